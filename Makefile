@@ -1,0 +1,37 @@
+# Two commands do everything on a fresh machine with Python 3.11: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+
+.PHONY: demo test lint bench clean
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "einloom needs Python 3.11 or newer")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.ready-test: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@
+
+$(VENV)/.ready-lint: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lint]'
+	touch $@
+
+demo: $(VENV)/.ready
+	$(BIN)/einloom demo
+
+test: $(VENV)/.ready-test
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.ready-lint $(VENV)/.ready-test
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/pyright
+
+bench: $(VENV)/.ready
+	$(BIN)/einloom bench tensor_operations --peers numpy
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .hypothesis .ruff_cache
