@@ -1,0 +1,286 @@
+"""The part of an assembler that every ISA shares: buffer, labels and fix-ups, data behind the code, listing.
+
+It knows no instruction: a subclass gives `form_encoder` (a mnemonic's encoder, made on first use), `text` and `padding`.
+
+>>> asm = Assembler("aarch64")
+>>> top = asm.label("loop")
+>>> asm.sub(asm.x[0], asm.x[0], 1)
+>>> asm.cbnz(asm.x[0], top)
+>>> asm.bytes().hex()
+'000400d1e0ffffb5'
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
+
+from einloom.errors import EncodingError
+
+ISAS = {
+    "x86_64": ("einloom.asm.x86.assembler", "X86Assembler"),
+    "aarch64": ("einloom.asm.aarch64.assembler", "AArch64Assembler"),
+}
+
+
+class Form(Protocol):
+    """One row: what the assembler itself reads of it."""
+
+    @property
+    def mnemonic(self) -> str: ...
+    @property
+    def features(self) -> tuple[str, ...]: ...
+
+
+class Directive(Enum):
+    """A record that is no instruction; its place in the record is the form's."""
+
+    LABEL = "label"
+    COMMENT = "comment"
+    PADDING = "padding"
+
+
+# (form, operands, code); for a Directive the operand is its label, text or boundary. A record knows no position, so that
+# the same one may stand for every instruction with the same operands.
+Record: TypeAlias = tuple[Any, Any, bytes]
+Memory: TypeAlias = dict[tuple[Any, ...], Record]
+# encode(asm, operands): returns the record, and appends to `asm.fixups` where a label is used; the instruction will start
+# at `asm.size`. Raises EncodingError.
+Encoder: TypeAlias = Callable[["Assembler", tuple[Any, ...]], Record]
+# patch(code, position, target): writes the way to byte offset `target` into `code`. Raises EncodingError if it is too far.
+Patch: TypeAlias = Callable[[bytearray, int, int], None]
+
+
+class UnknownMnemonic(EncodingError, AttributeError):
+    """No row has this mnemonic. The message lists the nearest; `hasattr` on an assembler works."""
+
+
+class Label:
+    """A place in one assembler's code or data; `position` is its byte offset in the code once it is bound there."""
+
+    __slots__ = ("name", "owner", "position")
+
+    def __init__(self, name: str, owner: Assembler) -> None:
+        self.name = name
+        self.owner = owner
+        self.position: int | None = None
+
+    def __repr__(self) -> str:
+        return f"Label({self.name!r}, {'not bound' if self.position is None else self.position})"
+
+
+class Assembler:
+    """Assemble for an ISA, `"x86_64"` or `"aarch64"`: one method per mnemonic (`asm.add(…)`), made on first use.
+
+    Mnemonics that Python reserves take a trailing underscore: `and_`, `or_`, `not_`.
+    """
+
+    isa: ClassVar[str] = ""
+    comment_prefix: ClassVar[str] = ";"
+    code_width: ClassVar[int] = 24  # characters that the listing keeps for an instruction's code
+
+    def __new__(cls, isa: str | None = None) -> Self:
+        if cls is not Assembler:
+            return super().__new__(cls)
+        if isa not in ISAS:
+            raise EncodingError(f"no assembler for ISA {isa!r}\n  There are: {', '.join(ISAS)}.")
+        module, name = ISAS[isa]
+        return super().__new__(getattr(importlib.import_module(module), name))
+
+    def __init__(self, isa: str | None = None) -> None:
+        self.buffer = bytearray()
+        self.records: list[Record] = []
+        self.fixups: list[tuple[int, Label, Patch]] = []
+        self._constants: dict[Label, tuple[bytes, int]] = {}
+        self._interned: dict[tuple[bytes, int], Label] = {}
+        self._names: Counter[str] = Counter()
+
+    # What an ISA provides
+
+    @classmethod
+    def form_encoder(cls, mnemonic: str, memory: Memory) -> Encoder | None:
+        """Return the encoder of all forms of `mnemonic`, or None if there is no such mnemonic.
+
+        The encoder may keep in `memory` records that it would make again for equal operands: it is not asked twice then.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def mnemonics(cls) -> Iterable[str]:
+        """Every mnemonic of the ISA's rows, for the error that names near matches."""
+        raise NotImplementedError
+
+    def text(self, form: Any, operands: tuple[Any, ...]) -> str:
+        """Return the instruction in the ISA's usual notation."""
+        raise NotImplementedError
+
+    def padding(self, count: int) -> bytes:
+        """Return `count` bytes of instructions that do nothing."""
+        raise NotImplementedError
+
+    def hexadecimal(self, code: bytes) -> str:
+        """Return an instruction's code as the listing shows it."""
+        return code.hex()
+
+    # Emitting
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        """Compile a mnemonic's method and keep it on the ISA's class; called on first use only."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        cls = type(self)
+        mnemonic = name.rstrip("_")
+        memory: Memory = {}
+        encode = cls.form_encoder(mnemonic, memory)
+        if encode is None:
+            raise UnknownMnemonic(_unknown(mnemonic, cls))
+        setattr(cls, name, _method(mnemonic, encode, memory))
+        return getattr(self, name)
+
+    def label(self, name: str | None = None) -> Label:
+        """Make a label and bind it here."""
+        return self.bind(self.forward(name))
+
+    def forward(self, name: str | None = None) -> Label:
+        """Make a label to be bound later. A name that was used before gets a number."""
+        stem = name or "L"
+        self._names[stem] += 1
+        count = self._names[stem]
+        return Label(stem if name and count == 1 else f"{stem}_{count}", self)
+
+    def bind(self, label: Label) -> Label:
+        """Place a label here and return it. Raises EncodingError if it has a place already."""
+        if label.owner is not self:
+            raise EncodingError(
+                f"label {label.name} belongs to another assembler\n  Make it with this one's forward()."
+            )
+        if label.position is not None or label in self._constants:
+            raise EncodingError(f"label {label.name} is bound twice\n  Make a second label.")
+        label.position = len(self.buffer)
+        self.records.append((Directive.LABEL, label, b""))
+        return label
+
+    def comment(self, text: str) -> None:
+        """Write a line into the listing."""
+        self.records.append((Directive.COMMENT, text, b""))
+
+    def align(self, boundary: int) -> None:
+        """Pad with instructions that do nothing up to a multiple of `boundary` bytes (a power of two)."""
+        if boundary < 1 or boundary & (boundary - 1):
+            raise EncodingError(f"align({boundary}): the boundary is a power of two")
+        code = self.padding(-len(self.buffer) % boundary)
+        if code:
+            self.buffer += code
+            self.records.append((Directive.PADDING, boundary, code))
+
+    def data(self, payload: bytes, align: int | None = None, name: str | None = None) -> Label:
+        """Append constants behind the code and return their label; equal unnamed constants share one.
+
+        `align` in bytes defaults to the payload's length rounded up to a power of two, at most 64.
+        """
+        payload = bytes(payload)
+        align = align or min(64, 1 << max(len(payload) - 1, 0).bit_length())
+        if align & (align - 1):
+            raise EncodingError(f"data(align={align}): the alignment is a power of two")
+        key = (payload, align)
+        if name is None and key in self._interned:
+            return self._interned[key]
+        label = self.forward(name or "constant")
+        self._constants[label] = key
+        if name is None:
+            self._interned[key] = label
+        return label
+
+    # Reading
+
+    @property
+    def size(self) -> int:
+        """Bytes of code so far, without data."""
+        return len(self.buffer)
+
+    def bytes(self) -> bytes:
+        """Return code and data with every label resolved. Raises EncodingError for a label that was never bound."""
+        code = bytearray(self.buffer)
+        places: dict[Label, int] = {}
+        for label, (payload, boundary) in self._constants.items():
+            code += bytes(-len(code) % boundary)
+            places[label] = len(code)
+            code += payload
+        for position, label, patch in self.fixups:
+            patch(code, position, self._place(label, places))
+        return bytes(code)
+
+    def _place(self, label: Label, places: dict[Label, int]) -> int:
+        if label.owner is not self:
+            raise EncodingError(
+                f"label {label.name} belongs to another assembler\n  Make it with this one's forward()."
+            )
+        place = places.get(label, label.position)
+        if place is None:
+            raise EncodingError(f"label {label.name} is used but never bound\n  Place it with bind().")
+        return place
+
+    def listing(self) -> str:
+        """Return offset, code and text of every instruction; labels and comments on lines of their own."""
+        return "\n".join(self._lines(self.bytes()))
+
+    def _lines(self, code: bytes) -> Iterator[str]:
+        offset = 0
+        for form, operands, encoded in self.records:
+            if form is Directive.LABEL:
+                yield f"{operands.name}:"
+            elif form is Directive.COMMENT:
+                yield f"{'':10}{self.comment_prefix} {operands}"
+            else:
+                end = offset + len(encoded)
+                text = f"align {operands}" if form is Directive.PADDING else self.text(form, operands)
+                yield f"{offset:6x}    {self.hexadecimal(code[offset:end]):<{self.code_width}}  {text}"
+                offset = end
+        for label, (payload, boundary) in self._constants.items():
+            offset += -offset % boundary
+            yield f"{label.name}:"
+            for start in range(0, len(payload), 16):
+                yield f"{offset + start:6x}    {payload[start : start + 16].hex(' ', 4)}"
+            offset += len(payload)
+
+    @property
+    def features(self) -> frozenset[str]:
+        """ISA features that the emitted instructions need, as the rows name them: `"avx2"`, `"fma"`, `"neon"`, …"""
+        return frozenset(
+            name for form in {id(r[0]): r[0] for r in self._instructions()}.values() for name in form.features
+        )
+
+    def counts(self) -> dict[str, int]:
+        """Return how many instructions of each mnemonic there are."""
+        return dict(Counter(form.mnemonic for form, _, _ in self._instructions()))
+
+    def _instructions(self) -> Iterator[Record]:
+        return (record for record in self.records if not isinstance(record[0], Directive))
+
+
+def _method(mnemonic: str, encode: Encoder, memory: Memory) -> Callable[..., None]:
+    """Return the method that emits: the one place that runs for each instruction, so it is kept flat."""
+    recall = memory.get
+
+    def emit(self: Assembler, *operands: Any) -> None:
+        try:
+            record = recall(operands)
+        except TypeError:  # an operand that cannot be hashed, such as a list of registers
+            record = None
+        if record is None:
+            record = encode(self, operands)
+        self.buffer += record[2]
+        self.records.append(record)
+
+    emit.__name__ = emit.__qualname__ = mnemonic
+    return emit
+
+
+def _unknown(mnemonic: str, isa: type[Assembler]) -> str:
+    near = difflib.get_close_matches(mnemonic, list(isa.mnemonics()), n=5)
+    hint = f"Near: {', '.join(near)}." if near else "No mnemonic is near."
+    return f"{isa.isa} has no instruction {mnemonic!r}\n  {hint}"
