@@ -1,0 +1,228 @@
+"""`bind(operation, schedule) -> Nest`: derive everything that is not a choice, or refuse an illegal pair with the reason.
+
+Derived are trip counts and tails, how far each loop moves each buffer, packed copies and their scratch, guards of the
+first and last touch, and whether a contraction starts from zero.
+"""
+
+from __future__ import annotations
+
+from einloom.errors import ScheduleError
+from einloom.ir.layout import PackedLayout
+from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Loop, Nest, Node, Pack
+from einloom.ir.operation import DimType, Operand, Operation, Primitive
+from einloom.ir.schedule import ExecType, Schedule
+from einloom.ir.schedule import Pack as PackChoice
+
+__all__ = ["bind"]
+
+ALIGNMENT = 64
+"""Scratch buffers begin at a cache line, in bytes."""
+
+
+def bind(operation: Operation, schedule: Schedule) -> Nest:
+    """Return the nest that computes `operation` as `schedule` says.
+
+    Raises:
+        ScheduleError: the pair is illegal; the message names the dimension and the reason.
+    """
+    return _Binder(operation, schedule).nest()
+
+
+class _Binder:
+    """Working state of one `bind`: the operation, the schedule and what was derived so far."""
+
+    def __init__(self, operation: Operation, schedule: Schedule) -> None:
+        self.operation = operation
+        self.schedule = schedule
+        self.extents = {axis.name: axis.extent for axis in operation.axes}
+        self.roles = {axis.name: axis.role for axis in operation.axes}
+        self.strides = {operand.name: operation.strides(operand) for operand in operation.operands}
+        self._check()
+        self.buffers = [Buffer(operand.name, operand.dtype) for operand in operation.operands]
+        self.layouts: dict[int, PackedLayout] = {}
+        self.packs: dict[int, PackChoice] = {}
+        self.sums_nothing = any(self.extents[name] == 0 for name, role in self.roles.items() if role is DimType.K)
+        if not self.sums_nothing:
+            for pack in schedule.packs:
+                self._place(pack)
+        self.names = self._loop_names()
+
+    def nest(self) -> Nest:
+        writes_nothing = any(self.extents[name] == 0 for name, role in self.roles.items() if role is not DimType.K)
+        return Nest(self.operation, tuple(self.buffers), () if writes_nothing else self._nodes(0))
+
+    # ---- what is illegal -------------------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        schedule = self.schedule
+        for name in (*(loop.axis for loop in schedule.loops), *schedule.prims.names):
+            if name not in self.extents:
+                raise ScheduleError(f"the schedule names the axis {name}; there are {' '.join(self.extents)}")
+        for loop in schedule.loops:
+            if loop.kind is ExecType.SHARED and self.roles[loop.axis] is DimType.K:
+                raise ScheduleError(
+                    f"dimension {loop.axis} is contracted (role k) and shared\n"
+                    "  Threads would add to the same elements. Make it seq.",
+                )
+            if loop.kind is ExecType.SFC:
+                raise ScheduleError(
+                    f"dimension {loop.axis} is sfc, which this version does not lower; use seq or shared"
+                )
+        for name, extent in self.extents.items():
+            self._check_steps(name, extent)
+        self._check_prims()
+
+    def _check_steps(self, name: str, extent: int) -> None:
+        steps = [loop.step for loop in self.schedule.loops if loop.axis == name]
+        for outer, inner in zip(steps, steps[1:]):
+            if outer % inner:
+                raise ScheduleError(f"dimension {name}: the step {inner} does not divide the step {outer} around it")
+        if name not in self.schedule.prims.names and extent > 1 and (not steps or steps[-1] != 1):
+            rest = steps[-1] if steps else extent
+            raise ScheduleError(f"dimension {name}: nothing covers the inner {rest} indices\n  Add a loop with step 1.")
+
+    def _check_prims(self) -> None:
+        prims, main = self.schedule.prims, self.operation.main
+        for letter, name in (("k", prims.k), ("batch", prims.batch)):
+            if name is not None and (not main.is_contraction or self.roles[name] is not DimType.K):
+                raise ScheduleError(f"dimension {name} (role {self.roles[name]}) cannot be the {letter} of {main}")
+        for letter, name in (("m", prims.m), ("n", prims.n)):
+            if name is not None and self.roles[name] is DimType.K:
+                raise ScheduleError(f"dimension {name} is contracted (role k) and cannot be the {letter} of {main}")
+
+    # ---- packs ------------------------------------------------------------------------------------------------------
+
+    def _place(self, pack: PackChoice) -> None:
+        if not 0 <= pack.operand < len(self.operation.inputs):
+            raise ScheduleError(f"a pack of input {pack.operand}; there are {len(self.operation.inputs)} inputs")
+        if pack.operand in self.packs:
+            raise ScheduleError(f"input {pack.operand} is packed twice")
+        operand = self.operation.inputs[pack.operand]
+        spans = {name: self._span(name, pack.loop) for name in self.extents if self.strides[operand.name][name]}
+        layout = PackedLayout.of(pack.layout, spans, operand.name)
+        end = max((b.offset + b.size * b.dtype.size for b in self.buffers if b.offset is not None), default=0)
+        offset = -(-end // ALIGNMENT) * ALIGNMENT
+        self.buffers.append(Buffer(f"scratch{len(self.packs)}", operand.dtype, offset, layout.size))
+        self.layouts[pack.operand] = layout
+        self.packs[pack.operand] = pack
+
+    def _scratch(self, operand: int) -> str:
+        return f"scratch{list(self.packs).index(operand)}"
+
+    def _span(self, axis: str, depth: int) -> int:
+        """Indices of `axis` that are left inside the first `depth` loops."""
+        steps = [loop.step for loop in self.schedule.loops[:depth] if loop.axis == axis]
+        return min(steps[-1], self.extents[axis]) if steps else self.extents[axis]
+
+    def _pack_node(self, operand: int) -> Pack:
+        source, layout, scratch = self.operation.inputs[operand], self.layouts[operand], self._scratch(operand)
+        strides = self.strides[source.name]
+        kernel = layout.copy_digits(strides)
+        blocks = tuple(self._pack_block(layout, index) for index in kernel)
+        blocks += (Block(None, 1),) * (2 - len(blocks))
+        pad = (0,) * (2 - len(kernel))
+        read = Access(source.name, tuple(strides[layout.digits[i].axis] for i in kernel) + pad)
+        write = Access(scratch, tuple(layout.strides[i] for i in kernel) + pad)
+        body: tuple[Node, ...] = (Call(Primitive.IDENTITY, blocks, (read, write)),)
+        for index in layout.copy_loops(strides, kernel):
+            digit, span = layout.digits[index], layout.spans[index]
+            moves = ((source.name, digit.step * strides[digit.axis]), (scratch, layout.strides[index]))
+            extent = self.extents[digit.axis]
+            name = f"{source.name}.{digit.axis}.{index}"
+            body = (Loop(name, digit.axis, ExecType.SEQ, digit.step, span, extent, moves, body),)
+        return Pack(scratch, source.name, body)
+
+    def _pack_block(self, layout: PackedLayout, index: int) -> Block:
+        axis, span = layout.digits[index].axis, layout.spans[index]
+        return Block(axis, span, self.extents[axis] % span)
+
+    # ---- the tree ---------------------------------------------------------------------------------------------------
+
+    def _loop_names(self) -> list[str]:
+        seen: dict[str, int] = {}
+        names = []
+        for loop in self.schedule.loops:
+            level = seen.get(loop.axis, 0)
+            names.append(f"{loop.axis}.{level}" if level else loop.axis)
+            seen[loop.axis] = level + 1
+        return names
+
+    def _nodes(self, depth: int) -> tuple[Node, ...]:
+        packs = tuple(self._pack_node(operand) for operand, pack in self.packs.items() if pack.loop == depth)
+        if depth == len(self.schedule.loops):
+            return (*packs, *self._primitive_nodes())
+        loop = self.schedule.loops[depth]
+        body = self._nodes(depth + 1)
+        span, extent = self._span(loop.axis, depth), self.extents[loop.axis]
+        if self.sums_nothing and self.roles[loop.axis] is DimType.K:
+            return (*packs, *body)  # A sum over nothing: the primitive's k is 0, the touches still run once.
+        step = min(loop.step, span)
+        moves = self._advances(loop.axis, step, span, depth)
+        return (*packs, Loop(self.names[depth], loop.axis, loop.kind, step, span, extent, moves, body))
+
+    def _advances(self, axis: str, step: int, span: int, depth: int) -> tuple[tuple[str, int], ...]:
+        moves = []
+        for index, operand in enumerate(self.operation.operands):
+            stride = self.strides[operand.name][axis]
+            if stride == 0:
+                continue
+            pack = self.packs.get(index)
+            if pack is None or depth < pack.loop:
+                moves.append((operand.name, step * stride))
+            else:
+                moves.append((self._scratch(index), self.layouts[index].advance(axis, step, span)))
+        return tuple(moves)
+
+    def _primitive_nodes(self) -> tuple[Node, ...]:
+        operation = self.operation
+        loops = tuple(
+            name
+            for name, loop in zip(self.names, self.schedule.loops)
+            if self.roles[loop.axis] is DimType.K and not self.sums_nothing
+        )
+        starts_from_zero = operation.first_touch is Primitive.ZERO and operation.main.is_contraction
+        nodes: list[Node] = []
+        if operation.first_touch not in (Primitive.NONE, Primitive.IDENTITY) and not starts_from_zero:
+            nodes.append(self._touch(operation.first_touch, "first", loops))
+        nodes.append(self._main_call(loops if starts_from_zero else None))
+        if operation.last_touch not in (Primitive.NONE, Primitive.IDENTITY):
+            nodes.append(self._touch(operation.last_touch, "last", loops))
+        return tuple(nodes)
+
+    def _touch(self, primitive: Primitive, when: str, loops: tuple[str, ...]) -> Node:
+        axes = (self.schedule.prims.m, self.schedule.prims.n)
+        output = self._access(len(self.operation.inputs), axes)
+        accesses = (output,) if primitive is Primitive.ZERO else (output, output)
+        call = Call(primitive, tuple(self._block(axis) for axis in axes), accesses)
+        return Guard(when, loops, (call,)) if loops else call
+
+    def _main_call(self, starts: tuple[str, ...] | None) -> Call:
+        prims, main = self.schedule.prims, self.operation.main
+        axes = (prims.m, prims.n, prims.k, prims.batch) if main.is_contraction else (prims.m, prims.n)
+        order = list(range(len(self.operation.operands)))
+        if main.is_contraction and len(order) == 3 and self._vector_operand() == 1:
+            order = [1, 0, 2]  # The first operand of a contraction kernel is the one that varies along m.
+        accesses = tuple(self._access(index, axes) for index in order)
+        blocks = tuple(self._block(axis) for axis in axes)
+        if main.is_contraction and self.sums_nothing:
+            blocks = (*blocks[:2], Block(None, 0), blocks[3])
+        return Call(main, blocks, accesses, starts)
+
+    def _vector_operand(self) -> int:
+        m = self.schedule.prims.m
+        return 1 if m is not None and self.roles[m] is DimType.N else 0
+
+    def _access(self, index: int, axes: tuple[str | None, ...]) -> Access:
+        operand: Operand = self.operation.operands[index]
+        if index in self.packs:
+            layout = self.layouts[index]
+            sizes = {axis: self._block(axis).size for axis in axes if axis is not None}
+            strides = tuple(0 if axis is None else layout.stride(axis, sizes[axis]) for axis in axes)
+            return Access(self._scratch(index), strides)
+        return Access(operand.name, tuple(0 if axis is None else self.strides[operand.name][axis] for axis in axes))
+
+    def _block(self, axis: str | None) -> Block:
+        if axis is None:
+            return Block(None, 1)
+        size = self._span(axis, len(self.schedule.loops))
+        return Block(axis, size, self.extents[axis] % size if size else 0)

@@ -1,0 +1,136 @@
+"""What operations and nests mean, in NumPy with float64 arithmetic. Everything generated is compared with this.
+
+Operands are one-dimensional arrays of elements with the position of index 0 (an origin), so that any strides, negative
+ones too, are plain numbers here as they are in machine code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from einloom.ir.nest import Call, Guard, Loop, Nest, Node
+from einloom.ir.operation import DimType, Operation, Primitive
+
+__all__ = ["Memory", "interpret", "interpret_nest"]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A one-dimensional array of elements and the position that index 0 of every axis has in it."""
+
+    elements: Array
+    origin: int = 0
+
+    def view(self, extents: Sequence[int], strides: Sequence[int], position: int = 0) -> Array:
+        """Return the elements at `origin + position + sum(i * stride)` as an array of the given extents."""
+        if 0 in extents:
+            return np.empty(tuple(extents), self.elements.dtype)
+        size = self.elements.itemsize
+        base = self.elements[self.origin + position :]
+        return as_strided(base, tuple(extents), tuple(stride * size for stride in strides))
+
+
+_UNARY: dict[Primitive, Callable[[Array], Array]] = {
+    Primitive.IDENTITY: lambda x: x,
+    Primitive.RELU: lambda x: np.maximum(x, 0),
+    Primitive.ZERO: np.zeros_like,
+}
+_BINARY: dict[Primitive, Callable[[Array, Array], Array]] = {
+    Primitive.ADD: np.add,
+    Primitive.SUB: np.subtract,
+    Primitive.MUL: np.multiply,
+    Primitive.DIV: np.divide,
+    Primitive.MIN: np.minimum,
+    Primitive.MAX: np.maximum,
+}
+
+
+def interpret(operation: Operation, operands: Sequence[Memory]) -> None:
+    """Compute the operation: writes the last operand. Arithmetic is float64 throughout."""
+    extents = [axis.extent for axis in operation.axes]
+    kept = [i for i, axis in enumerate(operation.axes) if axis.role is not DimType.K]
+    view = operands[-1].view([extents[i] for i in kept], [operation.output.strides[i] for i in kept])
+    inputs = [memory.view(extents, op.strides).astype(float) for memory, op in zip(operands, operation.inputs)]
+    value = view.astype(float)
+    if operation.first_touch is not Primitive.NONE:
+        value = _UNARY[operation.first_touch](value)
+    summed = tuple(i for i in range(len(extents)) if i not in kept)
+    if operation.main.is_contraction:
+        term = inputs[0] if len(inputs) == 1 else inputs[0] * inputs[1]
+        value = value + term.sum(axis=summed)
+    elif operation.main.is_binary:
+        value = _BINARY[operation.main](*inputs)
+    else:
+        value = _UNARY[operation.main](inputs[0] if inputs else value)
+    if operation.last_touch is not Primitive.NONE:
+        value = _UNARY[operation.last_touch](value)
+    view[...] = value
+
+
+def interpret_nest(nest: Nest, operands: Sequence[Memory]) -> None:
+    """Run the nest as a code generator would: walk the tree, move positions, compute blocks."""
+    memories = {operand.name: memory for operand, memory in zip(nest.operation.operands, operands)}
+    for buffer in nest.buffers:
+        if buffer.offset is not None:
+            memories[buffer.name] = Memory(np.full(buffer.size, np.nan, buffer.dtype.name))
+    _NestRun(nest, memories).run(nest.body)
+
+
+class _NestRun:
+    """State of one run: positions of the buffers, indices left of the axes, loops in their first or last iteration."""
+
+    def __init__(self, nest: Nest, memories: dict[str, Memory]) -> None:
+        self.memories = memories
+        self.position = dict.fromkeys(memories, 0)
+        self.left = {axis.name: axis.extent for axis in nest.operation.axes}
+        self.edges: dict[str, dict[str, bool]] = {"first": {}, "last": {}}
+
+    def run(self, nodes: tuple[Node, ...]) -> None:
+        for node in nodes:
+            if isinstance(node, Loop):
+                self.loop(node)
+            elif isinstance(node, Call):
+                self.call(node)
+            elif not isinstance(node, Guard) or all(self.edges[node.when][name] for name in node.loops):
+                self.run(node.body)
+
+    def loop(self, loop: Loop) -> None:
+        left, position = self.left[loop.axis], dict(self.position)
+        covered = min(loop.span, left)
+        for index in range(0, covered, loop.step):
+            self.left[loop.axis] = left - index
+            self.edges["first"][loop.name] = index == 0
+            self.edges["last"][loop.name] = index + loop.step >= covered
+            self.run(loop.body)
+            for buffer, delta in loop.advances:
+                self.position[buffer] += delta
+        self.left[loop.axis] = left
+        self.position = position
+
+    def call(self, call: Call) -> None:
+        sizes = [block.size if block.axis is None else min(block.size, self.left[block.axis]) for block in call.blocks]
+        *inputs, output = (
+            self.memories[access.buffer].view(sizes, access.strides, self.position[access.buffer])
+            for access in call.accesses
+        )
+        values = [value.astype(float) for value in inputs]
+        if call.primitive.is_contraction:
+            term = values[0] if len(values) == 1 else values[0] * values[1]
+            zero = call.starts is not None and all(self.edges["first"][name] for name in call.starts)
+            output = output[:, :, 0, 0] if 0 not in sizes[2:] else self._kept(call, sizes)
+            output[...] = (0 if zero else output) + term.sum(axis=(2, 3))
+        elif call.primitive.is_binary:
+            output[...] = _BINARY[call.primitive](values[0], values[1])
+        else:
+            output[...] = _UNARY[call.primitive](values[0] if values else output)
+
+    def _kept(self, call: Call, sizes: list[int]) -> Array:
+        access = call.accesses[-1]
+        return self.memories[access.buffer].view(sizes[:2], access.strides[:2], self.position[access.buffer])

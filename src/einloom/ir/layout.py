@@ -1,0 +1,101 @@
+"""`PackedLayout`: where the elements of a packed block lie in scratch.
+
+A layout is a list of digits, outermost first. A digit `(axis, step)` stands for the index `(i % above) // step`, where
+`above` is the step of the axis' digit before it, or the span of the whole block. The panels of a packed matrix, 16 rows
+wide, are `m:16 k m`:
+
+>>> from einloom.ir.schedule import Digit
+>>> layout = PackedLayout.of((Digit("m", 16), Digit("k"), Digit("m")), {"m": 40, "k": 8}, "in0")
+>>> layout.strides, layout.size
+((128, 16, 1), 384)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from einloom.errors import ScheduleError
+from einloom.ir.schedule import Digit
+
+__all__ = ["PackedLayout"]
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLayout:
+    """The digits of a packed block with what follows from them; elements throughout.
+
+    Attributes:
+        digits: outermost first.
+        spans: indices of the axis that each digit and those below it cover.
+        strides: how far one step of each digit lies apart.
+        size: elements of the whole block.
+    """
+
+    digits: tuple[Digit, ...]
+    spans: tuple[int, ...]
+    strides: tuple[int, ...]
+    size: int
+
+    @staticmethod
+    def of(digits: tuple[Digit, ...], block: dict[str, int], operand: str) -> PackedLayout:
+        """Return the layout of a block with the extents `block`.
+
+        Raises:
+            ScheduleError: a digit of an axis that the operand lacks, steps that do not nest, or an axis without its
+                innermost digit.
+        """
+        left = dict(block)
+        spans = []
+        for digit in digits:
+            if digit.axis not in left:
+                raise ScheduleError(f"pack of {operand}: it does not depend on the axis {digit.axis}")
+            above = left[digit.axis]
+            if digit.step > max(above, 1) or (above % digit.step and above != block[digit.axis]):
+                raise ScheduleError(f"pack of {operand}: digit {digit.axis}:{digit.step} does not fit into {above}")
+            spans.append(max(above, 1))
+            left[digit.axis] = digit.step
+        for axis, rest in left.items():
+            if rest > 1:
+                raise ScheduleError(f"pack of {operand}: the layout lacks the innermost digit of axis {axis}")
+        sizes = [-(-span // digit.step) for span, digit in zip(spans, digits)]
+        strides = tuple(math.prod(sizes[i + 1 :]) for i in range(len(sizes)))
+        return PackedLayout(digits, tuple(spans), strides, math.prod(sizes))
+
+    def stride(self, axis: str, size: int) -> int:
+        """Return the stride of the axis inside a block of `size` indices that a primitive takes (0: no such axis)."""
+        places = [i for i, digit in enumerate(self.digits) if digit.axis == axis]
+        if not places:
+            return 0
+        if size > self.spans[places[-1]]:
+            raise ScheduleError(f"the primitive's block of {size} {axis} is larger than its packed panel")
+        return self.strides[places[-1]]
+
+    def advance(self, axis: str, step: int, span: int) -> int:
+        """Return how far a loop over `span` indices in steps of `step` moves along the packed block."""
+        if span <= step:
+            return 0  # A single iteration moves nothing.
+        for i, digit in enumerate(self.digits):
+            if digit.axis == axis and step % digit.step == 0 and span <= self.spans[i]:
+                return step // digit.step * self.strides[i]
+        raise ScheduleError(f"a loop over {axis} in steps of {step} does not follow the packed layout")
+
+    def copy_digits(self, source: dict[str, int]) -> tuple[int, ...]:
+        """Return the (at most two) digits that the copying primitive takes, the contiguous one of scratch first.
+
+        `source` holds the strides of the tensor; the second digit is the one that lies closest together there, so that
+        the primitive transposes in registers.
+        """
+        innermost = [i for i, digit in enumerate(self.digits) if digit.step == 1 and self.spans[i] > 1]
+        if not innermost:
+            return ()
+        contiguous = max(innermost)
+        others = [i for i in innermost if i != contiguous]
+        if not others:
+            return (contiguous,)
+        return contiguous, min(others, key=lambda i: (abs(source[self.digits[i].axis]), -self.spans[i]))
+
+    def copy_loops(self, source: dict[str, int], kernel: tuple[int, ...]) -> list[int]:
+        """Return the other digits as loops, innermost first: small strides of the tensor inside."""
+        rest = [i for i, digit in enumerate(self.digits) if i not in kernel and self.spans[i] > digit.step]
+        return sorted(rest, key=lambda i: abs(source[self.digits[i].axis]) * self.digits[i].step)

@@ -1,0 +1,202 @@
+"""`Nest`: a decided program, as a tree of frozen values. `bind` makes one; `interpret_nest` and the targets read it.
+
+Every buffer has a current position. A loop moves the positions of the buffers in `advances` after each iteration and
+restores them at its end; a call reads and writes blocks that begin at the current positions. So the tree carries no
+index arithmetic, and the same few fields serve the interpreter and every code generator.
+
+    shared m 0:64:32                     in0+32 out+32
+      pack in0
+        ...
+      seq k 0:16:8                       scratch0+256 in1+8
+        brgemm m=32 n=48 k=8             scratch0 in1 out, out starts from zero when k is first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from einloom.dtypes import DType
+from einloom.ir.operation import Operation, Primitive
+from einloom.ir.schedule import ExecType
+
+__all__ = ["Access", "Block", "Buffer", "Call", "Guard", "Loop", "Nest", "Node", "Pack", "walk"]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Memory that a nest touches: an operand, or a piece of each thread's scratch.
+
+    Attributes:
+        name: `in0`, `in1`, `out`, or `scratch0` and so on.
+        dtype: type of its elements.
+        offset: where it begins in a thread's scratch, in bytes; None for an operand.
+        size: number of elements of a piece of scratch; 0 for an operand.
+    """
+
+    name: str
+    dtype: DType
+    offset: int | None = None
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop over indices `0, step, 2 step, …` of what the enclosing loop of the same axis covers.
+
+    Attributes:
+        name: unique in the nest, `axis` or `axis.1` and so on from the outside in.
+        axis: the axis; several loops may walk it.
+        kind: sequential or shared among threads.
+        step: indices that one iteration covers; the last one may cover fewer.
+        span: indices that the loop covers, unless the axis ends before.
+        extent: size of the whole axis.
+        advances: buffers that depend on the axis here, with how far an iteration moves them, in elements.
+        body: what an iteration does.
+    """
+
+    name: str
+    axis: str
+    kind: ExecType
+    step: int
+    span: int
+    extent: int
+    advances: tuple[tuple[str, int], ...]
+    body: tuple[Node, ...]
+
+    @property
+    def is_clipped(self) -> bool:
+        """Whether some execution of the loop covers fewer than `span` indices."""
+        return self.extent % self.span != 0
+
+    @property
+    def trips(self) -> int:
+        """Iterations over a full span."""
+        return -(-self.span // self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Indices of one axis that a call covers: `size`, or `tail` (if not 0) where the axis ends. No axis: one index."""
+
+    axis: str | None
+    size: int
+    tail: int = 0
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes that occur."""
+        return (self.size, self.tail) if self.tail else (self.size,)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The block of a buffer that a call touches: one stride per block of the call, in elements."""
+
+    buffer: str
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One primitive on blocks that begin at the buffers' current positions; the output is the last access.
+
+    Attributes:
+        primitive: what is computed.
+        blocks: m n k batch for contractions and sums; m n otherwise.
+        accesses: inputs, then the output.
+        starts: for contractions: the loops that must all be in their first iteration for the output to start from zero;
+            empty: it always starts from zero; None: it is always added to.
+    """
+
+    primitive: Primitive
+    blocks: tuple[Block, ...]
+    accesses: tuple[Access, ...]
+    starts: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Run `body` only while all of `loops` are in their first (or last) iteration."""
+
+    when: str
+    loops: tuple[str, ...]
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """Fill the scratch buffer `buffer` from `source`: loops over copies."""
+
+    buffer: str
+    source: str
+    body: tuple[Node, ...]
+
+
+Node = Loop | Call | Guard | Pack
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """A decided program: the operation, its buffers (operands first) and the tree."""
+
+    operation: Operation
+    buffers: tuple[Buffer, ...]
+    body: tuple[Node, ...]
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Scratch that one thread needs, in bytes."""
+        ends = (b.offset + b.size * b.dtype.size for b in self.buffers if b.offset is not None)
+        return max(ends, default=0)
+
+    @property
+    def shared_trips(self) -> int:
+        """How many iterations the shared loops offer to threads."""
+        trips, body = 1, self.body
+        while len(body) == 1 and isinstance(body[0], Loop) and body[0].kind is ExecType.SHARED:
+            trips *= body[0].trips
+            body = body[0].body
+        return trips
+
+    def __str__(self) -> str:
+        return "\n".join(line for node in self.body for line in _lines(node, 0))
+
+
+def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:
+    """Yield every node of the trees, outside in."""
+    for node in nodes:
+        yield node
+        if not isinstance(node, Call):
+            yield from walk(node.body)
+
+
+def _lines(node: Node, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    if isinstance(node, Call):
+        yield indent + _call_line(node)
+        return
+    if isinstance(node, Loop):
+        moves = " ".join(f"{buffer}{delta:+d}" for buffer, delta in node.advances)
+        end = f"{node.span}" if not node.is_clipped else f"min({node.span}, rest of {node.extent})"
+        yield f"{indent}{node.kind} {node.name} 0:{end}:{node.step}".ljust(44) + f" {moves}"
+    elif isinstance(node, Guard):
+        yield f"{indent}when {' '.join(node.loops) or 'always'} {node.when}"
+    else:
+        yield f"{indent}pack {node.source} into {node.buffer}"
+    for child in node.body:
+        yield from _lines(child, depth + 1)
+
+
+def _call_line(call: Call) -> str:
+    letters = ("m", "n", "k", "batch")
+    sizes = " ".join(
+        f"{letter}={block.size}" + (f"|{block.tail}" if block.tail else "")
+        for letter, block in zip(letters, call.blocks)
+        if block.axis is not None
+    )
+    places = "  ".join(f"{access.buffer}{list(access.strides)}" for access in call.accesses)
+    start = ""
+    if call.starts is not None:
+        start = " from zero" if not call.starts else f" from zero when {' '.join(call.starts)} first"
+    return f"{call.primitive} {sizes}".ljust(30) + f"  {places}{start}"

@@ -1,0 +1,244 @@
+"""`Operation`: what is computed, as a frozen value. Not how: loops and blocks are a `Schedule`'s.
+
+An operation walks a set of named axes. Every operand has one stride per axis, in elements; 0 where the operand does not
+depend on the axis. The output comes last. A matrix product C[m,n] += sum_k A[m,k] B[k,n] of column-major matrices:
+
+>>> from einloom.dtypes import FLOAT32
+>>> axes = (Axis("m", 4, DimType.M), Axis("n", 3, DimType.N), Axis("k", 2, DimType.K))
+>>> op = Operation(axes, (Operand("in0", FLOAT32, (1, 0, 4)), Operand("in1", FLOAT32, (0, 2, 1)),
+...                       Operand("out", FLOAT32, (1, 4, 0))), Primitive.GEMM)
+>>> op.flops
+48
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from einloom.dtypes import DType
+from einloom.errors import ScheduleError, ShapeError, StrideError
+
+__all__ = ["Axis", "DimType", "Operand", "Operation", "Primitive", "reach"]
+
+MAX_POINTS = 2**62
+"""Largest size of an iteration space or a tensor's reach that 64-bit address arithmetic can hold safely."""
+
+
+class DimType(StrEnum):
+    """The role of an axis: which operands may depend on it (see the table in docs/explanation/architecture.md)."""
+
+    C = "c"
+    M = "m"
+    N = "n"
+    K = "k"
+
+
+class Primitive(StrEnum):
+    """What the blocks of an operation are computed with."""
+
+    NONE = "none"
+    ZERO = "zero"
+    IDENTITY = "identity"
+    RELU = "relu"
+    SUM = "sum"
+    GEMM = "gemm"
+    BRGEMM = "brgemm"
+    ADD = "add"
+    SUB = "sub"
+    MUL = "mul"
+    DIV = "div"
+    MIN = "min"
+    MAX = "max"
+
+    @property
+    def inputs(self) -> int:
+        """How many input operands the primitive reads."""
+        if self in _CONTRACTIONS or self in _ELEMENT_WISE:
+            return 2
+        return 0 if self in (Primitive.NONE, Primitive.ZERO) else 1
+
+    @property
+    def is_contraction(self) -> bool:
+        """Whether the primitive adds to its output: sums over `k` axes are allowed."""
+        return self in _CONTRACTIONS or self is Primitive.SUM
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether the primitive is element-wise on two inputs."""
+        return self in _ELEMENT_WISE
+
+
+_CONTRACTIONS = frozenset({Primitive.GEMM, Primitive.BRGEMM})
+_ELEMENT_WISE = frozenset(
+    {Primitive.ADD, Primitive.SUB, Primitive.MUL, Primitive.DIV, Primitive.MIN, Primitive.MAX},
+)
+TOUCHES = frozenset({Primitive.NONE, Primitive.ZERO, Primitive.IDENTITY, Primitive.RELU})
+"""Primitives that may touch an output block before its first or after its last contribution."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A named dimension of the iteration space."""
+
+    name: str
+    extent: int
+    role: DimType
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor that an operation reads or writes: one stride per axis of the operation, in elements."""
+
+    name: str
+    dtype: DType
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What is computed: axes, operands (inputs first, the output last) and primitives.
+
+    Raises:
+        ScheduleError: the number of operands does not fit the main primitive, or a touch is not one.
+        ShapeError: a negative extent, or an iteration space of more than 2**62 points.
+        StrideError: a stride contradicts the role of its axis, or the output overlaps itself trivially.
+    """
+
+    axes: tuple[Axis, ...]
+    operands: tuple[Operand, ...]
+    main: Primitive
+    first_touch: Primitive = Primitive.NONE
+    last_touch: Primitive = Primitive.NONE
+
+    def __post_init__(self) -> None:
+        _check_primitives(self)
+        _check_extents(self)
+        for operand in self.operands:
+            _check_strides(self, operand)
+
+    @property
+    def inputs(self) -> tuple[Operand, ...]:
+        """The operands that are read."""
+        return self.operands[:-1]
+
+    @property
+    def output(self) -> Operand:
+        """The operand that is written."""
+        return self.operands[-1]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the axes, in order."""
+        return tuple(axis.name for axis in self.axes)
+
+    def axis(self, name: str) -> Axis:
+        """Return the axis called `name`."""
+        return next(axis for axis in self.axes if axis.name == name)
+
+    def stride(self, operand: Operand, name: str) -> int:
+        """Return the stride of `operand` along the axis `name`, in elements."""
+        return operand.strides[self.names.index(name)]
+
+    def strides(self, operand: Operand) -> dict[str, int]:
+        """Return the strides of `operand` by axis name, in elements."""
+        return dict(zip(self.names, operand.strides))
+
+    @property
+    def points(self) -> int:
+        """Size of the iteration space."""
+        return math.prod(axis.extent for axis in self.axes)
+
+    @property
+    def flops(self) -> int:
+        """Arithmetic of the main primitive: two for a multiplication and addition, one for any other operation."""
+        if self.main in _CONTRACTIONS:
+            return 2 * self.points
+        return self.points if self.main.is_binary or self.main in (Primitive.SUM, Primitive.RELU) else 0
+
+    @property
+    def bytes(self) -> int:
+        """Least traffic in bytes: every element that is reached, read or written once."""
+        total = 0
+        for operand in self.operands:
+            extents = (axis.extent for axis, stride in zip(self.axes, operand.strides) if stride)
+            total += math.prod(extents) * operand.dtype.size
+        return total
+
+    def __str__(self) -> str:
+        from einloom.ir.text import show_operation
+
+        return show_operation(self)
+
+
+def reach(operation: Operation, operand: Operand) -> tuple[int, int] | None:
+    """Return the lowest and highest element offset that the operation touches, or None if it touches nothing."""
+    low = high = 0
+    for axis, stride in zip(operation.axes, operand.strides):
+        if axis.extent == 0:
+            reduced_only = operand is operation.output and axis.role is DimType.K
+            if reduced_only:
+                continue
+            return None
+        offset = (axis.extent - 1) * stride
+        low, high = low + min(offset, 0), high + max(offset, 0)
+    return low, high
+
+
+def _check_primitives(operation: Operation) -> None:
+    main = operation.main
+    if main is Primitive.NONE:
+        raise ScheduleError(f"main primitive {main} computes nothing\n  Use identity, relu, gemm, brgemm, add, …")
+    if len(operation.operands) != main.inputs + 1:
+        given = len(operation.operands) - 1
+        raise ScheduleError(f"main primitive {main} reads {main.inputs} operands, {given} are given")
+    reduced = [axis.name for axis in operation.axes if axis.role is DimType.K]
+    if reduced and not main.is_contraction:
+        raise ScheduleError(f"main primitive {main} does not reduce, but dimension {reduced[0]} has role k")
+    for which, touch in (("first", operation.first_touch), ("last", operation.last_touch)):
+        if touch not in TOUCHES:
+            raise ScheduleError(f"{which} touch {touch} is not supported\n  supported: {', '.join(sorted(TOUCHES))}")
+
+
+def _check_extents(operation: Operation) -> None:
+    if len(set(operation.names)) != len(operation.axes):
+        raise ShapeError(f"two axes have the same name: {' '.join(operation.names)}")
+    for axis in operation.axes:
+        if axis.extent < 0:
+            raise ShapeError(f"axis {axis.name} has the negative extent {axis.extent}")
+    if math.prod(max(axis.extent, 1) for axis in operation.axes) > MAX_POINTS:
+        extents = " ".join(f"{axis.name}={axis.extent}" for axis in operation.axes)
+        raise ShapeError(f"the iteration space has more than 2**62 points: {extents}")
+
+
+def _check_strides(operation: Operation, operand: Operand) -> None:
+    if len(operand.strides) != len(operation.axes):
+        raise StrideError(
+            f"operand {operand.name} has {len(operand.strides)} strides for {len(operation.axes)} axes\n"
+            "  Give one stride per axis, 0 where the operand does not depend on it.",
+        )
+    is_output = operand is operation.output
+    for axis, stride in zip(operation.axes, operand.strides):
+        if not _role_allows(operation, operand, axis) and stride != 0:
+            raise StrideError(
+                f"dimension {axis.name} has role {axis.role}, on which {operand.name} does not depend, "
+                f"but its stride there is {stride}\n  Set the stride to 0, or change the role.",
+            )
+        if is_output and axis.role is not DimType.K and stride == 0 and axis.extent > 1:
+            raise StrideError(
+                f"dimension {axis.name} (role {axis.role}, extent {axis.extent}) has stride 0 in the output\n"
+                "  Every element would be written more than once. Make it a k dimension, or give it a stride.",
+            )
+    span = reach(operation, operand)
+    if span and span[1] - span[0] > MAX_POINTS // operand.dtype.size:
+        raise StrideError(f"operand {operand.name} reaches further than 64-bit addresses go")
+
+
+def _role_allows(operation: Operation, operand: Operand, axis: Axis) -> bool:
+    if operation.main.is_binary:
+        return axis.role is not DimType.K or operand is not operation.output
+    if operation.main in _CONTRACTIONS:
+        absent = {DimType.M: 1, DimType.N: 0, DimType.K: 2}.get(axis.role)
+        return absent is None or operand is not operation.operands[absent]
+    return axis.role is not DimType.K or operand is not operation.output

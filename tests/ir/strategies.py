@@ -1,0 +1,109 @@
+"""Random operations, schedules and memories (seeded): what the laws of the intermediate representation are tried on."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+from einloom.dtypes import DType
+from einloom.ir.interpret import Memory
+from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, reach
+from einloom.ir.schedule import Digit, ExecType, Loop, Pack, Prims, Schedule
+
+EXTENTS = (1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17)
+
+
+def random_contraction(rng: random.Random, dtype: DType, most: int = 6, points: int = 20_000) -> Operation:
+    """A contraction with axes of every role in random order, in memory orders of their own, padded and reversed."""
+    while True:
+        count = rng.randint(1, most)
+        axes = tuple(Axis(chr(97 + i), rng.choice(EXTENTS), rng.choice(list(DimType))) for i in range(count))
+        if np.prod([axis.extent for axis in axes]) <= points:
+            break
+    absent = ({DimType.N}, {DimType.M}, {DimType.K})
+    operands = tuple(
+        Operand(name, dtype, _strides(rng, axes, gone, name != "out"))
+        for name, gone in zip(("in0", "in1", "out"), absent)
+    )
+    first = rng.choice((Primitive.NONE, Primitive.ZERO, Primitive.RELU))
+    last = rng.choice((Primitive.NONE, Primitive.RELU))
+    return Operation(axes, operands, Primitive.GEMM, first, last)
+
+
+def _strides(rng: random.Random, axes: tuple[Axis, ...], gone: set[DimType], broadcasts: bool) -> tuple[int, ...]:
+    order = [i for i, axis in enumerate(axes) if axis.role not in gone]
+    rng.shuffle(order)
+    strides = [0] * len(axes)
+    stride = rng.choice((1, 1, 1, 2))
+    for i in order:
+        if broadcasts and rng.random() < 0.1:
+            continue
+        strides[i] = stride * rng.choice((1, 1, 1, -1))
+        stride *= axes[i].extent + rng.choice((0, 0, 1))
+    return tuple(strides)
+
+
+def random_schedule(rng: random.Random, operation: Operation) -> Schedule:
+    """A legal schedule: random tilings, order, primitive axes and packs whose panels follow the tiling."""
+    names = list(operation.names)
+    rng.shuffle(names)
+    kept = [n for n in names if operation.axis(n).role is not DimType.K]
+    summed = [n for n in names if operation.axis(n).role is DimType.K]
+    picks = [*rng.sample(kept, min(len(kept), rng.randint(0, 2))), None, None]
+    reduced = [*rng.sample(summed, min(len(summed), rng.randint(0, 2))), None, None]
+    prims = Prims(picks[0], picks[1], reduced[0], reduced[1])
+    loops: list[Loop] = []
+    for name in names:
+        inner = rng.choice((2, 3, 4, 8)) if name in prims.names else 1
+        steps = [inner * rng.choice((1, 2, 3)), inner] if rng.random() < 0.5 else [inner]
+        if name in prims.names and rng.random() < 0.3:
+            steps = []
+        loops += [Loop(name, step) for step in dict.fromkeys(steps)]
+    loops = _shuffled_keeping_nesting(rng, loops)
+    shared = 0
+    while shared < len(loops) and operation.axis(loops[shared].axis).role is not DimType.K and rng.random() < 0.4:
+        shared += 1
+    loops[:shared] = [Loop(loop.axis, loop.step, ExecType.SHARED) for loop in loops[:shared]]
+    packs = tuple(_pack(rng, operation, loops, prims, i) for i in range(2) if rng.random() < 0.5)
+    return Schedule(tuple(loops), prims, packs)
+
+
+def _shuffled_keeping_nesting(rng: random.Random, loops: list[Loop]) -> list[Loop]:
+    slots = [loop.axis for loop in loops]
+    rng.shuffle(slots)
+    queues = {axis: iter([loop for loop in loops if loop.axis == axis]) for axis in slots}
+    return [next(queues[axis]) for axis in slots]
+
+
+def _pack(rng: random.Random, operation: Operation, loops: list[Loop], prims: Prims, operand: int) -> Pack:
+    depth = rng.randint(0, len(loops))
+    digits: list[Digit] = []
+    for name, stride in operation.strides(operation.inputs[operand]).items():
+        if not stride:
+            continue
+        inner = [loop.step for loop in loops[depth:] if loop.axis == name]
+        block = [loop.step for loop in loops[:depth] if loop.axis == name]
+        span = min(block[-1] if block else operation.axis(name).extent, operation.axis(name).extent)
+        if name in prims.names and inner and 1 < inner[-1] < span:
+            digits += [Digit(name, inner[-1])] if rng.random() < 0.7 or len(inner) > 1 else []
+        digits.append(Digit(name))
+    return Pack(operand, depth, tuple(_digits_shuffled(rng, digits)))
+
+
+def _digits_shuffled(rng: random.Random, digits: list[Digit]) -> list[Digit]:
+    slots = [digit.axis for digit in digits]
+    rng.shuffle(slots)
+    queues = {axis: iter([digit for digit in digits if digit.axis == axis]) for axis in slots}
+    return [next(queues[axis]) for axis in slots]
+
+
+def random_memories(rng: random.Random, operation: Operation) -> list[Memory]:
+    """Arrays that hold exactly what each operand reaches, small integers so that float32 sums are exact."""
+    generator = np.random.default_rng(rng.randrange(2**32))
+    memories = []
+    for operand in operation.operands:
+        low, high = reach(operation, operand) or (0, -1)
+        values = generator.integers(-3, 4, max(high - low + 1, 0)).astype(operand.dtype.name)
+        memories.append(Memory(values, -low))
+    return memories
