@@ -40,5 +40,7 @@ def data_type(name: object) -> DType:
         return name
     text = getattr(name, "name", None) or getattr(name, "__name__", None) or str(name)
     if text not in DTYPES:
-        raise DTypeError(f"data type {text} is not supported\n  supported: {', '.join(DTYPES)}\n  Convert the operands.")
+        raise DTypeError(
+            f"data type {text} is not supported\n  supported: {', '.join(DTYPES)}\n  Convert the operands."
+        )
     return DTYPES[text]

@@ -1,10 +1,12 @@
-"""`bind(operation, schedule) -> Nest`: derive everything that is not a choice, or refuse an illegal pair with the reason.
+"""`bind(operation, schedule) -> Nest`: derive everything that is not a choice, or refuse an illegal pair.
 
 Derived are trip counts and tails, how far each loop moves each buffer, packed copies and their scratch, guards of the
 first and last touch, and whether a contraction starts from zero.
 """
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 from einloom.errors import ScheduleError
 from einloom.ir.layout import PackedLayout
@@ -74,7 +76,7 @@ class _Binder:
 
     def _check_steps(self, name: str, extent: int) -> None:
         steps = [loop.step for loop in self.schedule.loops if loop.axis == name]
-        for outer, inner in zip(steps, steps[1:]):
+        for outer, inner in pairwise(steps):
             if outer % inner:
                 raise ScheduleError(f"dimension {name}: the step {inner} does not divide the step {outer} around it")
         if name not in self.schedule.prims.names and extent > 1 and (not steps or steps[-1] != 1):

@@ -29,11 +29,20 @@ class Memory:
     origin: int = 0
 
     def view(self, extents: Sequence[int], strides: Sequence[int], position: int = 0) -> Array:
-        """Return the elements at `origin + position + sum(i * stride)` as an array of the given extents."""
+        """Return the elements at `origin + position + sum(i * stride)` as an array of the given extents.
+
+        Raises:
+            IndexError: an element lies outside the array.
+        """
         if 0 in extents:
             return np.empty(tuple(extents), self.elements.dtype)
+        offsets = [(extent - 1) * stride for extent, stride in zip(extents, strides)]
+        start = self.origin + position
+        low, high = start + sum(min(o, 0) for o in offsets), start + sum(max(o, 0) for o in offsets)
+        if low < 0 or high >= len(self.elements):
+            raise IndexError(f"elements {low} to {high} of a buffer of {len(self.elements)}")
         size = self.elements.itemsize
-        base = self.elements[self.origin + position :]
+        base = self.elements[start:]
         return as_strided(base, tuple(extents), tuple(stride * size for stride in strides))
 
 

@@ -47,7 +47,9 @@ class Digit:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """Copy the block of an input that the loops from `loop` on read into scratch, once per iteration of the loops outside.
+    """Copy the block of an input that the loops from `loop` on read into scratch.
+
+    The copy is made once per iteration of the loops outside.
 
     Attributes:
         operand: position of the input operand.
@@ -80,8 +82,8 @@ class Schedule:
     """Loops (outermost first), what the primitive takes, and packs.
 
     Raises:
-        ScheduleError: a step below 1, `prim` among the loops, a shared loop inside a sequential one, or an axis that the
-            primitive takes twice.
+        ScheduleError: a step below 1, `prim` among the loops, a shared loop inside a sequential one, or an axis that
+            the primitive takes twice.
     """
 
     loops: tuple[Loop, ...]
