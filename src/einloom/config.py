@@ -1,0 +1,92 @@
+"""Settings of a block of code: how many threads. It decides nothing about the host, whose cores the caller passes in.
+
+>>> with settings(threads=2):
+...     thread_count(cores=8)
+2
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from operator import index
+from typing import Any
+
+from einloom.errors import ScheduleError
+
+__all__ = ["MOST_THREADS", "Settings", "current_settings", "settings", "thread_count"]
+
+MOST_THREADS = 4096  # more is a mistake (a size that landed in the wrong place), not a wish
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a `with settings(...)` block asks for; None leaves a field to the environment."""
+
+    threads: int | None = None
+
+
+_NOTHING = Settings()
+_current: ContextVar[Settings] = ContextVar("einloom_settings", default=_NOTHING)
+
+
+def current_settings() -> Settings:
+    """Return the settings of this context: of this thread or asynchronous task, a new thread starts with none."""
+    return _current.get()
+
+
+@contextmanager
+def settings(*, threads: int | None = None) -> Iterator[Settings]:
+    """Set how many threads work started in this block uses; blocks nest, None keeps the outer block's.
+
+    >>> with settings(threads=3) as inner:
+    ...     inner
+    Settings(threads=3)
+
+    Raises:
+        ScheduleError: `threads` is no whole number from 1 to 4096.
+    """
+    before = _current.get()
+    now = before if threads is None else replace(before, threads=_checked(threads, "settings(threads=…)"))
+    token = _current.set(now)
+    try:
+        yield now
+    finally:
+        _current.reset(token)
+
+
+def thread_count(threads: int | None = None, *, cores: int) -> int:
+    """Return how many threads to use: `threads`, else the context, else `EINLOOM_THREADS`, `OMP_NUM_THREADS`, `cores`.
+
+    Of a list in `OMP_NUM_THREADS` (one number per nesting level) the first counts; what is no number there is left to
+    OpenMP to complain about.
+
+    Raises:
+        ScheduleError: `threads` or `EINLOOM_THREADS` is no whole number from 1 to 4096.
+    """
+    if threads is not None:
+        return _checked(threads, "threads=…")
+    chosen = _current.get().threads
+    if chosen is not None:
+        return chosen
+    if text := os.environ.get("EINLOOM_THREADS", "").strip():
+        return _checked(text, "EINLOOM_THREADS")
+    first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if first.isascii() and first.isdigit() and 1 <= int(first) <= MOST_THREADS:
+        return int(first)
+    return cores
+
+
+def _checked(value: Any, where: str) -> int:
+    try:
+        count = int(value) if isinstance(value, str) else index(value)
+    except (TypeError, ValueError):
+        count = 0
+    if isinstance(value, bool) or not 1 <= count <= MOST_THREADS:
+        raise ScheduleError(
+            f"{where} is {value!r}\n  Give a whole number of threads from 1 to {MOST_THREADS}, or leave it out."
+        )
+    return count

@@ -1,0 +1,13 @@
+"""Bytes to a callable: executable pages, kernels, the host's description, thread teams. Knows no tensors.
+
+>>> host().isa in ("x86_64", "aarch64")
+True
+"""
+
+from __future__ import annotations
+
+from einloom.jit.host import host
+from einloom.jit.kernel import Kernel
+from einloom.jit.pages import ExecutablePages
+
+__all__ = ["ExecutablePages", "Kernel", "host"]

@@ -1,0 +1,80 @@
+"""`host()`: the machine that this process runs on, as a `Machine`. It is asked once and kept.
+
+Elsewhere than Linux on x86-64 or AArch64, and where the system refuses machine code, the vector ISA is `"none"`: the
+interpreter still works there. `EINLOOM_ISA=avx512|avx2|neon|none` takes away what goes beyond that vector ISA.
+
+>>> host().cores >= 1
+True
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from functools import cache
+
+from einloom.errors import DeviceError, UnsupportedTarget
+from einloom.jit import cpuid, hwcap
+from einloom.jit.resources import cache_sizes, usable_cores
+from einloom.machine import VECTORS, Machine, vector_of
+
+__all__ = ["host"]
+
+_ISA = {"AMD64": "x86_64", "arm64": "aarch64"}
+_FEATURES = {"x86_64": cpuid.processor_features, "aarch64": hwcap.processor_features}
+
+
+@cache
+def host() -> Machine:
+    """Return the description of this machine.
+
+    Raises:
+        UnsupportedTarget: `EINLOOM_ISA` names no vector ISA, or a wider one than this machine has.
+    """
+    isa = _platform_isa()
+    name = _processor_name() or isa
+    features: frozenset[str] = frozenset()
+    if sys.platform.startswith("linux") and isa in _FEATURES:
+        try:
+            features = _FEATURES[isa]()
+        except DeviceError as error:
+            name = f"{name}; {str(error).splitlines()[0]}"
+    machine = Machine(isa, vector_of(isa, features), features, *cache_sizes(), cores=usable_cores(), name=name)
+    return _masked(machine, os.environ.get("EINLOOM_ISA", "").strip())
+
+
+def _platform_isa() -> str:
+    machine = platform.machine()
+    isa = _ISA.get(machine, machine) or "unknown"
+    return isa if sys.maxsize > 2**32 else f"{isa} (32-bit)"
+
+
+def _masked(machine: Machine, vector: str) -> Machine:
+    """Return the machine restricted to the vector ISA that `EINLOOM_ISA` names."""
+    if not vector:
+        return machine
+    if vector not in VECTORS:
+        raise UnsupportedTarget(f"EINLOOM_ISA is {vector!r}\n  Set it to one of {', '.join(VECTORS)}, or not at all.")
+    restricted = machine.with_vector(vector)
+    if restricted.isa != machine.isa or not restricted.features <= machine.features:
+        raise UnsupportedTarget(
+            f"EINLOOM_ISA is {vector!r}, but this machine ({machine.name}) has only {machine.vector}\n"
+            "  It can take features away, not add them: unset it, or name a narrower vector ISA."
+        )
+    return restricted
+
+
+def _processor_name() -> str:
+    """Return the processor's name from the first entry of /proc/cpuinfo; Arm's have numbers for names."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            entry = file.read(4096).split("\n\n")[0]
+    except OSError:
+        return ""
+    fields = dict(line.split(":", 1) for line in entry.splitlines() if ":" in line)
+    values = {key.strip(): value.strip() for key, value in fields.items()}
+    if "model name" in values:
+        return values["model name"]
+    numbers = values.get("CPU implementer"), values.get("CPU part")
+    return "AArch64 implementer {} part {}".format(*numbers) if all(numbers) else ""

@@ -1,0 +1,193 @@
+"""`Kernel`: finished code that can be called, listed and written to a file. It generates nothing.
+
+Making one is pure: code for any ISA can be held, listed and written on any machine. The first `address`, `function` or
+`call` maps it into executable pages, and that needs the right host.
+
+>>> from einloom.asm import Assembler
+>>> asm = Assembler("x86_64")
+>>> asm.lea(asm.rax, asm.mem(asm.rdi, 5))
+>>> asm.ret()
+>>> kernel = Kernel(asm)
+>>> kernel.call(7, restype=int)
+12
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from einloom.asm import Assembler, Label
+from einloom.errors import DTypeError, EncodingError, UnsupportedTarget
+from einloom.jit.host import host
+from einloom.jit.pages import ExecutablePages
+
+__all__ = ["Function", "Kernel", "Place"]
+
+Function: TypeAlias = Any  # a ctypes function; its class is made at run time
+Place: TypeAlias = Label | int  # a label of the kernel's assembler, or an offset in bytes
+
+# An integer argument goes as a pointer: ctypes converts that twice as fast as c_int64, with the same 64 bits.
+_ARGUMENT = {int: ctypes.c_void_p, float: ctypes.c_double, np.float32: ctypes.c_float}
+_NUMBERS: Any = tuple(_ARGUMENT)
+_RESULT = {None: None, int: ctypes.c_int64, float: ctypes.c_double, np.float32: ctypes.c_float}
+
+
+class Kernel:
+    """Machine code and the way to call it.
+
+    Args:
+        source: an assembler (its code is taken as it is now) or the bytes themselves.
+        isa: `"x86_64"` or `"aarch64"`; the assembler's own, for bytes the host's unless said.
+        features: ISA features that the code needs, as in `Machine.features`; the assembler's own unless said.
+        name: what `repr` calls it.
+
+    Attributes:
+        code: the bytes.
+        isa, features, name: as above.
+    """
+
+    __slots__ = ("__weakref__", "_assembler", "_made", "code", "features", "isa", "name")
+
+    def __init__(
+        self,
+        source: Assembler | bytes | bytearray | memoryview,
+        isa: str | None = None,
+        features: Iterable[str] | None = None,
+        *,
+        name: str = "kernel",
+    ) -> None:
+        self._assembler = source if isinstance(source, Assembler) else None
+        own_isa = source.isa if isinstance(source, Assembler) else isa or host().isa
+        if isa not in (None, own_isa):
+            raise UnsupportedTarget(f"the assembler emits {own_isa}, not {isa}\n  Leave isa= out.")
+        own_features = source.features if isinstance(source, Assembler) and features is None else features or ()
+        self.code = source.bytes() if isinstance(source, Assembler) else bytes(source)
+        self.isa = own_isa
+        self.features = frozenset(own_features)
+        self.name = name
+        # The pages under "pages", and functions under their signature: made on first use, by whichever thread is first.
+        self._made: dict[Any, Any] = {}
+
+    @property
+    def address(self) -> int:
+        """Address of the first byte of the code. Keep the kernel alive while it is in use.
+
+        Raises:
+            UnsupportedTarget: the host has another ISA, or lacks features that the code needs.
+            DeviceError: the system refuses executable memory.
+        """
+        return self._pages.address
+
+    def address_of(self, place: Place) -> int:
+        """Return the address of a label of the assembler, or of an offset in bytes into the code."""
+        offset = place.position if isinstance(place, Label) else place
+        if isinstance(place, Label) and place.owner is not self._assembler:
+            raise EncodingError(f"label {place.name} belongs to another assembler than {self!r}")
+        if offset is None or not 0 <= offset < len(self.code):
+            raise EncodingError(f"{place!r} is no place in the {len(self.code)} bytes of code of {self!r}")
+        return self.address + offset
+
+    def function(self, restype: Any, *argtypes: Any, at: Place = 0, release_gil: bool = True) -> Function:
+        """Return a ctypes function for the code at `at`; it keeps the code mapped as long as it lives.
+
+        Args:
+            restype: None, `int`, `float` or a ctypes type.
+            argtypes: `int` (integers and addresses), `float`, or ctypes types.
+            at: where the function begins.
+            release_gil: let other Python threads run meanwhile, which costs about 40 ns a call and is right for work of
+                a microsecond and more. With False the interpreter stands still until the code returns.
+        """
+        pages = self._pages
+        results: Any = _RESULT.get(restype, restype)
+        arguments = [_ARGUMENT.get(kind, kind) for kind in argtypes]
+        prototype = ctypes.CFUNCTYPE if release_gil else ctypes.PYFUNCTYPE
+        function: Any = prototype(results, *arguments)(self.address_of(at))
+        function.pages = pages  # and not the kernel, which remembers functions: that would be a cycle
+        return function
+
+    def call(self, *arguments: Any, restype: Any = None, at: Place = 0, release_gil: bool = True) -> Any:
+        """Call the code with the C calling convention and return its result as `restype`: None, `int` or `float`.
+
+        Integers and addresses go in integer registers, a Python `float` as a double and `numpy.float32` as a float in
+        vector registers, an array as the address of its first element; ctypes objects as they are.
+
+        Raises:
+            DTypeError: an argument is of another type, or an integer has more than 64 bits.
+            UnsupportedTarget, DeviceError: as `address`.
+        """
+        values = [_value(argument, number) for number, argument in enumerate(arguments)]
+        kinds = tuple(map(_kind, values))
+        key = (restype, kinds, at, release_gil)
+        function = self._made.get(key)
+        if function is None:
+            function = self._made[key] = self.function(restype, *kinds, at=at, release_gil=release_gil)
+        return function(*values)
+
+    def listing(self) -> str:
+        """Return offset, code and text of every instruction; for a kernel made from bytes, offset and code only."""
+        if self._assembler is not None:
+            return self._assembler.listing()
+        rows = range(0, len(self.code), 16)
+        return "\n".join(f"{start:6x}    {self.code[start : start + 16].hex(' ', -4)}" for start in rows)
+
+    def write(self, path: str | os.PathLike[str]) -> Path:
+        """Write the bytes to a file that `objdump` reads, and return its path.
+
+        `objdump -D -b binary -m aarch64 FILE` or `objdump -D -b binary -m i386:x86-64 -M intel FILE`.
+        """
+        file = Path(path)
+        file.write_bytes(self.code)
+        return file
+
+    def __repr__(self) -> str:
+        needs = "".join(f" {name}" for name in sorted(self.features))
+        return f"Kernel({self.name}, {self.isa}{needs}, {len(self.code)} bytes)"
+
+    @property
+    def _pages(self) -> ExecutablePages:
+        pages = self._made.get("pages")
+        if pages is None:
+            self._check_host()
+            # Of two threads that come at once one wins; the other's pages are freed.
+            pages = self._made.setdefault("pages", ExecutablePages(self.code))
+        return pages
+
+    def _check_host(self) -> None:
+        machine = host()
+        if machine.isa != self.isa:
+            raise UnsupportedTarget(f"{self!r} cannot run on this {machine.isa} host\n  {_ELSEWHERE}")
+        missing = sorted(self.features - machine.features)
+        if missing:
+            raise UnsupportedTarget(
+                f"{self!r} needs {', '.join(missing)}, which this host lacks ({machine.name})\n  {_ELSEWHERE}"
+            )
+
+
+_ELSEWHERE = "Its code, listing() and write() work here; call it on a host that has what it needs."
+
+
+def _value(argument: Any, number: int) -> Any:
+    """Return what ctypes is to pass for an argument of `call`."""
+    if isinstance(argument, np.ndarray):
+        return argument.__array_interface__["data"][0]
+    if isinstance(argument, np.integer):
+        argument = int(argument)
+    if isinstance(argument, int) and not -(2**63) <= argument < 2**64:
+        raise DTypeError(f"argument {number} is {argument}, which has more than 64 bits")
+    if isinstance(argument, _NUMBERS) or hasattr(type(argument), "from_param"):
+        return argument
+    raise DTypeError(
+        f"argument {number} has type {type(argument).__name__}\n"
+        "  Pass an int (or address), a float, a numpy.float32, a NumPy array or a ctypes object."
+    )
+
+
+def _kind(value: Any) -> Any:
+    """Return the key of `_ARGUMENT` or the ctypes type for a value that `_value` let through."""
+    return next((kind for kind in _NUMBERS if isinstance(value, kind)), type(value))
