@@ -1,0 +1,11 @@
+"""Primitives as machine code: one generator a family, written once over an abstract machine. Runs nothing.
+
+`emit_kernel(machine_for(asm, machine), spec)` emits the function that a spec describes.
+"""
+
+from __future__ import annotations
+
+from einloom.kernels.machine import KernelMachine, machine_for
+from einloom.kernels.specs import Binary, Brgemm, Spec, Unary, signature
+
+__all__ = ["Binary", "Brgemm", "KernelMachine", "Spec", "Unary", "machine_for", "signature"]

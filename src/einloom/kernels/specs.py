@@ -1,0 +1,151 @@
+"""What a kernel computes: frozen descriptions, complete enough to be the key of a cache. They generate nothing.
+
+Sizes and strides are in elements. A stride is an `int`, known when the code is made, or `None`: then it is an argument
+of the generated function. 0 says that an operand does not depend on an axis; negative strides are legal. A matrix
+product of column-major matrices with run-time leading dimensions, and the same with everything known:
+
+>>> signature(Brgemm("float32", 64, 48, 64, a=(1, 0, None, 0), b=(0, None, 1, 0), c=(1, None)))
+('a', 'b', 'c', 'ld_a', 'ld_b', 'ld_c')
+>>> signature(Brgemm("float32", 64, 48, 64, a=(1, 0, 64, 0), b=(0, 64, 1, 0), c=(1, 64), beta=None))
+('a', 'b', 'c', 'beta')
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from einloom.dtypes import DType, data_type
+from einloom.errors import ShapeError
+
+__all__ = ["Binary", "Brgemm", "Spec", "Stride", "Unary", "signature"]
+
+Stride: TypeAlias = int | None
+Pair: TypeAlias = tuple[Stride, Stride]
+Four: TypeAlias = tuple[Stride, Stride, Stride, Stride]
+
+
+@dataclass(frozen=True, slots=True)
+class Brgemm:
+    """C[m, n] = beta C[m, n] + alpha sum over batch and k of A B, the vectors running along m.
+
+    Attributes:
+        dtype: type of all elements.
+        m, n, k, batch: sizes, 0 and more.
+        a: strides of A along (m, n, k, batch); along n 0 in an ordinary product.
+        b: strides of B along (m, n, k, batch), along m 0 in an ordinary product; None: there is no B, A is summed.
+        c: strides of C along (m, n).
+        beta: 1 adds to C, 0 overwrites it and never reads it, None leaves the choice to a last argument, 0 or 1.
+        alpha: factor of the sum.
+        nontemporal: store C past the caches, where it is written a whole vector at a time.
+    """
+
+    dtype: DType
+    m: int
+    n: int
+    k: int
+    batch: int = 1
+    a: Four = (1, 0, None, 0)
+    b: Four | None = (0, None, 1, 0)
+    c: Pair = (1, None)
+    beta: int | None = 1
+    alpha: float = 1
+    nontemporal: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", data_type(self.dtype))
+        _check_sizes(m=self.m, n=self.n, k=self.k, batch=self.batch)
+        if self.beta not in (0, 1, None):
+            raise ShapeError(f"beta is {self.beta}\n  It is 0 (overwrite C), 1 (add to C) or None (an argument).")
+
+    @property
+    def flops(self) -> int:
+        """Multiplications and additions of one call."""
+        return 2 * self.m * self.n * self.k * self.batch
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """B[m, n] = op(A[m, n]); `zero` reads no A. Strides along (m, n): unequal unit axes transpose.
+
+    Attributes:
+        op: name of an operator, as in `einloom.kernels.unary.OPERATORS`.
+        dtype: type of the elements.
+        m, n: sizes.
+        a, b: strides of A and B along (m, n).
+        nontemporal: store B past the caches, where it is written a whole vector at a time.
+    """
+
+    op: str
+    dtype: DType
+    m: int
+    n: int
+    a: Pair = (1, None)
+    b: Pair = (1, None)
+    nontemporal: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", data_type(self.dtype))
+        _check_sizes(m=self.m, n=self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """C[m, n] = op(A[m, n], B[m, n]); a stride of 0 broadcasts an input along that axis.
+
+    Attributes:
+        op: name of an operator, as in `einloom.kernels.binary.OPERATORS`.
+        dtype: type of the elements.
+        m, n: sizes.
+        a, b, c: strides of A, B and C along (m, n).
+        nontemporal: store C past the caches, where it is written a whole vector at a time.
+    """
+
+    op: str
+    dtype: DType
+    m: int
+    n: int
+    a: Pair = (1, None)
+    b: Pair = (1, None)
+    c: Pair = (1, None)
+    nontemporal: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", data_type(self.dtype))
+        _check_sizes(m=self.m, n=self.n)
+
+
+Spec: TypeAlias = Brgemm | Unary | Binary
+
+
+def signature(spec: Spec) -> tuple[str, ...]:
+    """Return the names of the arguments of a spec's kernel, in order.
+
+    Pointers come first. Then follow the strides that are `None`, first those of a, b and c inside a matrix, `ld_x` where
+    it is an operand's only one, else `x_m`, `x_n`, `x_k`; then those from one matrix of the batch to the next; at last
+    `beta`.
+    """
+    strides = {name: getattr(spec, name) for name in ("a", "b", "c") if getattr(spec, name, None) is not None}
+    if isinstance(spec, Unary) and spec.op == "zero":
+        strides["a"] = (0, 0)
+    pointers = ("a", "b", "c") if isinstance(spec, Brgemm) else tuple(strides)
+    inner = tuple(name for operand, values in strides.items() for name, _ in run_time_strides(operand, values))
+    batch = tuple(
+        f"br_stride_{operand}" for operand, values in strides.items() if len(values) == 4 and values[3] is None
+    )
+    flag = ("beta",) if isinstance(spec, Brgemm) and spec.beta is None else ()
+    return pointers + inner + batch + flag
+
+
+def run_time_strides(operand: str, strides: tuple[Stride, ...]) -> list[tuple[str, int]]:
+    """Return (argument's name, axis) of each run-time stride inside a matrix: axes 0 m, 1 n, 2 k."""
+    axes = [axis for axis, stride in enumerate(strides[:3]) if stride is None]
+    if len(axes) == 1:
+        return [(f"ld_{operand}", axes[0])]
+    return [(f"{operand}_{'mnk'[axis]}", axis) for axis in axes]
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
+        if size < 0:
+            raise ShapeError(f"{name} is {size}\n  A size is 0 or more.")
