@@ -1,0 +1,228 @@
+"""The host's description: against what the operating system says, masked by EINLOOM_ISA, with nothing to go by."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+import platform
+
+import pytest
+from iced_x86 import Decoder, Formatter, FormatterSyntax
+
+from einloom.errors import DeviceError, UnsupportedTarget
+from einloom.jit import cpuid, host, hwcap
+from einloom.jit.resources import cache_sizes, quota_of, usable_cores
+from einloom.machine import AVX2, AVX512, NEON, Machine, vector_of
+from tests.jit.processes import python
+
+host_module = importlib.import_module("einloom.jit.host")  # the package's attribute of this name is the function
+
+# The names of /proc/cpuinfo where they are not ours with other underscores.
+LINUX_NAMES = {"sse3": "pni", "lzcnt": "abm", "prefetchw": "3dnowprefetch", "sha": "sha_ni"}
+LINUX_ARM_NAMES = {"neon": "asimd", "lse": "atomics", "fp16": "asimdhp", "rdm": "asimdrdm", "dotprod": "asimddp"}
+VECTOR_FEATURES = ("avx", "fma", "amx", "vaes", "vpclmulqdq", "neon", "sve", "sme")
+
+
+def cpuinfo_flags() -> set[str]:
+    with open("/proc/cpuinfo") as file:
+        line = next(line for line in file if line.startswith(("flags", "Features")))
+    return {flag.replace("_", "") for flag in line.split(":")[1].split()}
+
+
+def test_features_are_those_of_the_operating_system():
+    names = LINUX_NAMES if platform.machine() == "x86_64" else LINUX_ARM_NAMES
+    flags = cpuinfo_flags()
+    wrong = {name for name in host().features if names.get(name, name).replace("_", "") not in flags}
+    assert wrong <= {"osxsave", "sme_fa64", "rcpc", "rcpc2", "fp16fml", "f32mm", "f64mm", "pmull", "flagm", "bti"}
+    if platform.machine() == "x86_64":
+        known = {name for *_, name in cpuid.parse_rows()}
+        assert {name for name in known if LINUX_NAMES.get(name, name).replace("_", "") in flags} <= host().features
+
+
+def test_host_is_plausible_and_asked_once():
+    machine = host()
+    assert machine.isa == platform.machine()
+    assert 4096 <= machine.l1d <= machine.l2 <= machine.l3
+    assert 1 <= machine.cores <= len(os.sched_getaffinity(0))
+    assert machine.vector == vector_of(machine.isa, machine.features)
+    assert machine.name and "\n" not in machine.name
+    assert host() is machine
+
+
+def text_of(code: bytes) -> list[str]:
+    formatter = Formatter(FormatterSyntax.INTEL)
+    return [formatter.format(instruction) for instruction in Decoder(64, code)]
+
+
+def test_the_bytes_that_ask_are_the_instructions_in_the_comments():
+    assert text_of(cpuid.CPUID_CODE) == [
+        "push rbx", "mov r8,rdx", "mov eax,edi", "mov ecx,esi", "cpuid",
+        "mov [r8],eax", "mov [r8+4],ebx", "mov [r8+8],ecx", "mov [r8+0Ch],edx", "pop rbx", "ret",
+    ]  # fmt: skip
+    assert text_of(cpuid.XGETBV_CODE) == ["xor ecx,ecx", "xgetbv", "shl rdx,20h", "or rax,rdx", "ret"]
+
+
+def test_every_cpuid_bit_is_named_once():
+    rows = list(cpuid.parse_rows())
+    assert len({name for *_, name in rows}) == len(rows) == len({(*row[:3], row[4]) for row in rows})
+    for *_, state, _, name in rows:
+        wants_zmm, wants_tiles = name.startswith("avx512"), name.startswith("amx")
+        assert (state & 0xE0 == 0xE0, state >> 17 == 3) == (wants_zmm, wants_tiles), name
+
+
+def features_with(registers: dict[tuple[int, int], tuple[int, int, int, int]], saved: int) -> frozenset[str]:
+    """Return what a processor with these CPUID leaves, on a system that saves these registers, is said to have."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cpuid, "_saved_state", lambda: saved)
+        patch.setattr(cpuid, "ExecutablePages", NoPages)
+        patch.setattr(cpuid._LeafReader, "_read", lambda self, leaf, subleaf: registers.get((leaf, subleaf), (0,) * 4))
+        return cpuid.processor_features()
+
+
+class NoPages:
+    address = 0
+
+    def __init__(self, code: bytes) -> None: ...
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error) -> None: ...
+
+
+EVERYTHING = {(0, 0): (7, 0, 0, 0), (1, 0): (0, 0, 2**32 - 1, 2**32 - 1), (7, 0): (1, *[2**32 - 1] * 3)}
+
+
+def test_features_need_the_state_that_the_system_saves():
+    everything = EVERYTHING | {(7, 1): (2**32 - 1,) * 4}
+    assert {"avx512f", "avx512bf16", "amx_tile", "avx2", "sse2"} <= features_with(everything, 0x600E7)
+    without_tiles = features_with(everything, 0xE7)
+    assert "avx512f" in without_tiles and "amx_tile" not in without_tiles
+    without_zmm = features_with(everything, 0x7)
+    assert "avx2" in without_zmm and "fma" in without_zmm and "avx512f" not in without_zmm
+    without_ymm = features_with(everything, 0x3)
+    assert "sse2" in without_ymm and not without_ymm & {"avx", "avx2", "fma", "f16c", "vaes"}
+
+
+def test_leaves_that_do_not_exist_have_no_features():
+    no_leaf_7 = EVERYTHING | {(0, 0): (1, 0, 0, 0)}
+    assert "bmi2" not in features_with(no_leaf_7, 0xE7) and "avx" in features_with(no_leaf_7, 0xE7)
+    no_subleaf = EVERYTHING | {(7, 0): (0, *[2**32 - 1] * 3), (7, 1): (2**32 - 1,) * 4}
+    assert "avxvnni" not in features_with(no_subleaf, 0xE7) and "avx512f" in features_with(no_subleaf, 0xE7)
+    no_xgetbv = EVERYTHING | {(1, 0): (0, 0, 2**32 - 1 - 2**27, 2**32 - 1)}
+    assert "avx" not in features_with(no_xgetbv, 0xE7)
+
+
+def test_arm_bits():
+    assert hwcap.features_of(0, 0) == frozenset()
+    assert hwcap.features_of(1 << 1, 0) == {"neon"}
+    assert {"neon", "sve", "dotprod"} <= hwcap.features_of(2**32 - 1, 0)
+    assert hwcap.features_of(0, 1 << 37 | 1 << 13) == {"sme2", "i8mm"}
+
+
+SHOW = """
+from einloom.jit import host
+machine = host()
+print(machine.vector, *sorted(machine.features))
+"""
+
+
+def test_environment_takes_features_away():
+    vector, *features = python(SHOW, EINLOOM_ISA="none").split()
+    assert vector == "none" and not [name for name in features if name.startswith(VECTOR_FEATURES)]
+    if vector_of("x86_64", host().features) != "none":
+        vector, *features = python(SHOW, EINLOOM_ISA="avx2").split()
+        assert vector == "avx2" and {"avx2", "fma"} <= set(features)
+        assert not [name for name in features if name.startswith(("avx512", "amx"))]
+        assert ("bmi2" in features) == ("bmi2" in host().features)
+
+
+ERROR = """
+from einloom.errors import UnsupportedTarget
+from einloom.jit import host
+try:
+    host()
+except UnsupportedTarget as error:
+    print(error)
+"""
+
+
+def test_environment_cannot_add_features():
+    foreign = "neon" if platform.machine() == "x86_64" else "avx2"
+    assert "take features away" in python(ERROR, EINLOOM_ISA=foreign)
+    assert "avx512, avx2, neon, none" in python(ERROR, EINLOOM_ISA="avx9")
+    plain = Machine("x86_64", "avx2", AVX2.features)
+    with pytest.raises(UnsupportedTarget, match="has only avx2"):
+        host_module._masked(plain, "avx512")
+
+
+def test_machines_of_other_platforms_have_no_vectors(monkeypatch):
+    for system, processor, isa in [("darwin", "arm64", "aarch64"), ("linux", "riscv64", "riscv64")]:
+        monkeypatch.setattr("sys.platform", system)
+        monkeypatch.setattr("platform.machine", lambda processor=processor: processor)
+        machine = host_module.host.__wrapped__()
+        assert (machine.isa, machine.vector, machine.features) == (isa, "none", frozenset())
+        assert (machine.vector_bits, machine.registers) == (0, 0)
+
+
+def test_refused_machine_code_leaves_the_interpreter(monkeypatch):
+    def refuse() -> frozenset[str]:
+        raise DeviceError("no machine code: Permission denied\n  hint")
+
+    monkeypatch.setitem(host_module._FEATURES, platform.machine(), refuse)
+    machine = host_module.host.__wrapped__()
+    assert machine.vector == "none" and machine.name.endswith("Permission denied")
+
+
+def test_vectors_of_a_machine():
+    wide = Machine("x86_64", "avx512", AVX512.features | {"bmi2", "avx512bf16", "amx_tile"}, l2=12345, cores=3)
+    narrow = wide.with_vector("avx2")
+    assert narrow == Machine("x86_64", "avx2", AVX2.features | {"bmi2"}, l2=12345, cores=3)
+    assert narrow.with_vector("avx512").features == AVX512.features | {"bmi2"}
+    assert wide.with_vector("none").features == {"bmi2"}
+    assert wide.with_vector(None) is wide and wide.with_vector("avx512") is wide
+    assert wide.with_vector("neon") is NEON
+    with pytest.raises(UnsupportedTarget, match="avx512, avx2, neon, none"):
+        wide.with_vector("sse")
+
+
+def test_cache_sizes(tmp_path):
+    assert cache_sizes(tmp_path) == (32 * 1024, 1024 * 1024, 16 * 1024 * 1024)
+
+    def cache(index: int, level: str, kind: str, size: str) -> None:
+        folder = tmp_path / f"index{index}"
+        folder.mkdir()
+        for name, text in [("level", level), ("type", kind), ("size", size)]:
+            (folder / name).write_text(f"{text}\n")
+
+    cache(0, "1", "Data", "48K")
+    cache(1, "1", "Instruction", "64K")
+    cache(2, "2", "Unified", "2M")
+    assert cache_sizes(tmp_path) == (48 * 1024, 2 * 2**20, 2 * 2**20)
+    cache(3, "3", "Unified", "491520K")
+    cache(4, "4", "Unified", "?")
+    assert cache_sizes(tmp_path) == (48 * 1024, 2 * 2**20, 480 * 2**20)
+
+
+def test_quota_of_control_groups(tmp_path):
+    assert quota_of("0::/\n", tmp_path) == math.inf
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (inner / "cpu.max").write_text("max 100000\n")
+    (tmp_path / "a" / "cpu.max").write_text("150000 100000\n")
+    assert quota_of("0::/a/b\n", tmp_path) == 1.5
+    assert quota_of("0::/elsewhere\n", tmp_path) == math.inf
+    old = tmp_path / "cpu" / "job"
+    old.mkdir(parents=True)
+    (old / "cpu.cfs_quota_us").write_text("-1\n")
+    (old / "cpu.cfs_period_us").write_text("100000\n")
+    assert quota_of("4:cpuacct,cpu:/job\n3:cpuset:/job\n", tmp_path) == math.inf
+    (old / "cpu.cfs_quota_us").write_text("50000\n")
+    assert quota_of("4:cpuacct,cpu:/job\n", tmp_path) == 0.5
+
+
+def test_cores_follow_the_affinity():
+    first = min(os.sched_getaffinity(0))
+    shown = python(f"import os; os.sched_setaffinity(0, [{first}]); from einloom.jit import host; print(host().cores)")
+    assert shown == "1"
+    assert usable_cores() >= 1
