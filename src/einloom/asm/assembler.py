@@ -128,7 +128,7 @@ class Assembler:
 
     # Emitting
 
-    def __getattr__(self, name: str) -> Callable[..., None]:
+    def __getattr__(self, name: str) -> Any:
         """Compile a mnemonic's method and keep it on the ISA's class; called on first use only."""
         if name.startswith("_"):
             raise AttributeError(name)
