@@ -1,0 +1,90 @@
+"""A team from threads of the standard library: where there is no OpenMP runtime, and in forked children.
+
+It needs no generated code of its own. A share is taken and done inside one loop in C, so no signal handler of Python
+can run between the two: every share is done exactly once, whatever interrupts the caller.
+
+>>> Pool().threads
+0
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import threading
+from collections import deque
+from contextlib import suppress
+from queue import SimpleQueue
+
+__all__ = ["Pool"]
+
+_ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class _Job:
+    """One team's work: shares to take, and how many are done."""
+
+    __slots__ = ("_arguments", "_done", "_entry", "_finished", "_shares", "_untaken")
+
+    def __init__(self, entry: int, arguments: int, shares: int) -> None:
+        self._entry = _ENTRY(entry)
+        self._arguments = arguments
+        self._shares = shares
+        self._untaken = deque(range(shares))
+        self._finished: deque[None] = deque()
+        self._done = threading.Event()
+
+    def work(self) -> None:
+        """Do shares until all are taken."""
+        shares = iter(self._untaken.popleft, None)
+        work = map(self._entry, itertools.repeat(self._arguments), shares, itertools.repeat(self._shares))
+        with suppress(IndexError):  # popleft's: nothing is left to take
+            deque(map(self._finished.append, work), maxlen=0)
+        if len(self._finished) == self._shares:
+            self._done.set()
+
+    def finish(self) -> None:
+        """Work, and wait for the others. What interrupts this is raised when the last share is done, not before."""
+        interrupt: BaseException | None = None
+        while not self._done.is_set():
+            try:
+                self.work()
+                self._done.wait()
+            except BaseException as error:
+                interrupt = error
+        if interrupt is not None:
+            raise interrupt
+
+
+class Pool:
+    """Helper threads that come when they are first needed and stay.
+
+    The caller takes part and never waits for a share that nobody has begun: it does that itself. So nested use cannot
+    wait for itself, and helpers that are busy, or that the system refuses, only cost time.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+        self._lock = threading.Lock()
+        self.threads = 0
+
+    def run(self, entry: int, arguments: int, shares: int, team: int) -> None:
+        """Call `entry(arguments, share, shares)` for every share on up to `team` threads; return when all are done."""
+        job = _Job(entry, arguments, shares)
+        helpers = min(team, shares) - 1
+        try:
+            self._start(helpers)
+            for _ in range(helpers):
+                self._jobs.put(job)
+        finally:
+            job.finish()
+
+    def _start(self, wanted: int) -> None:
+        with self._lock, suppress(RuntimeError):  # RuntimeError: no more threads, or the interpreter is ending
+            while self.threads < wanted:
+                threading.Thread(target=self._help, name=f"einloom-{self.threads + 1}", daemon=True).start()
+                self.threads += 1
+
+    def _help(self) -> None:
+        while True:
+            self._jobs.get().work()

@@ -1,0 +1,125 @@
+"""Thread teams: run generated work on the process's OpenMP runtime, else on a pool of Python's threads.
+
+Work is `void entry(void *arguments, int64 thread, int64 threads)`: share `thread` of `threads`, each called exactly
+once, on some thread of the team, possibly several on one. So shares must not wait for each other; work in phases with
+a barrier between them is several entries, run one after the other.
+
+`team_function(words)(entry, threads, word 0, …)` is one ctypes call. In a forked child the pool works, for the
+parent's OpenMP threads are not there and libgomp would wait for them for ever.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from einloom.errors import DeviceError
+from einloom.jit.host import host
+from einloom.jit.kernel import Function, Kernel
+from einloom.jit.openmp import Runtime, find_runtime
+from einloom.jit.pool import Pool
+from einloom.jit.trampoline import Addresses, front, launcher
+
+__all__ = ["front_function", "launch_address", "run_team", "runtime_name", "team_function"]
+
+_usable = ctypes.c_int64(0)  # 1 while generated code may enter the OpenMP runtime; generated code reads it
+_forked = False
+_pool = Pool()
+
+
+def _after_fork_in_child() -> None:
+    global _forked, _pool
+    _forked = True
+    _usable.value = 0
+    _pool = Pool()
+
+
+# At import, not at first use: whether this process is a forked child cannot be found out later.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+def run_team(entry: int, arguments: int | ctypes.Array[Any], threads: int) -> None:
+    """Call `entry(arguments, thread, threads)` for every thread from 0, on a team, and return when all have returned.
+
+    Args:
+        entry: address of the work.
+        arguments: address of its argument block, or the block as a ctypes array.
+        threads: how many shares there are; with 1 the calling thread does it.
+
+    Raises:
+        DeviceError: `threads` < 1, or no executable memory.
+        UnsupportedTarget: this host cannot run generated code.
+    """
+    if threads < 1:
+        raise DeviceError(f"a team of {threads} threads\n  Ask for one or more.")
+    if _launcher().function(entry, arguments, threads):
+        address = arguments if isinstance(arguments, int) else ctypes.addressof(arguments)
+        _pool.run(entry, address, threads, host().cores)
+
+
+def team_function(words: int, *, release_gil: bool = True) -> Callable[..., None]:
+    """Return `f(entry, threads, word 0, …)`: `run_team` with a fresh block of so many 64-bit words as arguments.
+
+    The words are integers or addresses. `release_gil` as in `Kernel.function`.
+    """
+    native = front_function(words, release_gil=release_gil)
+    block = ctypes.c_int64 * words
+
+    def call(entry: int, threads: int, *arguments: int) -> None:
+        if native(entry, threads, *arguments):
+            held = block(*arguments)
+            _pool.run(entry, ctypes.addressof(held), threads, host().cores)
+
+    return call
+
+
+@cache
+def front_function(words: int, *, release_gil: bool = True) -> Function:
+    """Return the ctypes function behind `team_function`, for callers that count nanoseconds.
+
+    `front(entry, threads, word 0, …)` returns 0 when all is done, and 1 when nothing was done because there is no
+    OpenMP runtime or this is a forked child: then call `team_function`'s.
+    """
+    kernel = Kernel(front(host().isa, launch_address(), words), name=f"front of {words} words")
+    return kernel.function(int, *[int] * (words + 2), release_gil=release_gil)
+
+
+def launch_address() -> int:
+    """Return the address of `int64 launch(entry, arguments, int64 threads)`, for generated code that calls it.
+
+    It is the same in this process and its forked children, and returns what `front_function`'s function returns.
+    """
+    return _launcher().address
+
+
+def runtime_name() -> str:
+    """Return the path of the OpenMP runtime in use, or "pool"."""
+    runtime = _launcher().runtime
+    return runtime.path if runtime is not None and _usable.value else "pool"
+
+
+@dataclass(frozen=True, slots=True)
+class _Launcher:
+    """The process's `launch`: its code, address, ctypes function, and the runtime that it enters."""
+
+    kernel: Kernel
+    address: int
+    function: Function
+    runtime: Runtime | None
+
+
+@cache
+def _launcher() -> _Launcher:
+    runtime = None if _forked else find_runtime()
+    functions = (runtime.parallel, runtime.thread_number, runtime.team_size) if runtime else (0, 0, 0)
+    addresses = Addresses(ctypes.addressof(_usable), *functions)
+    asm, launch = launcher(host().isa, addresses, host().cores)
+    kernel = Kernel(asm, name="thread team launcher")
+    made = _Launcher(kernel, kernel.address_of(launch), kernel.function(int, int, int, int, at=launch), runtime)
+    _usable.value = int(runtime is not None and not _forked)
+    return made

@@ -1,0 +1,152 @@
+"""Work for thread teams, assembled for the host: entries that write down who called them."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+from einloom.asm import Assembler
+from einloom.jit import Kernel, host
+
+SHARES = 64  # most shares that a record has room for
+
+
+class Record:
+    """What the shares of a team write down: how often each came, of how many, and on which stack."""
+
+    def __init__(self, turns: int = 0) -> None:
+        self.words = (ctypes.c_int64 * (3 * SHARES))()
+        self.block = (ctypes.c_int64 * 2)(ctypes.addressof(self.words), turns)
+
+    def calls(self, shares: int) -> list[int]:
+        """Return how often each share was called; no other share may have been."""
+        assert not any(self.words[shares:SHARES])
+        return self.words[:shares]
+
+    def threads(self, shares: int) -> list[int]:
+        """Return the number of threads that each share was told."""
+        return self.words[SHARES : SHARES + shares]
+
+    def stacks(self, shares: int) -> list[int]:
+        """Return the stack pointer of each share."""
+        return self.words[2 * SHARES : 2 * SHARES + shares]
+
+
+@cache
+def recorder() -> Kernel:
+    """Return `void entry(block, thread, threads)`: write into a `Record`, then count down its turns to pass time."""
+    asm: Any = Assembler(host().isa)
+    (_recorder_x86 if host().isa == "x86_64" else _recorder_aarch64)(asm)
+    return Kernel(asm, name="recorder")
+
+
+def _recorder_x86(asm: Any) -> None:
+    rax, rcx, rsi, rdi = asm.rax, asm.rcx, asm.rsi, asm.rdi
+    asm.mov(rax, asm.mem(rdi))
+    asm.lea(rax, asm.mem(rax, 0, rsi, 8))
+    asm.mov(rcx, asm.mem(rax))
+    asm.add(rcx, 1)
+    asm.mov(asm.mem(rax), rcx)
+    asm.mov(asm.mem(rax, 8 * SHARES), asm.rdx)
+    asm.mov(asm.mem(rax, 16 * SHARES), asm.rsp)
+    asm.mov(rcx, asm.mem(rdi, 8))
+    top = asm.label("top")
+    asm.sub(rcx, 1)
+    asm.jg(top)
+    asm.ret()
+
+
+def _recorder_aarch64(asm: Any) -> None:
+    x = asm.x
+    asm.ldr(x[3], asm.mem(x[0]))
+    asm.add(x[3], x[3], x[1], lsl=3)
+    asm.ldr(x[4], asm.mem(x[3]))
+    asm.add(x[4], x[4], 1)
+    asm.str(x[4], asm.mem(x[3]))
+    asm.str(x[2], asm.mem(x[3], 8 * SHARES))
+    asm.mov(x[5], asm.sp)
+    asm.str(x[5], asm.mem(x[3], 16 * SHARES))
+    asm.ldr(x[4], asm.mem(x[0], 8))
+    top = asm.label("top")
+    asm.subs(x[4], x[4], 1)
+    asm.b("gt", top)
+    asm.ret()
+
+
+@cache
+def nester() -> Kernel:
+    """Return `void entry(block, thread, threads)`: start an inner team.
+
+    Its block is the address of `launch`, the inner entry, the inner threads, then the address of an inner block for
+    each thread of the outer team.
+    """
+    asm: Any = Assembler(host().isa)
+    (_nester_x86 if host().isa == "x86_64" else _nester_aarch64)(asm)
+    return Kernel(asm, name="nester")
+
+
+def _nester_x86(asm: Any) -> None:
+    asm.mov(asm.rax, asm.mem(asm.rdi))
+    asm.mov(asm.rcx, asm.mem(asm.rdi, 8))
+    asm.mov(asm.rdx, asm.mem(asm.rdi, 16))
+    asm.mov(asm.rsi, asm.mem(asm.rdi, 24, asm.rsi, 8))
+    asm.mov(asm.rdi, asm.rcx)
+    asm.jmp(asm.rax)
+
+
+def _nester_aarch64(asm: Any) -> None:
+    x = asm.x
+    asm.add(x[3], x[0], x[1], lsl=3)
+    asm.ldr(x[1], asm.mem(x[3], 24))
+    asm.ldr(x[2], asm.mem(x[0], 16))
+    asm.ldp(x[16], x[0], asm.mem(x[0]))
+    asm.br(x[16])
+
+
+@cache
+def adder() -> Kernel:
+    """Return `void entry(block, thread, threads)`: out[thread] = 1 * word 1 + 2 * word 2 + … up to a word 0.
+
+    Word 0 of the block is the address of out.
+    """
+    asm: Any = Assembler(host().isa)
+    (_adder_x86 if host().isa == "x86_64" else _adder_aarch64)(asm)
+    return Kernel(asm, name="adder")
+
+
+def _adder_x86(asm: Any) -> None:
+    word, total, factor, product = asm.rdx, asm.rax, asm.r8, asm.r9
+    end = asm.forward("end")
+    asm.xor(asm.eax, asm.eax)
+    asm.mov(asm.r8d, 1)
+    top = asm.label("top")
+    asm.mov(word, asm.mem(asm.rdi, 0, factor, 8))
+    asm.test(word, word)
+    asm.je(end)
+    asm.mov(product, word)
+    asm.imul(product, factor)
+    asm.add(total, product)
+    asm.add(factor, 1)
+    asm.jmp(top)
+    asm.bind(end)
+    asm.mov(asm.rcx, asm.mem(asm.rdi))
+    asm.mov(asm.mem(asm.rcx, 0, asm.rsi, 8), total)
+    asm.ret()
+
+
+def _adder_aarch64(asm: Any) -> None:
+    x = asm.x
+    end = asm.forward("end")
+    asm.mov(x[3], 0)
+    asm.mov(x[4], 1)
+    top = asm.label("top")
+    asm.ldr(x[5], asm.mem(x[0], x[4], lsl=3))
+    asm.cbz(x[5], end)
+    asm.madd(x[3], x[5], x[4], x[3])
+    asm.add(x[4], x[4], 1)
+    asm.b(top)
+    asm.bind(end)
+    asm.ldr(x[6], asm.mem(x[0]))
+    asm.str(x[3], asm.mem(x[6], x[1], lsl=3))
+    asm.ret()
