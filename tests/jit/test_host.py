@@ -187,7 +187,7 @@ def test_vectors_of_a_machine():
 
 
 def test_cache_sizes(tmp_path):
-    assert cache_sizes(tmp_path) == (32 * 1024, 1024 * 1024, 16 * 1024 * 1024)
+    assert cache_sizes(str(tmp_path)) == (32 * 1024, 1024 * 1024, 16 * 1024 * 1024)
 
     def cache(index: int, level: str, kind: str, size: str) -> None:
         folder = tmp_path / f"index{index}"
@@ -198,27 +198,27 @@ def test_cache_sizes(tmp_path):
     cache(0, "1", "Data", "48K")
     cache(1, "1", "Instruction", "64K")
     cache(2, "2", "Unified", "2M")
-    assert cache_sizes(tmp_path) == (48 * 1024, 2 * 2**20, 2 * 2**20)
+    assert cache_sizes(str(tmp_path)) == (48 * 1024, 2 * 2**20, 2 * 2**20)
     cache(3, "3", "Unified", "491520K")
     cache(4, "4", "Unified", "?")
-    assert cache_sizes(tmp_path) == (48 * 1024, 2 * 2**20, 480 * 2**20)
+    assert cache_sizes(str(tmp_path)) == (48 * 1024, 2 * 2**20, 480 * 2**20)
 
 
 def test_quota_of_control_groups(tmp_path):
-    assert quota_of("0::/\n", tmp_path) == math.inf
+    assert quota_of("0::/\n", str(tmp_path)) == math.inf
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     (inner / "cpu.max").write_text("max 100000\n")
     (tmp_path / "a" / "cpu.max").write_text("150000 100000\n")
-    assert quota_of("0::/a/b\n", tmp_path) == 1.5
-    assert quota_of("0::/elsewhere\n", tmp_path) == math.inf
+    assert quota_of("0::/a/b\n", str(tmp_path)) == 1.5
+    assert quota_of("0::/elsewhere\n", str(tmp_path)) == math.inf
     old = tmp_path / "cpu" / "job"
     old.mkdir(parents=True)
     (old / "cpu.cfs_quota_us").write_text("-1\n")
     (old / "cpu.cfs_period_us").write_text("100000\n")
-    assert quota_of("4:cpuacct,cpu:/job\n3:cpuset:/job\n", tmp_path) == math.inf
+    assert quota_of("4:cpuacct,cpu:/job\n3:cpuset:/job\n", str(tmp_path)) == math.inf
     (old / "cpu.cfs_quota_us").write_text("50000\n")
-    assert quota_of("4:cpuacct,cpu:/job\n", tmp_path) == 0.5
+    assert quota_of("4:cpuacct,cpu:/job\n", str(tmp_path)) == 0.5
 
 
 def test_cores_follow_the_affinity():

@@ -17,7 +17,6 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -136,14 +135,13 @@ class Kernel:
         rows = range(0, len(self.code), 16)
         return "\n".join(f"{start:6x}    {self.code[start : start + 16].hex(' ', -4)}" for start in rows)
 
-    def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the bytes to a file that `objdump` reads, and return its path.
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the bytes to a file that `objdump` reads.
 
         `objdump -D -b binary -m aarch64 FILE` or `objdump -D -b binary -m i386:x86-64 -M intel FILE`.
         """
-        file = Path(path)
-        file.write_bytes(self.code)
-        return file
+        with open(path, "wb") as file:
+            file.write(self.code)
 
     def __repr__(self) -> str:
         needs = "".join(f" {name}" for name in sorted(self.features))

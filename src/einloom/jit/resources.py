@@ -9,17 +9,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from os.path import join
 
 __all__ = ["cache_sizes", "quota_of", "usable_cores"]
 
-_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
-_CGROUPS = Path("/sys/fs/cgroup")
+_CACHES = "/sys/devices/system/cpu/cpu0/cache"
+_CGROUPS = "/sys/fs/cgroup"
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
 _USUAL = (32 * 1024, 1024 * 1024, 16 * 1024 * 1024)  # where the system does not say
 
 
-def cache_sizes(folder: Path = _CACHES) -> tuple[int, int, int]:
+def cache_sizes(folder: str = _CACHES) -> tuple[int, int, int]:
     """Return the bytes of first-level data, second-level and third-level cache that processor 0 sees.
 
     A level that the system does not name gets a usual size; without a third level, the second's size stands for it.
@@ -30,10 +30,10 @@ def cache_sizes(folder: Path = _CACHES) -> tuple[int, int, int]:
     return l1d, l2, found.get(3, max(l2, 0 if 2 in found else _USUAL[2]))
 
 
-def _named_caches(folder: Path) -> Iterator[tuple[int, int]]:
+def _named_caches(folder: str) -> Iterator[tuple[int, int]]:
     """Yield (level, bytes) of the data caches under a `cache` folder of /sys."""
-    for entry in sorted(folder.glob("index[0-9]*")):
-        level, kind, size = (_text(entry / name) for name in ("level", "type", "size"))
+    for entry in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        level, kind, size = (_text(join(folder, entry, name)) for name in ("level", "type", "size"))
         digits, unit = size.rstrip("KMG"), size[-1:]
         if level.isdigit() and digits.isdigit() and kind in ("Data", "Unified"):
             yield int(level), int(digits) * _UNITS.get(unit, 1)
@@ -42,11 +42,11 @@ def _named_caches(folder: Path) -> Iterator[tuple[int, int]]:
 def usable_cores() -> int:
     """Return how many processors this process may run on: its affinity, and its control group's quota rounded up."""
     affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    quota = quota_of(_text(Path("/proc/self/cgroup")))
+    quota = quota_of(_text("/proc/self/cgroup"))
     return affinity if quota >= affinity else max(1, math.ceil(quota))
 
 
-def quota_of(membership: str, root: Path = _CGROUPS) -> float:
+def quota_of(membership: str, root: str = _CGROUPS) -> float:
     """Return the processors that the control groups grant, infinity where there is no quota.
 
     `membership` is the text of /proc/self/cgroup; a quota of any enclosing group counts. Inside a container the path
@@ -56,21 +56,19 @@ def quota_of(membership: str, root: Path = _CGROUPS) -> float:
     for line in membership.splitlines():
         number, controllers, path = line.split(":", 2)
         if number == "0":
-            quotas += [_quota(_text(group / "cpu.max")) for group in _enclosing(root, path)]
+            quotas += [_quota(_text(join(group, "cpu.max"))) for group in _enclosing(root, path)]
         elif "cpu" in controllers.split(","):
             quotas += [
-                _quota(f"{_text(group / 'cpu.cfs_quota_us')} {_text(group / 'cpu.cfs_period_us')}")
-                for group in _enclosing(root / "cpu", path)
+                _quota(" ".join(_text(join(group, f"cpu.cfs_{name}_us")) for name in ("quota", "period")))
+                for group in _enclosing(join(root, "cpu"), path)
             ]
     return min(quotas)
 
 
-def _enclosing(root: Path, path: str) -> Iterator[Path]:
-    group = root / path.strip("/")
-    yield group
-    while group != root and root in group.parents:
-        group = group.parent
-        yield group
+def _enclosing(root: str, path: str) -> Iterator[str]:
+    """Yield the folders of a group and of those around it, up to the root's."""
+    names = path.strip("/").split("/")
+    return (join(root, *names[:depth]) for depth in range(len(names), -1, -1))
 
 
 def _quota(text: str) -> float:
@@ -81,8 +79,9 @@ def _quota(text: str) -> float:
     return math.inf
 
 
-def _text(file: Path) -> str:
+def _text(path: str) -> str:
     try:
-        return file.read_text().strip()
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
     except OSError:
         return ""
