@@ -185,6 +185,8 @@ class AddressMaker:
             disp = operator.index(disp)
         if index is None and type(base) is R64:
             return self.direct(base, disp)
+        if base is None and type(index) is R64 and scale == 1:
+            return self.direct(index, disp)  # shorter
         return self._variant(base, index, scale)(base, disp, index, scale)
 
     def __getitem__(self, place: Any) -> Address:

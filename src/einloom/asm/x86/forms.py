@@ -88,8 +88,9 @@ class Form:
         """Return the instruction in Intel's notation."""
         parts = [self._operand(slot, operand) for slot, operand in zip(self.slots, operands)]
         if len(operands) > len(self.slots):
-            immediate = bool(self.slots) and self.slots[-1].role == "I"
-            parts.insert(len(parts) - immediate, str(operands[-1]))
+            last = self.slots[-1]
+            vector = last.role != "I" and not last.kinds & {"d", "q"}
+            parts.insert(len(parts) - (not vector), str(operands[-1]))
         return f"{self.mnemonic} {', '.join(parts)}".rstrip()
 
     def _operand(self, slot: Slot, operand: Any) -> str:

@@ -14,8 +14,10 @@ from typing import ClassVar
 
 from einloom.errors import EncodingError
 
-# What a register that VEX cannot name contributes to it: a bit far above all code, so that one test finds it.
+# A register that a prefix cannot name contributes a bit far above all code, so that one test finds it: `code >= UNREACHABLE`.
+# There is one such bit for modrm.reg, vvvv, modrm.rm, one for an address and one for a form, since XOR would cancel equal ones.
 UNREACHABLE = 1 << 200
+NO_REG, NO_VVVV, NO_RM, NO_ADDRESS, NO_FORM = (UNREACHABLE << n for n in range(5))
 
 
 def evex_bits(number: int) -> tuple[int, int, int]:
@@ -27,7 +29,7 @@ def evex_bits(number: int) -> tuple[int, int, int]:
 def vex3_bits(number: int) -> tuple[int, int, int]:
     """Return what a register flips in C4 P0 P1 opcode modrm as modrm.reg, vvvv, modrm.rm."""
     if number > 15:
-        return UNREACHABLE, UNREACHABLE, UNREACHABLE
+        return NO_REG, NO_VVVV, NO_RM
     low, high = number & 7, number >> 3
     return high << 15 | low << 35, number << 19, high << 13 | low << 32
 
@@ -35,8 +37,8 @@ def vex3_bits(number: int) -> tuple[int, int, int]:
 def vex2_bits(number: int) -> tuple[int, int, int]:
     """Return what a register flips in C5 P opcode modrm as modrm.reg, vvvv, modrm.rm (0 to 7 only)."""
     if number > 15:
-        return UNREACHABLE, UNREACHABLE, UNREACHABLE
-    return number >> 3 << 15 | (number & 7) << 27, number << 11, number << 24 if number < 8 else UNREACHABLE
+        return NO_REG, NO_VVVV, NO_RM
+    return number >> 3 << 15 | (number & 7) << 27, number << 11, number << 24 if number < 8 else NO_RM
 
 
 class Register:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from einloom.asm.assembler import Assembler, Memory, Record
 from einloom.asm.x86.forms import Form
-from einloom.asm.x86.registers import UNREACHABLE
+from einloom.asm.x86.registers import NO_ADDRESS, NO_FORM, UNREACHABLE
 
 # Returns None where the operands' kinds fit the form but their values do not.
 FormEncoder: TypeAlias = Callable[[Assembler, tuple[Any, ...]], Record | None]
@@ -21,7 +21,7 @@ PREFIXES = {"": 0, "66": 1, "F3": 2, "F2": 3}
 ROLES = {"R": 0, "V": 1, "M": 2}
 # The inverted bits B, X, V' that high numbers of base and index (bits 0, 1, 2 of Address.locate) flip.
 EVEX_HIGH = tuple((n & 1) << 13 | (n >> 1 & 1) << 14 | (n >> 2 & 1) << 27 for n in range(8))
-VEX3_HIGH = tuple((n & 1) << 13 | (n >> 1 & 1) << 14 | (n >> 2 & 1) * UNREACHABLE for n in range(8))
+VEX3_HIGH = tuple((n & 1) << 13 | (n >> 1 & 1) << 14 | (n >> 2 & 1) * NO_ADDRESS for n in range(8))
 
 
 def vector_encoder(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEncoder:
@@ -33,6 +33,9 @@ def vector_encoder(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEn
         if address is None:
             return _evex_registers(form, kinds, registers, immediate, memory)
         return _evex_memory(form, kinds, address, registers, immediate)
+    if not form.slots:
+        code = (_vex2_constant(form) & 0xFFFFFF).to_bytes(3, "little")  # no modrm
+        return lambda asm, operands: (form, operands, code)
     fourth = next((n for n, slot in enumerate(form.slots) if slot.role == "S"), None)
     if address is None:
         return _vex_registers(form, registers, immediate, fourth, memory)
@@ -123,10 +126,10 @@ def _vex3_constant(form: Form) -> int:
 
 
 def _vex2_constant(form: Form) -> int:
-    """Return the constant of the shorter prefix, or UNREACHABLE where it cannot say the map or W."""
+    """Return the constant of the shorter prefix, or NO_FORM where it cannot say the map or W."""
     encoding = form.encoding
     if encoding.map != "0F" or _wide(form):
-        return UNREACHABLE
+        return NO_FORM
     p0 = 0xF8 | _length(form) << 2 | PREFIXES[encoding.prefix]
     return 0xC5 | p0 << 8 | encoding.opcode[0] << 16 | _extension(form) << 24
 
