@@ -42,12 +42,12 @@ XGETBV_CODE = bytes.fromhex(
 # Bits of XCR0, all set: SSE 1, AVX 2, opmask 5, upper halves of zmm 6 and 7, tile configuration 17, tiles 18.
 _STATES = {"-": 0, "ymm": 0x6, "zmm": 0xE6, "tile": 0x60000}
 
-# leaf.subleaf register state: bit name, …
+# leaf.subleaf register state: bit name, …; xsave is the bit that says that the system has enabled it (OSXSAVE)
 ROWS = """
-1.0        ecx -    : 0 sse3, 1 pclmulqdq, 9 ssse3, 19 sse4_1, 20 sse4_2, 22 movbe, 23 popcnt, 25 aes, 27 osxsave
+1.0        ecx -    : 0 sse3, 1 pclmulqdq, 9 ssse3, 19 sse4_1, 20 sse4_2, 22 movbe, 23 popcnt, 25 aes, 27 xsave
 1.0        ecx ymm  : 12 fma, 28 avx, 29 f16c
 1.0        edx -    : 4 tsc, 15 cmov, 25 sse, 26 sse2
-7.0        ebx -    : 3 bmi1, 8 bmi2, 9 erms, 19 adx, 23 clflushopt, 24 clwb, 29 sha
+7.0        ebx -    : 3 bmi, 8 bmi2, 9 erms, 19 adx, 23 clflushopt, 24 clwb, 29 sha
 7.0        ebx ymm  : 5 avx2
 7.0        ebx zmm  : 16 avx512f, 17 avx512dq, 21 avx512ifma, 28 avx512cd, 30 avx512bw, 31 avx512vl
 7.0        ecx -    : 8 gfni, 22 rdpid, 25 cldemote, 27 movdiri, 28 movdir64b
