@@ -7,6 +7,11 @@ np.float64(3.0)
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from einloom.api import clear_cache, compile, contract_path, einsum
+from einloom.config import settings
 from einloom.errors import (
     DeadEnd,
     DeviceError,
@@ -21,5 +26,54 @@ from einloom.errors import (
     StrideError,
     UnsupportedTarget,
 )
+from einloom.expression import Expression
+from einloom.ir.configuration import TensorOperationConfig
+from einloom.ir.operation import DimType, Primitive
+from einloom.ir.schedule import ExecType, Schedule
+from einloom.machine import Machine
+from einloom.tensor_operation import TensorOperation, optimize
+
+if TYPE_CHECKING:
+    from einloom import asm, jit, primitives, space
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "DTypeError",
+    "DeadEnd",
+    "DeviceError",
+    "DimType",
+    "EinloomError",
+    "EncodingError",
+    "EquationError",
+    "ExecType",
+    "Expression",
+    "InternalError",
+    "Machine",
+    "OverlapError",
+    "Primitive",
+    "Schedule",
+    "ScheduleError",
+    "ShapeError",
+    "StrideError",
+    "TensorOperation",
+    "TensorOperationConfig",
+    "UnsupportedTarget",
+    "asm",
+    "clear_cache",
+    "compile",
+    "contract_path",
+    "einsum",
+    "jit",
+    "optimize",
+    "primitives",
+    "settings",
+    "space",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the layers below on first use, so that `import einloom` stays quick."""
+    if name in ("asm", "jit", "primitives", "space"):
+        return import_module(f"einloom.{name}")
+    raise AttributeError(f"module 'einloom' has no attribute {name!r}")

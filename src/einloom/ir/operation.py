@@ -145,6 +145,11 @@ class Operation:
         """Return the strides of `operand` by axis name, in elements."""
         return dict(zip(self.names, operand.strides))
 
+    def distance(self, operand: Operand, axis: Axis) -> tuple[bool, int, int]:
+        """Sort key: how far apart neighbours along `axis` lie in `operand`; what it does not depend on comes last."""
+        stride = self.stride(operand, axis.name)
+        return stride == 0, abs(stride), -axis.extent
+
     @property
     def points(self) -> int:
         """Size of the iteration space."""

@@ -1,0 +1,265 @@
+"""`Expression`: a compiled einsum. It plans and compiles for the strides that it meets and remembers each."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from einloom.config import thread_count
+from einloom.errors import DTypeError, EquationError, ScheduleError, ShapeError, UnsupportedTarget
+from einloom.ir.bind import bind
+from einloom.ir.interpret import interpret
+from einloom.ir.nest import Nest
+from einloom.ir.schedule import Schedule
+from einloom.ir.text import parse_schedule
+from einloom.jit.host import host
+from einloom.machine import Machine
+from einloom.passes.optimize import optimize_operation
+from einloom.plan.arrays import Array, address, check_output, element_strides, memory_of
+from einloom.plan.problem import Problem, contiguous_strides, make_problem
+from einloom.plan.steps import Plan, Step, plan_problem
+
+__all__ = ["Expression"]
+
+VARIANTS = 64
+"""Compiled variants (sets of strides) that one expression remembers."""
+
+
+@dataclass(frozen=True, slots=True)
+class _CompiledStep:
+    """A step with its decided nest and, unless it is interpreted, its executable."""
+
+    step: Step
+    nest: Nest | None
+    executable: Any
+
+
+class Expression:
+    """A compiled expression: call it with operands of the shapes that it was compiled for.
+
+    Thread-safe. It pickles as the problem and compiles again when loaded.
+
+    Args:
+        equation: the text.
+        shapes: of the operands.
+        dtype: type that is computed in.
+        strides: of the operands in elements, None for C-contiguous.
+        optimize: what `opt_einsum` takes, for three and more operands.
+        schedule: a schedule or its text for a single contraction, instead of the heuristic one.
+        threads: how many threads, None for the settings at each call.
+        target: `"cpu"`, `"interpreter"` or a `Machine`.
+
+    Attributes:
+        equation, shapes, dtype: as above.
+        output_shape: shape of the result.
+    """
+
+    def __init__(
+        self,
+        equation: str,
+        shapes: Sequence[tuple[int, ...]],
+        dtype: object,
+        strides: Sequence[tuple[int, ...] | None] | None = None,
+        optimize: Any = "auto",
+        schedule: Schedule | str | None = None,
+        threads: int | None = None,
+        target: str | Machine = "cpu",
+    ) -> None:
+        given = list(strides or [None] * len(shapes))
+        self._problem = make_problem(equation, shapes, given, dtype)
+        self._arguments = (equation, tuple(shapes), dtype, strides, optimize, schedule, threads, target)
+        self._optimize = optimize
+        self._schedule = parse_schedule(schedule) if isinstance(schedule, str) else schedule
+        self._threads = threads
+        self._target = target
+        self._lock = threading.Lock()
+        self._variants: OrderedDict[tuple[Any, ...], list[_CompiledStep]] = OrderedDict()
+        self.equation = self._problem.equation.text
+        self.shapes = self._problem.shapes
+        self.dtype = self._problem.dtype
+        self.output_shape = self._problem.output_shape
+        self._numpy_dtype = np.dtype(self.dtype.name)
+        self._plan = plan_problem(self._problem, None, optimize)
+        if target != "interpreter":
+            self._machine()
+            self._compiled(self._problem.strides, None, self._thread_count())
+
+    # ---- calling -----------------------------------------------------------------------------------------------
+
+    def __call__(self, *operands: Any, out: Array | None = None) -> Any:
+        """Compute. Returns a fresh C-contiguous array (a scalar for no axes), or `out` itself.
+
+        Raises:
+            ShapeError, DTypeError, StrideError, OverlapError: an argument does not fit; nothing has been written.
+        """
+        arrays = self._checked_operands(operands)
+        if out is not None:
+            check_output(out, self.output_shape, self._numpy_dtype, arrays, self.equation)
+        result = np.empty(self.output_shape, self._numpy_dtype) if out is None else out
+        threads = self._thread_count()
+        steps = self._compiled(tuple(_strides(a) for a in arrays), None if out is None else _strides(out), threads)
+        self._run(steps, arrays, result, threads)
+        return result[()] if out is None and not self.output_shape else result
+
+    def _checked_operands(self, operands: Sequence[Any]) -> list[Array]:
+        if len(operands) != len(self.shapes):
+            raise EquationError(f"{len(operands)} operands for {len(self.shapes)} subscripts\n  {self.equation}")
+        arrays = []
+        for position, (operand, shape) in enumerate(zip(operands, self.shapes)):
+            array = operand if isinstance(operand, np.ndarray) else np.asarray(operand)
+            if array.shape != shape:
+                raise ShapeError(
+                    f"operand {position} has shape {array.shape}, the expression was compiled for {shape}\n"
+                    f"  {self.equation}\n  Compile another expression for this shape."
+                )
+            if array.dtype != self._numpy_dtype:
+                if array.dtype.kind != "f" or array.dtype.itemsize > 8:
+                    raise DTypeError(
+                        f"operand {position} has type {array.dtype}, the expression computes in {self.dtype}\n"
+                        f"  {self.equation}\n  Convert it: operand.astype({str(self.dtype)!r})."
+                    )
+                array = array.astype(self._numpy_dtype)
+            elif element_strides(array) is None:
+                array = array.copy()
+            arrays.append(array)
+        return arrays
+
+    def _run(self, steps: list[_CompiledStep], arrays: list[Array], result: Array, threads: int) -> None:
+        tensors = list(arrays)
+        for index, compiled in enumerate(steps):
+            last = index == len(steps) - 1
+            output = result if last else np.empty(compiled.step.shape, self._numpy_dtype)
+            operands = (*(tensors[i] for i in compiled.step.inputs), output)
+            if compiled.executable is None:
+                if output.size:
+                    interpret(compiled.step.operation, [memory_of(operand) for operand in operands])
+            else:
+                compiled.executable(tuple(address(operand) for operand in operands), threads)
+            tensors.append(output)
+
+    # ---- compiling -----------------------------------------------------------------------------------------------
+
+    def _machine(self) -> Machine:
+        machine = self._target if isinstance(self._target, Machine) else host()
+        if isinstance(self._target, str) and self._target not in ("cpu", "interpreter"):
+            raise UnsupportedTarget(f"target {self._target!r}\n  Targets: 'cpu', 'interpreter' or a Machine.")
+        if machine.vector == "none":
+            raise UnsupportedTarget(
+                f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon\n  {self._problem.equation.text}\n"
+                '  Use target="interpreter".'
+            )
+        return machine
+
+    def _thread_count(self) -> int:
+        return thread_count(self._threads, cores=host().cores)
+
+    def _compiled(
+        self, strides: tuple[tuple[int, ...], ...], out_strides: tuple[int, ...] | None, threads: int
+    ) -> list[_CompiledStep]:
+        if out_strides == contiguous_strides(self.output_shape):
+            out_strides = None
+        key = (strides, out_strides, threads)
+        with self._lock:
+            steps = self._variants.get(key)
+            if steps is None:
+                steps = self._variants[key] = self._compile(strides, out_strides, threads)
+                if len(self._variants) > VARIANTS:
+                    self._variants.popitem(last=False)
+            else:
+                self._variants.move_to_end(key)
+            return steps
+
+    def _compile(
+        self, strides: tuple[tuple[int, ...], ...], out_strides: tuple[int, ...] | None, threads: int
+    ) -> list[_CompiledStep]:
+        problem = Problem(self._problem.equation, self.shapes, strides, self._problem.sizes, self.dtype)
+        plan = plan_problem(problem, out_strides, self._plan.path)
+        if self._schedule is not None and len(plan.steps) != 1:
+            raise ScheduleError(f"a schedule is for a single operation; {self.equation} takes {len(plan.steps)}")
+        return [self._compile_step(step, threads) for step in plan.steps]
+
+    def _compile_step(self, step: Step, threads: int) -> _CompiledStep:
+        if self._target == "interpreter":
+            return _CompiledStep(step, None, None)
+        from einloom.targets.executable import Executable
+
+        machine = self._machine()
+        if self._schedule is not None:
+            operation, schedule = step.operation, self._schedule
+        else:
+            operation, schedule = optimize_operation(step.operation, machine, threads)
+        nest = bind(operation, schedule)
+        return _CompiledStep(step, nest, Executable(nest, machine))
+
+    # ---- looking -------------------------------------------------------------------------------------------------
+
+    @property
+    def path(self) -> tuple[tuple[int, ...], ...]:
+        """The contraction path, as `opt_einsum` writes it."""
+        return self._plan.path
+
+    @property
+    def flops(self) -> int:
+        """Arithmetic of one call."""
+        return self._plan.flops
+
+    @property
+    def bytes(self) -> int:
+        """Least traffic of one call, in bytes: every tensor read or written once."""
+        return self._plan.bytes
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Scratch that each thread needs beyond operands and intermediate tensors, in bytes."""
+        return max((step.executable.program.scratch_bytes for step in self._last() if step.executable), default=0)
+
+    def show(self, what: str = "nest") -> str:
+        """Return the steps (`"tree"`), the loop nests with their schedules (`"nest"`) or the code (`"asm"`) as text."""
+        if what == "tree":
+            return _tree_text(self._plan)
+        if what not in ("nest", "asm"):
+            raise ScheduleError(f"show({what!r})\n  Show 'tree', 'nest' or 'asm'.")
+        parts = []
+        for compiled in self._last():
+            if compiled.nest is None:
+                parts.append(str(compiled.step.operation))
+            elif what == "nest":
+                parts.append(f"{compiled.nest.operation}\n\n{compiled.nest}")
+            else:
+                parts.append(compiled.executable.kernel.listing())
+        return "\n\n".join(parts)
+
+    def _last(self) -> list[_CompiledStep]:
+        if not self._variants:
+            return [_CompiledStep(step, None, None) for step in self._plan.steps]
+        return next(reversed(self._variants.values()))
+
+    def __repr__(self) -> str:
+        shapes = " ".join("x".join(map(str, shape)) or "scalar" for shape in self.shapes)
+        result = "x".join(map(str, self.output_shape)) or "scalar"
+        target = self._target if isinstance(self._target, str) else self._target.vector
+        return f"Expression({self.equation!r}, {self.dtype}, {shapes} -> {result}, {self.flops:,} flop, {target})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Expression, self._arguments
+
+
+def _strides(array: Array) -> tuple[int, ...]:
+    strides = element_strides(array)
+    assert strides is not None  # operands and outputs were checked
+    return strides
+
+
+def _tree_text(plan: Plan) -> str:
+    lines = []
+    count = 1 + max((i for step in plan.steps for i in step.inputs), default=0)
+    first = count - len(plan.steps) + 1 if len(plan.steps) > 1 else count
+    for number, step in enumerate(plan.steps, first):
+        reads = " ".join(f"t{i}" for i in step.inputs)
+        lines.append(f"t{number} {step.shape} = {step.operation.main} {reads}, {step.operation.flops:,} flop")
+    return "\n".join(lines)

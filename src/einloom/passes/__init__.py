@@ -1,0 +1,1 @@
+"""Heuristic optimiser: one pure pass a file, and `optimize`, which drives them."""

@@ -1,0 +1,223 @@
+"""Blocking and packing of contractions: loops around the microkernel, sized for the caches, for any sizes and strides.
+
+The nest is the five-loop nest of GotoBLAS with any number of axes on each side. `A` is the operand that varies along
+the primitive's m (read as vectors), `B` the other:
+
+    axes that both depend on
+      blocks of A's own axes
+        blocks of the reduced axes
+          pack a block of A
+          blocks of B's own axes
+            pack a block of B
+            panels of A                  one stays in L1
+              panels of B                stream past it from L2
+                primitive
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from einloom.ir.operation import Axis, DimType, Operand, Operation
+from einloom.ir.schedule import Digit, Loop, Pack, Prims, Schedule
+from einloom.machine import Machine
+from einloom.passes.identify import vector_operand
+from einloom.passes.split import balanced_block, round_up
+from einloom.passes.tile import BlockTargets, block_targets
+
+__all__ = ["block_contraction"]
+
+COMMON_VECTOR = 1024
+"""Most indices of a vector axis that both inputs depend on, in one block."""
+
+REUSE_THAT_PAYS = 64
+"""A pack pays when each element is used at least this often: one copy against as many multiplications."""
+
+
+def block_contraction(operation: Operation, prims: Prims, machine: Machine, packing: bool = True) -> Schedule:
+    """Return loops, blocks and packs for a contraction.
+
+    before: prim m=j n=i k=l                                       (axes i 1600, j 1600, l 1600, row-major)
+    after:  seq l:200 seq i:320 seq j:48 seq i:8 prim m=j n=i k=l pack in1@1 j:48 l j pack in0@2 i:8 l i
+    """
+    return _Blocking(operation, prims, machine, packing).schedule()
+
+
+@dataclass(slots=True)
+class _Side:
+    """One input with its own axes: which of them a block holds, how far, and whether the block is packed."""
+
+    operand: Operand
+    position: int
+    axes: list[Axis]
+    prim: str | None
+    tile: int
+    steps: dict[str, int] = field(default_factory=dict)
+    packed: bool = False
+
+    def outer_loops(self, order: Iterable[Axis]) -> list[Loop]:
+        """Loops between blocks."""
+        return [Loop(a.name, self.steps[a.name]) for a in order if self.steps[a.name] < a.extent]
+
+    def inner_loops(self, order: Iterable[Axis]) -> list[Loop]:
+        """Loops inside a block: single indices of the axes that the primitive lacks, panels of the one it takes."""
+        loops = [Loop(a.name, 1) for a in order if a.name != self.prim and self.steps[a.name] > 1]
+        if self.packed and self.prim is not None and self.steps[self.prim] > self.tile:
+            loops.append(Loop(self.prim, self.tile))
+        return loops
+
+
+class _Blocking:
+    """One run of the pass."""
+
+    def __init__(self, operation: Operation, prims: Prims, machine: Machine, packing: bool) -> None:
+        self.operation = operation
+        self.prims = prims
+        self.packing = packing
+        self.extents = {axis.name: axis.extent for axis in operation.axes}
+        self.reduced = [axis for axis in operation.axes if axis.role is DimType.K]
+        m = self.extents[prims.m] if prims.m else 1
+        self.targets: BlockTargets = block_targets(machine, operation.output.dtype, m)
+        first = vector_operand(operation, prims)
+        self.a = self._side(first, prims.m, self.targets.tile_m)
+        self.b = self._side(1 - first, prims.n, self.targets.tile_n) if len(operation.inputs) == 2 else None
+        sides = {axis.name for side in self._sides() for axis in side.axes}
+        self.common = [a for a in operation.axes if a.name not in sides and a.role is not DimType.K]
+        self.k_steps: dict[str, int] = {}
+
+    def _sides(self) -> list[_Side]:
+        return [self.a] if self.b is None else [self.a, self.b]
+
+    def _side(self, position: int, prim: str | None, tile: int) -> _Side:
+        role = DimType.N if position == 1 else DimType.M
+        axes = [axis for axis in self.operation.axes if axis.role is role]
+        own = prim if prim is not None and any(axis.name == prim for axis in axes) else None
+        return _Side(self.operation.inputs[position], position, axes, own, tile)
+
+    def schedule(self) -> Schedule:
+        self._decide_packs()
+        self._block_reduced()
+        inside = math.prod(self.k_steps[axis.name] for axis in self.reduced)
+        self._block_side(self.a, self.targets.streamed // max(inside, 1))
+        if self.b is not None:
+            self._block_side(self.b, self.targets.resident // max(inside, 1))
+        return self._assemble()
+
+    # ---- decisions ----------------------------------------------------------------------------------------------
+
+    def _decide_packs(self) -> None:
+        if not self.packing:
+            return
+        sizes = [math.prod(axis.extent for axis in side.axes) for side in self._sides()]
+        for side, reuse in zip(self._sides(), reversed(sizes) if len(sizes) == 2 else [1]):
+            side.packed = self._pays(side, reuse)
+
+    def _pays(self, side: _Side, reuse: int) -> bool:
+        stride = self.operation.strides(side.operand)
+        size = math.prod(axis.extent for axis in self.operation.axes if stride[axis.name])
+        vector = self.prims.m
+        if vector is not None and stride[vector] not in (0, 1):
+            return size > self.targets.lanes and self._has_contiguous_axis(side.operand)
+        if reuse < REUSE_THAT_PAYS or size <= self.targets.small:
+            return False
+        return self._panel_span(side, stride) > self.targets.panel
+
+    def _panel_span(self, side: _Side, stride: dict[str, int]) -> int:
+        """Elements from the first to the last that one panel of the operand reads where it lies."""
+        k, prim = self.prims.k, side.prim
+        along_k = abs(stride[k]) * min(self.extents[k], self.targets.k) if k else 0
+        return along_k + (abs(stride[prim]) * side.tile if prim else 0)
+
+    def _has_contiguous_axis(self, operand: Operand) -> bool:
+        strides = self.operation.strides(operand)
+        return any(abs(strides[axis.name]) == 1 and axis.extent > 1 for axis in self.operation.axes)
+
+    def _block_reduced(self) -> None:
+        packed = any(side.packed for side in self._sides())
+        for axis in self.reduced:
+            self.k_steps[axis.name] = 1
+        if self.prims.k is None:
+            return
+        extent = self.extents[self.prims.k]
+        self.k_steps[self.prims.k] = balanced_block(extent, self.targets.k) if packed else extent
+        batch, step = self.prims.batch, self.k_steps[self.prims.k]
+        if batch is not None:
+            whole = self.extents[batch]
+            self.k_steps[batch] = balanced_block(whole, max(self.targets.k // step, 1)) if packed else whole
+
+    def _block_side(self, side: _Side, budget: int) -> None:
+        """Choose how far the block reaches along each own axis: the primitive's first, then what lies closest."""
+        strides = self.operation.strides(side.operand)
+        left = max(budget, side.tile)
+        order = sorted(side.axes, key=lambda a: (a.name != side.prim, abs(strides[a.name])))
+        for axis in order:
+            target = max(left, 1)
+            if axis.name == side.prim:
+                step = axis.extent if axis.extent <= target else balanced_block(axis.extent, target, side.tile)
+            else:
+                step = axis.extent if axis.extent <= target else balanced_block(axis.extent, target)
+            side.steps[axis.name] = step
+            left //= round_up(step, side.tile) if axis.name == side.prim else max(step, 1)
+
+    # ---- putting it together -------------------------------------------------------------------------------------
+
+    def _assemble(self) -> Schedule:
+        loops = self._common_loops()
+        loops += self.a.outer_loops(self._outermost_first(self.a.axes))
+        loops += self._reduced_loops()
+        packs: list[Pack] = []
+        if self.a.packed:
+            packs.append(self._pack(self.a, len(loops)))
+        if self.b is not None:
+            loops += self.b.outer_loops(self._outermost_first(self.b.axes))
+            if self.b.packed:
+                packs.append(self._pack(self.b, len(loops)))
+        for side in self._sides():
+            loops += side.inner_loops(self._outermost_first(side.axes))
+        return Schedule(tuple(loops), self.prims, tuple(packs))
+
+    def _common_loops(self) -> list[Loop]:
+        """Single indices of the axes that both inputs depend on; bounded blocks of those that the primitive takes."""
+        limits = {self.prims.m: COMMON_VECTOR, self.prims.n: self.targets.tile_n}
+        loops = []
+        for axis in self._outermost_first(self.common):
+            step = min(limits.get(axis.name, 1), axis.extent)
+            if step < axis.extent or axis.name not in self.prims.names:
+                loops.append(Loop(axis.name, step))
+        return loops
+
+    def _reduced_loops(self) -> list[Loop]:
+        order = sorted(self.reduced, key=lambda a: -abs(self.operation.stride(self.a.operand, a.name)))
+        return [
+            Loop(axis.name, self.k_steps[axis.name])
+            for axis in order
+            if self.k_steps[axis.name] < axis.extent or axis.name not in self.prims.names
+        ]
+
+    def _outermost_first(self, axes: list[Axis]) -> list[Axis]:
+        return sorted(axes, key=lambda a: -abs(self.operation.stride(self.operation.output, a.name)))
+
+    def _pack(self, side: _Side, depth: int) -> Pack:
+        """Panels of the primitive's axis outside, then the reduced axes, then the panel itself.
+
+        The vector operand needs its panel contiguous. The other is read element by element: it keeps the order of the
+        reduced axis and the panel that the tensor has, so that the copy moves whole runs.
+        """
+        strides = self.operation.strides(side.operand)
+        inside = [a for a in self._outermost_first(side.axes) if a.name != side.prim and side.steps[a.name] > 1]
+        digits = [Digit(axis.name) for axis in inside]
+        if side.prim is not None and side.steps[side.prim] > side.tile:
+            digits.append(Digit(side.prim, side.tile))
+        reduced = [Digit(a.name) for a in self.reduced if strides[a.name] and self.k_steps[a.name] > 1]
+        reduced.sort(key=lambda d: (self.prims.batch != d.axis, self.prims.k != d.axis))
+        panel = [Digit(side.prim)] if side.prim is not None and strides[side.prim] and side.steps[side.prim] > 1 else []
+        keeps_k = side is self.b and self.prims.k is not None and abs(strides[self.prims.k]) == 1
+        digits += [*panel, *reduced] if keeps_k else [*reduced, *panel]
+        return Pack(side.position, depth, (*digits, *self._common_digits(strides)))
+
+    def _common_digits(self, strides: dict[str, int]) -> list[Digit]:
+        """The primitive's axes that both inputs depend on: a packed block holds theirs, the vector axis contiguous."""
+        names = {axis.name for axis in self.common}
+        return [Digit(name) for name in (self.prims.n, self.prims.m) if name in names and strides[name or ""]]

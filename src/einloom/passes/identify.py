@@ -1,0 +1,67 @@
+"""Primitive identification: which axes the kernels take (seed document 000, section 5.5.1).
+
+The seed's rules choose by unit strides; these add what they leave open: an output whose contiguous axis has role `n`
+(the operands trade places), contractions whose contiguous axis is in all three tensors, and operands without any
+contiguous axis. The arity comes from the main primitive, so batched contractions may have `c` axes.
+"""
+
+from __future__ import annotations
+
+from einloom.ir.operation import Axis, DimType, Operation
+from einloom.ir.schedule import Prims
+
+__all__ = ["identify_primitive", "vector_operand"]
+
+
+def identify_primitive(operation: Operation) -> Prims:
+    """Return the axes that the primitive of `operation` takes.
+
+    before: brgemm over a:m b:n c:k d:k, out b=64 a=1, in1 c=1 d=32
+    after:  prim m=a n=b k=c batch=d
+    """
+    if operation.main.is_contraction:
+        return _identify_contraction(operation)
+    return _identify_element_wise(operation)
+
+
+def vector_operand(operation: Operation, prims: Prims) -> int:
+    """Return the position of the input that kernels read as vectors: the one that varies along the primitive's m."""
+    if len(operation.inputs) < 2 or prims.m is None:
+        return 0
+    return 1 if operation.axis(prims.m).role is DimType.N else 0
+
+
+def _identify_contraction(operation: Operation) -> Prims:
+    kept = [axis for axis in operation.axes if axis.role is not DimType.K]
+    summed = [axis for axis in operation.axes if axis.role is DimType.K]
+    m = min(kept, key=lambda axis: operation.distance(operation.output, axis), default=None)
+    other = operation.inputs[0 if m is not None and m.role is DimType.N else -1]
+    columns = _column_axes(operation, kept, m)
+    n = min(columns, key=lambda axis: operation.distance(operation.output, axis), default=None)
+    # Reduced axes: what is contiguous in the operand that kernels broadcast is read element after element.
+    order = sorted(summed, key=lambda axis: operation.distance(other, axis))
+    k, batch = [*order, None, None][:2]
+    return Prims(_name(m), _name(n), _name(k), _name(batch))
+
+
+def _column_axes(operation: Operation, kept: list[Axis], m: Axis | None) -> list[Axis]:
+    """Axes over which a tile reuses its vector operand; if there are none, any other axis of the output."""
+    others = [axis for axis in kept if axis is not m]
+    if m is None or len(operation.inputs) < 2:
+        return others
+    opposite = {DimType.M: DimType.N, DimType.N: DimType.M}.get(m.role)
+    reusing = [axis for axis in others if axis.role is opposite] if opposite else []
+    return reusing or others
+
+
+def _identify_element_wise(operation: Operation) -> Prims:
+    axes = list(operation.axes)
+    source = operation.inputs[0] if operation.inputs else operation.output
+    m = min(axes, key=lambda axis: operation.distance(source, axis), default=None)
+    rest = [axis for axis in axes if axis is not m]
+    n = min(rest, key=lambda axis: operation.distance(operation.output, axis), default=None)
+    return Prims(_name(m), _name(n))
+
+
+def _name(axis: Axis | None) -> str | None:
+    return axis.name if axis else None

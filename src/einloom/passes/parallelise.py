@@ -1,0 +1,62 @@
+"""Shared-memory parallelisation: which loops threads share (seed document 000, section 5.5.3).
+
+Reduced axes are never shared. All shared loops stand outermost. Work below a threshold stays on one thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from einloom.ir.operation import DimType, Operation
+from einloom.ir.schedule import ExecType, Loop, Schedule
+from einloom.passes.split import round_up
+
+__all__ = ["parallelise"]
+
+LEAST_WORK = 2**19
+"""Arithmetic or bytes that one more thread must get to pay for waking it (some tens of microseconds)."""
+
+VECTOR = 16
+"""Blocks that a primitive takes keep to multiples of this many indices, the longest vector in elements."""
+
+
+def parallelise(operation: Operation, schedule: Schedule, threads: int) -> Schedule:
+    """Return the schedule with enough shared iterations for `threads`, or as it is if the work is small.
+
+    before: seq m:64 seq n:8 prim …           (m 1024, two threads)
+    after:  shared m:512 seq m:64 seq n:8 prim …
+    """
+    work = max(operation.flops, operation.bytes)
+    threads = min(threads, work // LEAST_WORK)
+    candidates = [axis.name for axis in operation.axes if axis.role is not DimType.K and axis.extent > 1]
+    if threads < 2 or schedule.shared or not candidates:
+        return schedule
+    axis = min(candidates, key=lambda name: _cost(operation, schedule, name, threads))
+    step = _step(operation, schedule, axis, threads)
+    if step >= operation.axis(axis).extent:
+        return schedule
+    return _with_shared(schedule, axis, step)
+
+
+def _with_shared(schedule: Schedule, axis: str, step: int) -> Schedule:
+    """Put a shared loop outermost; it replaces the loops over larger blocks of its axis."""
+    replaced = [loop.axis == axis and loop.step >= step for loop in schedule.loops]
+    loops = [loop for loop, gone in zip(schedule.loops, replaced) if not gone]
+    packs = tuple(replace(pack, loop=pack.loop + 1 - sum(replaced[: pack.loop])) for pack in schedule.packs)
+    return replace(schedule, loops=(Loop(axis, step, ExecType.SHARED), *loops), packs=packs)
+
+
+def _step(operation: Operation, schedule: Schedule, axis: str, threads: int) -> int:
+    """Indices that one shared iteration covers: an equal part, a multiple of the loops' steps inside it."""
+    part = -(-operation.axis(axis).extent // threads)
+    steps = [loop.step for loop in schedule.loops if loop.axis == axis and loop.step <= part]
+    return round_up(part, max(steps, default=VECTOR if axis in schedule.prims.names else 1))
+
+
+def _cost(operation: Operation, schedule: Schedule, axis: str, threads: int) -> tuple[float, int, int]:
+    """What the slowest thread does, relative to an equal share; ties: long runs of the output stay whole."""
+    extent = operation.axis(axis).extent
+    step = min(_step(operation, schedule, axis, threads), extent)
+    iterations = -(-extent // step)
+    share = -(-iterations // threads) * step
+    return round(share * threads / extent, 1), -abs(operation.stride(operation.output, axis)), -extent

@@ -1,0 +1,23 @@
+"""Dimension splitting with remainders: block sizes near a target for any size."""
+
+from __future__ import annotations
+
+__all__ = ["balanced_block", "round_up"]
+
+
+def balanced_block(extent: int, target: int, multiple: int = 1) -> int:
+    """Return the size of nearly equal blocks of about `target` indices, a multiple of `multiple`.
+
+    A last block that is much shorter than the others wastes what is paid per block, so K = 200 with a target of 192
+    stays whole and K = 300 becomes two blocks of 150.
+
+    >>> balanced_block(200, 192), balanced_block(300, 192), balanced_block(1009, 192, 16)
+    (200, 150, 208)
+    """
+    blocks = max(1, int(extent / target + 0.5))
+    return min(round_up(-(-extent // blocks), multiple), round_up(extent, multiple))
+
+
+def round_up(value: int, multiple: int) -> int:
+    """Return the smallest multiple of `multiple` that is not below `value`."""
+    return -(-value // multiple) * multiple

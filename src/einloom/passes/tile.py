@@ -1,0 +1,59 @@
+"""Targets for block sizes: the microkernel's tile and how much of each cache a block may take.
+
+Sizes follow the analysis behind GotoBLAS: the panel of the vector operand stays in L1 while columns stream past it, the
+block of the other operand stays in L2, and the vector operand's block in what a thread may use of L3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from einloom.dtypes import DType
+from einloom.machine import Machine
+
+__all__ = ["BlockTargets", "block_targets"]
+
+SCRATCH_LIMIT = 4 * 2**20
+"""Most scratch that one thread may use, in bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTargets:
+    """Sizes that suit the caches and registers of a machine.
+
+    Attributes:
+        lanes: elements of a vector register.
+        tile_m, tile_n: elements along the vector axis, and columns, of the microkernel.
+        k: indices of the reduced axes whose panel (tile_m x k) fits L1.
+        streamed: elements of the vector operand's block (L3, within the scratch limit).
+        resident: elements of the other operand's block (L2).
+        small: operands of at most this many elements are read in place: they stay in L1.
+        panel: panels that reach further than this many elements are spread over too many pages to be read in place.
+    """
+
+    lanes: int
+    tile_m: int
+    tile_n: int
+    k: int
+    streamed: int
+    resident: int
+    small: int
+    panel: int
+
+
+def block_targets(machine: Machine, dtype: DType, m: int) -> BlockTargets:
+    """Return the targets for contractions whose vector axis has `m` indices."""
+    lanes = machine.vector_bits // (8 * dtype.size)
+    vectors = min(3 if machine.vector != "neon" else 4, -(-m // lanes))
+    accumulators = machine.registers - (8 if machine.registers == 32 else 4)
+    tile_m = max(vectors, 1) * lanes
+    return BlockTargets(
+        lanes=lanes,
+        tile_m=tile_m,
+        tile_n=accumulators // max(vectors, 1),
+        k=max(machine.l1d * 3 // 4 // (dtype.size * tile_m), 16),
+        streamed=min(SCRATCH_LIMIT // 2, max(machine.l3 // 4, machine.l2)) // dtype.size,
+        resident=min(SCRATCH_LIMIT // 4, machine.l2 // 4) // dtype.size,
+        small=machine.l1d // 2 // dtype.size,
+        panel=machine.l1d // dtype.size,
+    )

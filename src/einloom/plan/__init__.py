@@ -1,0 +1,1 @@
+"""From the text of an einsum to the operations that compute it."""

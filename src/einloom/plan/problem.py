@@ -1,0 +1,119 @@
+"""`Problem`: an equation with the shapes and strides of its operands, checked. It says nothing about how.
+
+>>> problem = make_problem("ab,bc->ac", [(2, 3), (3, 4)], [None, None], "float32")
+>>> problem.sizes, problem.output_shape
+({'a': 2, 'b': 3, 'c': 4}, (2, 4))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from einloom.dtypes import DType, data_type
+from einloom.errors import ShapeError
+from einloom.plan.equation import Equation, caret_lines, label_places, parse_equation
+
+__all__ = ["Problem", "Term", "contiguous_strides", "make_problem"]
+
+MOST_ELEMENTS = 2**60
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A tensor with labelled axes: strides in elements by label. A diagonal is one label with the sum of strides."""
+
+    labels: tuple[str, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is asked for.
+
+    Attributes:
+        equation: parsed.
+        shapes: of the operands.
+        strides: of the operands, in elements.
+        sizes: extent of every label.
+        dtype: type that is computed in.
+    """
+
+    equation: Equation
+    shapes: tuple[tuple[int, ...], ...]
+    strides: tuple[tuple[int, ...], ...]
+    sizes: dict[str, int]
+    dtype: DType
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """Shape of the result."""
+        return tuple(self.sizes[label] for label in self.equation.output)
+
+    def input_term(self, index: int) -> Term:
+        """Return operand `index` with repeated labels joined and broadcast axes at stride 0."""
+        joined: dict[str, int] = {}
+        for label, extent, stride in zip(self.equation.inputs[index], self.shapes[index], self.strides[index]):
+            step = 0 if extent == 1 and self.sizes[label] != 1 else stride
+            joined[label] = joined.get(label, 0) + step
+        return Term(tuple(joined), tuple(joined.values()))
+
+    def output_term(self, strides: tuple[int, ...] | None = None) -> Term:
+        """Return the result, C-contiguous unless its strides are given."""
+        return Term(self.equation.output, strides or contiguous_strides(self.output_shape))
+
+
+def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides of a C-contiguous array, in elements; 0 along axes of extent 1, whose stride is never used."""
+    strides = []
+    step = 1
+    for extent in reversed(shape):
+        strides.append(step if extent > 1 else 0)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
+def make_problem(
+    text: str,
+    shapes: Sequence[tuple[int, ...]],
+    strides: Sequence[tuple[int, ...] | None],
+    dtype: object,
+) -> Problem:
+    """Return the checked problem; a missing strides tuple means C-contiguous.
+
+    Raises:
+        EquationError, ShapeError, DTypeError: with the equation and a caret.
+    """
+    shapes = tuple(tuple(shape) for shape in shapes)
+    equation = parse_equation(text, tuple(len(shape) for shape in shapes))
+    given = tuple(contiguous_strides(s) if t is None else tuple(t) for s, t in zip(shapes, strides))
+    return Problem(equation, shapes, given, _sizes(equation, shapes), data_type(dtype))
+
+
+def _sizes(equation: Equation, shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
+    seen: dict[str, dict[int, int]] = {}
+    for operand, (labels, shape) in enumerate(zip(equation.inputs, shapes)):
+        for label, extent in zip(labels, shape):
+            if extent < 0:
+                raise ShapeError(f"operand {operand} has the negative extent {extent}, shape {shape}")
+            seen.setdefault(label, {}).setdefault(extent, operand)
+    for label, extents in seen.items():
+        if len(set(extents) - {1}) > 1:
+            raise _two_extents(equation, shapes, label, {e: i for e, i in extents.items() if e != 1})
+    sizes = {label: max(extents, key=lambda e: (e != 1, e)) for label, extents in seen.items()}
+    if math.prod(max(size, 1) for size in sizes.values()) > MOST_ELEMENTS:
+        extents = " ".join(f"{label}={size}" for label, size in sizes.items())
+        raise ShapeError(f"the iteration space has more than 2**60 points\n  {equation.text}\n  {extents}")
+    return sizes
+
+
+def _two_extents(
+    equation: Equation, shapes: Sequence[tuple[int, ...]], label: str, extents: dict[int, int]
+) -> ShapeError:
+    note = "; ".join(f"{extent} in operand {i}, shape {shapes[i]}" for extent, i in extents.items())
+    name = f"axis {label}" if len(label) == 1 else "an axis of the ellipsis"
+    return ShapeError(
+        f"{name} has two extents\n{caret_lines(equation.text, label_places(equation, label), note)}\n"
+        f"  Give the operands the same extent on it, or 1 to broadcast."
+    )

@@ -1,0 +1,1 @@
+"""Nest to Program: pure code generators that touch no host."""

@@ -1,0 +1,366 @@
+"""`lower_nest(nest, machine) -> Program`: the loops around the kernels, as machine code in one buffer with them.
+
+Every buffer's position, every loop's counter and, for axes with short last blocks, the indices that are left are
+variables: the hottest in callee-saved registers, the others in slots of the frame. Kernels are functions of the same
+buffer with the C calling convention, one for each combination of full and short blocks that occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from einloom.asm import Assembler, Label
+from einloom.errors import UnsupportedTarget
+from einloom.ir.nest import Call, Guard, Loop, Nest, Node, Pack, walk
+from einloom.ir.schedule import ExecType
+from einloom.kernels import Condition, KernelMachine, Spec, emit_kernel, machine_for
+from einloom.machine import Machine
+from einloom.targets.calls import kernel_spec
+from einloom.targets.program import Program
+from einloom.targets.variables import Variables
+
+__all__ = ["lower_nest"]
+
+SCRATCH_ALIGNMENT = 64
+
+
+def lower_nest(nest: Nest, machine: Machine) -> Program:
+    """Return the program of a nest for a CPU.
+
+    Raises:
+        UnsupportedTarget: the machine has no vector ISA that kernels are written for.
+    """
+    if machine.vector == "none":
+        raise UnsupportedTarget(
+            f"{machine.name} has no vector ISA that einloom knows (AVX2 with FMA, AVX-512 or Neon)\n"
+            '  Use target="interpreter".',
+        )
+    return _Lowering(nest, machine).program()
+
+
+@dataclass(slots=True)
+class _LoopState:
+    """What calls inside a loop ask of it: how to see that an iteration is the first or the last."""
+
+    loop: Loop
+    dynamic: bool
+    counter: str  # static loops: iterations left
+    entry: str  # dynamic loops: indices left at the loop's beginning
+    stop: str  # dynamic loops: indices left at its end
+
+
+class _Lowering:
+    """Working state of one `lower_nest`."""
+
+    def __init__(self, nest: Nest, machine: Machine) -> None:
+        self.nest = nest
+        self.machine = machine
+        self.asm = Assembler(machine.isa)
+        self.vm: KernelMachine = machine_for(self.asm, machine)
+        self.extents = {axis.name: axis.extent for axis in nest.operation.axes}
+        self.short = _axes_with_short_blocks(nest)
+        self.states: dict[str, _LoopState] = {}
+        self.kernels: dict[Spec, Label] = {}
+        scratch = nest.scratch_bytes
+        self.scratch_bytes = -(-scratch // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
+        self.work, self.other = self.vm.scratch[:2]
+
+    def program(self) -> Program:
+        entry = self.asm.forward("entry")
+        self.variables = Variables(self.vm, _hot_first(self.nest))
+        shared, body = _shared_loops(self.nest.body)
+        self._declare(shared)
+        self.asm.bind(entry)
+        self.vm.prologue(self.variables.registers, self.variables.frame_bytes)
+        self._load_arguments()
+        if not self.nest.body:
+            pass
+        elif shared:
+            self._shared(shared, body)
+        else:
+            self._nodes(body)
+        self.vm.epilogue()
+        self._emit_kernels()
+        return Program(self.asm, entry, self.machine, self.scratch_bytes, self.nest.shared_trips)
+
+    # ---- variables --------------------------------------------------------------------------------------------------
+
+    def _declare(self, shared: Sequence[Loop]) -> None:
+        declare = self.variables.declare
+        for loop in _inner_loops_first(self.nest.body):
+            if loop in shared:
+                continue
+            dynamic = loop.axis in self.short
+            self.states[loop.name] = _LoopState(
+                loop, dynamic, f"counter {loop.name}", f"entry {loop.name}", f"stop {loop.name}"
+            )
+            if not dynamic and loop.trips > 1:
+                declare(f"counter {loop.name}")
+            elif dynamic:
+                declare(f"entry {loop.name}")
+                declare(f"stop {loop.name}")
+        for axis in sorted(self.short):
+            declare(f"left {axis}")
+        for buffer in self.nest.buffers:
+            declare(f"at {buffer.name}")
+        if shared:
+            declare("iteration")
+            declare("end")
+            for buffer in self.nest.buffers:
+                declare(f"base {buffer.name}")
+
+    def _load_arguments(self) -> None:
+        """Positions begin at the operands' addresses and at the thread's own scratch."""
+        vm = self.vm
+        block, thread = vm.arguments[:2]
+        operands = len(self.nest.operation.operands)
+        for index, buffer in enumerate(self.nest.buffers):
+            if buffer.offset is None:
+                vm.load(self.work, block, 8 * index)
+            else:
+                vm.multiply_constant(self.work, thread, self.scratch_bytes)
+                vm.load(self.other, block, 8 * operands)
+                vm.add(self.work, self.other)
+                vm.add_constant(self.work, buffer.offset)
+            self.variables.store(f"at {buffer.name}", self.work)
+            self.variables.store(f"base {buffer.name}", self.work, optional=True)
+        for axis in sorted(self.short):
+            self.variables.set(f"left {axis}", self.extents[axis])
+
+    # ---- shared loops -----------------------------------------------------------------------------------------------
+
+    def _shared(self, loops: Sequence[Loop], body: tuple[Node, ...]) -> None:
+        """Run this thread's contiguous share of the flattened shared iterations."""
+        vm, variables = self.vm, self.variables
+        total = self.nest.shared_trips
+        rest, quotient, thread, threads = (vm.arguments[i] for i in (0, 3, 4, 5))
+        vm.move(thread, vm.arguments[1])  # Division may use the third argument's register.
+        vm.move(threads, vm.arguments[2])
+        for name in ("iteration", "end"):
+            vm.multiply_constant(self.work, thread, total)
+            vm.divide(quotient, rest, self.work, threads)
+            variables.store(name, quotient)
+            vm.add_constant(thread, 1)
+        top, following, done = self.asm.forward("shared"), self.asm.forward("next"), self.asm.forward("done")
+        self.asm.bind(top)
+        self._branch("ge", "iteration", "end", done)
+        self._place_iteration(loops, following)
+        self._nodes(body)
+        self.asm.bind(following)
+        variables.add("iteration", 1)
+        vm.jump(top)
+        self.asm.bind(done)
+
+    def _place_iteration(self, loops: Sequence[Loop], following: Label) -> None:
+        """Turn the flat iteration into one index a loop; set positions and what is left of each axis."""
+        vm, variables = self.vm, self.variables
+        rest, index, product = self.vm.arguments[3:6]
+        variables.load(rest, "iteration")
+        for buffer in self.nest.buffers:
+            variables.copy(f"at {buffer.name}", f"base {buffer.name}")
+        for axis in sorted(self.short):
+            variables.set(f"left {axis}", self.extents[axis])
+        for loop in reversed(loops):
+            vm.divide_constant(rest, index, rest, loop.trips)
+            for buffer, delta in loop.advances:
+                vm.multiply_constant(product, index, delta * self._element(buffer))
+                variables.add_register(f"at {buffer}", product)
+            if loop.axis in self.short:
+                vm.multiply_constant(product, index, -loop.step)
+                variables.add_register(f"left {loop.axis}", product)
+        for axis in {loop.axis for loop in loops if loop.is_clipped}:
+            self._branch("le", f"left {axis}", 0, following)  # Beyond the end of an axis that several loops share.
+
+    # ---- the tree ---------------------------------------------------------------------------------------------------
+
+    def _nodes(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            if isinstance(node, Loop):
+                self._loop(node)
+            elif isinstance(node, Call):
+                self._call(node)
+            elif isinstance(node, Guard):
+                self._guard(node)
+            else:
+                self.asm.comment(f"pack {node.source} into {node.buffer}")
+                self._nodes(node.body)
+
+    def _loop(self, loop: Loop) -> None:
+        self.asm.comment(f"{loop.kind} {loop.name} in steps of {loop.step}")
+        if self.states[loop.name].dynamic:
+            self._dynamic_loop(self.states[loop.name])
+        elif loop.trips == 1:
+            self._nodes(loop.body)
+        else:
+            self._static_loop(self.states[loop.name])
+
+    def _static_loop(self, state: _LoopState) -> None:
+        """Count down; every iteration is whole."""
+        loop = state.loop
+        self.variables.set(state.counter, loop.trips)
+        top = self.asm.label()
+        self._nodes(loop.body)
+        self._move(loop, 1)
+        self.variables.add(state.counter, -1)
+        self._branch("gt", state.counter, 0, top)
+        self._move(loop, -loop.trips)
+
+    def _dynamic_loop(self, state: _LoopState) -> None:
+        """Follow the indices that are left of the axis, whose last block is short."""
+        loop, variables, vm = state.loop, self.variables, self.vm
+        left = f"left {loop.axis}"
+        variables.load(self.work, left)
+        variables.store(state.entry, self.work)
+        vm.constant(self.other, loop.span)
+        if loop.is_clipped:
+            vm.minimum(self.other, self.work)
+        vm.subtract(self.work, self.other)
+        variables.store(state.stop, self.work)
+        top = self.asm.label()
+        self._nodes(loop.body)
+        self._move(loop, 1)
+        variables.add(left, -loop.step)
+        self._branch("gt", left, state.stop, top)
+        if loop.is_clipped:
+            self._rewind_as_far_as_it_went(state)
+        else:
+            self._move(loop, -loop.trips)
+        variables.copy(left, state.entry)
+
+    def _rewind_as_far_as_it_went(self, state: _LoopState) -> None:
+        loop = state.loop
+        rest, index, product = self.vm.arguments[3:6]
+        self.variables.load(index, state.entry)
+        self.variables.load(self.work, f"left {loop.axis}")
+        self.vm.subtract(index, self.work)
+        for buffer, delta in loop.advances:
+            bytes_a_step = delta * self._element(buffer)
+            if bytes_a_step % loop.step == 0:
+                self.vm.multiply_constant(product, index, -bytes_a_step // loop.step)
+            else:
+                self.vm.divide_constant(product, rest, index, loop.step)
+                self.vm.multiply_constant(product, product, -bytes_a_step)
+            self.variables.add_register(f"at {buffer}", product)
+
+    def _move(self, loop: Loop, iterations: int) -> None:
+        for buffer, delta in loop.advances:
+            if delta:
+                self.variables.add(f"at {buffer}", iterations * delta * self._element(buffer))
+
+    def _element(self, buffer: str) -> int:
+        return next(b.dtype.size for b in self.nest.buffers if b.name == buffer)
+
+    # ---- calls ------------------------------------------------------------------------------------------------------
+
+    def _guard(self, guard: Guard) -> None:
+        skip = self.asm.forward("skip")
+        for name in guard.loops:
+            self._unless(guard.when, self.states[name], skip)
+        self._nodes(guard.body)
+        self.asm.bind(skip)
+
+    def _unless(self, when: str, state: _LoopState, label: Label) -> None:
+        """Branch to `label` unless the loop is in its first (or last) iteration."""
+        if not state.dynamic:
+            if state.loop.trips > 1:
+                self._branch("ne", state.counter, state.loop.trips if when == "first" else 1, label)
+        elif when == "first":
+            self._branch("ne", f"left {state.loop.axis}", state.entry, label)
+        else:
+            self.variables.load(self.work, f"left {state.loop.axis}")
+            self.vm.add_constant(self.work, -state.loop.step)
+            self.variables.load(self.other, state.stop)
+            self.vm.branch("gt", self.work, self.other, label)
+
+    def _call(self, call: Call) -> None:
+        done = self.asm.forward("called")
+        self._variants(call, [], done)
+        self.asm.bind(done)
+
+    def _variants(self, call: Call, sizes: list[int], done: Label) -> None:
+        """Choose the kernel for the block's sizes: a branch for every axis whose last block is short."""
+        if len(sizes) == len(call.blocks):
+            self._call_kernel(call, tuple(sizes))
+            return
+        block = call.blocks[len(sizes)]
+        if not block.tail:
+            self._variants(call, [*sizes, block.size], done)
+            return
+        tail = self.asm.forward("short")
+        self._branch("lt", f"left {block.axis}", block.size, tail)
+        self._variants(call, [*sizes, block.size], done)
+        self.vm.jump(done)
+        self.asm.bind(tail)
+        self._variants(call, [*sizes, block.tail], done)
+
+    def _call_kernel(self, call: Call, sizes: tuple[int, ...]) -> None:
+        undecided = [self.states[name] for name in call.starts or () if not self._single(self.states[name])]
+        beta = 1 if call.starts is None else None if undecided else 0
+        spec, places = kernel_spec(call, sizes, self.nest.operation.output.dtype, beta)
+        for place, access in zip(places, call.accesses):
+            self.variables.load(self.vm.arguments[place], f"at {access.buffer}")
+        if undecided:
+            self._set_flag(self.vm.arguments[places[-1] + 1], undecided)
+        label = self.kernels.get(spec)
+        if label is None:
+            label = self.kernels[spec] = self.asm.forward(f"kernel{len(self.kernels)}")
+        self.vm.call(label)
+
+    @staticmethod
+    def _single(state: _LoopState) -> bool:
+        return state.loop.trips == 1 and not state.dynamic
+
+    def _set_flag(self, register: Any, states: Sequence[_LoopState]) -> None:
+        """1 adds to the output, 0 starts from zero: when every reduced loop is in its first iteration."""
+        done = self.asm.forward("flag")
+        self.vm.constant(register, 1)
+        for state in states:
+            self._unless("first", state, done)
+        self.vm.constant(register, 0)
+        self.asm.bind(done)
+
+    def _branch(self, condition: Condition, name: str, other: str | int, label: Label) -> None:
+        register = self.variables.get(name, self.work)
+        bound = other if isinstance(other, int) else self.variables.get(other, self.other)
+        self.vm.branch(condition, register, bound, label)
+
+    def _emit_kernels(self) -> None:
+        for spec, label in self.kernels.items():
+            self.asm.align(32)
+            self.asm.bind(label)
+            self.asm.comment(repr(spec))
+            emit_kernel(self.vm, spec)
+
+
+def _axes_with_short_blocks(nest: Nest) -> set[str]:
+    """Axes of which some loop or call covers fewer indices at the end."""
+    short = set()
+    for node in walk(nest.body):
+        if isinstance(node, Call):
+            short |= {block.axis for block in node.blocks if block.axis is not None and block.tail}
+        elif isinstance(node, Loop) and (node.is_clipped or node.span % node.step):
+            short.add(node.axis)
+    return short
+
+
+def _shared_loops(body: tuple[Node, ...]) -> tuple[list[Loop], tuple[Node, ...]]:
+    loops = []
+    while len(body) == 1 and isinstance(body[0], Loop) and body[0].kind is ExecType.SHARED:
+        loops.append(body[0])
+        body = body[0].body
+    return loops, body
+
+
+def _inner_loops_first(body: tuple[Node, ...]) -> list[Loop]:
+    return [node for node in walk(body) if isinstance(node, Loop)][::-1]
+
+
+def _hot_first(nest: Nest) -> list[str]:
+    """Names of variables in the order in which they deserve a register: the main call's positions, inner counters."""
+    main = next((n for n in walk(nest.body) if isinstance(n, Call) and n.primitive is nest.operation.main), None)
+    positions = [f"at {access.buffer}" for access in main.accesses] if main else []
+    packed = {loop.name for node in walk(nest.body) if isinstance(node, Pack) for loop in _inner_loops_first(node.body)}
+    loops = [loop for loop in _inner_loops_first(nest.body) if loop.name not in packed]
+    return positions + [f"counter {loop.name}" for loop in loops]

@@ -1,0 +1,63 @@
+"""`Executable`: a program mapped into this process, ready to run on addresses."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from einloom.ir.nest import Nest
+from einloom.jit.kernel import Kernel
+from einloom.jit.threads import team_function
+from einloom.machine import Machine
+from einloom.targets.cpu import lower_nest
+
+__all__ = ["Executable"]
+
+ALIGNMENT = 64
+
+
+class _Arena(threading.local):
+    """Scratch of the Python thread that calls: grows to the largest demand, is used by one execution at a time."""
+
+    def __init__(self) -> None:
+        self.memory = np.empty(0, np.uint8)
+        self.address = 0
+
+    def reserve(self, size: int) -> int:
+        """Return the address of `size` bytes that begin at a cache line."""
+        if size + ALIGNMENT > self.memory.size:
+            self.memory = np.empty(size + ALIGNMENT, np.uint8)
+            self.address = -(-self.memory.ctypes.data // ALIGNMENT) * ALIGNMENT
+        return self.address
+
+
+_arena = _Arena()
+
+
+class Executable:
+    """A nest, its program and the mapped code.
+
+    Args:
+        nest: what to run.
+        machine: the target; it must be one that this host can run.
+
+    Raises:
+        UnsupportedTarget: the machine has no kernels, or code for it does not run here (at the first execution).
+    """
+
+    def __init__(self, nest: Nest, machine: Machine) -> None:
+        self.nest = nest
+        self.program = lower_nest(nest, machine)
+        self.kernel = Kernel(self.program.assembler, name="tensor operation")
+        self._run = team_function(len(nest.operation.operands) + 1)
+        self._entry = 0
+
+    def __call__(self, addresses: tuple[int, ...], threads: int) -> None:
+        """Run on operands whose index 0 lies at `addresses` (inputs, then the output), on up to `threads` threads."""
+        program = self.program
+        if not self._entry:
+            self._entry = self.kernel.address_of(program.entry)
+        threads = min(threads, program.shared_trips)
+        scratch = _arena.reserve(program.scratch_bytes * threads) if program.scratch_bytes else 0
+        self._run(self._entry, threads, *addresses, scratch)

@@ -1,0 +1,149 @@
+"""`TensorOperation`: a configuration, compiled; and `optimize`, which improves one. Both are public."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from einloom.config import thread_count
+from einloom.errors import DTypeError, OverlapError, ScheduleError, StrideError, UnsupportedTarget
+from einloom.ir.bind import bind
+from einloom.ir.configuration import TensorOperationConfig
+from einloom.ir.operation import Operand, Operation, reach
+from einloom.jit.host import host
+from einloom.passes.optimize import optimize_operation
+from einloom.plan.arrays import Array, byte_span
+
+__all__ = ["TensorOperation", "optimize"]
+
+
+class TensorOperation:
+    """A tensor operation, ready to execute.
+
+    Args:
+        config: what and how.
+        threads: how many threads share the `shared` dimensions; None for the settings' at each call.
+
+    Raises:
+        ScheduleError, StrideError: the configuration is illegal; the message names the dimension.
+        UnsupportedTarget: this host has no vector ISA that kernels are written for.
+
+    Attributes:
+        config: as given.
+        nest: the decided loop nest.
+    """
+
+    def __init__(self, config: TensorOperationConfig, threads: int | None = None) -> None:
+        from einloom.targets.executable import Executable
+
+        self.config = config
+        self.nest = bind(config.operation, config.schedule)
+        self._threads = threads
+        self._machine = host()
+        self._executable = Executable(self.nest, self._machine)
+
+    def execute(self, in0: Array | None, in1: Array | None, out: Array) -> Array:
+        """Compute; returns `out`.
+
+        Args:
+            in0, in1: arrays whose first element is index 0 of every axis; `in1` (and `in0` for zero) None where the
+                main primitive has no such input. Their shapes do not matter, the configuration's strides do.
+            out: takes the result.
+
+        Raises:
+            DTypeError: an argument is no array of the configuration's type, or one is missing.
+            StrideError: an element that is reached lies outside its buffer, is not aligned, or `out` is read-only.
+            OverlapError: the output shares bytes with an input. Nothing has been written in any of these cases.
+        """
+        operation = self.nest.operation
+        given = {"in0": in0, "in1": in1, "out": out}
+        arrays = [_checked(operation, operand, given[operand.name]) for operand in operation.operands]
+        for name in ("in0", "in1")[len(operation.inputs) :]:
+            if given[name] is not None:
+                raise DTypeError(f"{operation.main} reads {len(operation.inputs)} operands; {name} must be None")
+        if not out.flags.writeable:
+            raise StrideError("out is read-only\n  Pass a writable array.")
+        spans = [_span(operation, o, a) for o, a in zip(operation.operands, arrays)]
+        _check_overlap(operation, spans)
+        self._executable(tuple(a.__array_interface__["data"][0] for a in arrays), self._thread_count())
+        return out
+
+    def _thread_count(self) -> int:
+        return thread_count(self._threads, cores=self._machine.cores)
+
+    def show(self, what: str = "nest") -> str:
+        """Return the loop nest (`"nest"`) or the machine code (`"asm"`) as text.
+
+        Raises:
+            ScheduleError: another word.
+        """
+        if what == "nest":
+            return str(self.nest)
+        if what == "asm":
+            return self._executable.kernel.listing()
+        raise ScheduleError(f"show({what!r})\n  Show 'nest' or 'asm'.")
+
+    def __repr__(self) -> str:
+        operation, code = self.nest.operation, self._executable.kernel.code
+        axes = " ".join(f"{axis.name}={axis.extent}" for axis in operation.axes)
+        return (
+            f"TensorOperation({operation.main} {self.config.dtype} {axes}, {self._machine.vector}, {len(code)} bytes)"
+        )
+
+
+def optimize(
+    config: TensorOperationConfig, *, threads: int | None = None, packing: bool | None = None
+) -> TensorOperationConfig:
+    """Return a configuration of the same operation with a schedule that runs well here; it always sets up.
+
+    Args:
+        config: any exec types (all `seq` included); only what is computed counts.
+        threads: how many threads to share the work among; the settings' if None.
+        packing: whether inputs may be copied into scratch block by block; None: where it pays.
+    """
+    machine = host()
+    if machine.vector == "none":
+        raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon")
+    count = thread_count(threads, cores=machine.cores)
+    operation, schedule = optimize_operation(config.operation, machine, count, packing is not False)
+    return TensorOperationConfig.from_schedule(operation, schedule)
+
+
+def _checked(operation: Operation, operand: Operand, array: Array | None) -> Array:
+    name = operand.name
+    if array is None:
+        raise DTypeError(f"{name} is None, but {operation.main} needs it")
+    if not isinstance(array, np.ndarray) or array.dtype != np.dtype(operand.dtype.name):
+        kind = getattr(array, "dtype", type(array).__name__)
+        raise DTypeError(f"{name} has type {kind}, the configuration says {operand.dtype}\n  Convert the array.")
+    if array.__array_interface__["data"][0] % operand.dtype.size:
+        raise StrideError(
+            f"{name} does not begin at a multiple of {operand.dtype.size} bytes\n  Pass an aligned array."
+        )
+    return array
+
+
+def _span(operation: Operation, operand: Operand, array: Array) -> tuple[int, int]:
+    """The addresses that the operation reaches: the first byte, and the first behind the last."""
+    reached = reach(operation, operand)
+    if reached is None:
+        return 0, 0
+    size = operand.dtype.size
+    start = array.__array_interface__["data"][0]
+    low, high = start + reached[0] * size, start + (reached[1] + 1) * size
+    first, end = byte_span(array)
+    if low < first or high > end:
+        raise StrideError(
+            f"{operand.name}: the operation reaches elements {reached[0]} to {reached[1]}, "
+            f"the array holds {(first - start) // size} to {(end - start) // size - 1}\n"
+            "  Pass a larger array, or mend sizes and strides."
+        )
+    return low, high
+
+
+def _check_overlap(operation: Operation, spans: list[tuple[int, int]]) -> None:
+    low, high = spans[-1]
+    for operand, (other_low, other_high) in zip(operation.inputs, spans):
+        same = (low, high) == (other_low, other_high) and not operation.main.is_contraction
+        in_place = same and operand.strides == operation.output.strides
+        if low < other_high and other_low < high and not in_place:
+            raise OverlapError(f"out shares memory with {operand.name}\n  Pass arrays that do not overlap.")
