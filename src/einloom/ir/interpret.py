@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from einloom.ir.nest import Call, Guard, Loop, Nest, Node
 from einloom.ir.operation import DimType, Operation, Primitive
+from einloom.ir.statement import Barrier, Statement, run_statement
 
 __all__ = ["Memory", "interpret", "interpret_nest"]
 
@@ -93,13 +94,14 @@ def interpret_nest(nest: Nest, operands: Sequence[Memory]) -> None:
 
 
 class _NestRun:
-    """State of one run: positions of the buffers, indices left of the axes, loops in their first or last iteration."""
+    """State of one run: positions of buffers, indices of loops, what is left of axes, first and last iterations."""
 
     def __init__(self, nest: Nest, memories: dict[str, Memory]) -> None:
         self.memories = memories
         self.position = dict.fromkeys(memories, 0)
         self.left = {axis.name: axis.extent for axis in nest.operation.axes}
         self.edges: dict[str, dict[str, bool]] = {"first": {}, "last": {}}
+        self.index: dict[str, int] = {}
 
     def run(self, nodes: tuple[Node, ...]) -> None:
         for node in nodes:
@@ -107,6 +109,10 @@ class _NestRun:
                 self.loop(node)
             elif isinstance(node, Call):
                 self.call(node)
+            elif isinstance(node, Statement):
+                run_statement(node, self.memories, self.index)
+            elif isinstance(node, Barrier):
+                continue
             elif not isinstance(node, Guard) or all(self.edges[node.when][name] for name in node.loops):
                 self.run(node.body)
 
@@ -115,6 +121,7 @@ class _NestRun:
         covered = min(loop.span, left)
         for index in range(0, covered, loop.step):
             self.left[loop.axis] = left - index
+            self.index[loop.name] = index
             self.edges["first"][loop.name] = index == 0
             self.edges["last"][loop.name] = index + loop.step >= covered
             self.run(loop.body)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from einloom.dtypes import DType
 from einloom.ir.operation import Operation, Primitive
 from einloom.ir.schedule import ExecType
+from einloom.ir.statement import Barrier, LoopKind, Statement
 
 __all__ = ["Access", "Block", "Buffer", "Call", "Guard", "Loop", "Nest", "Node", "Pack", "walk"]
 
@@ -47,7 +48,7 @@ class Loop:
     Attributes:
         name: unique in the nest, `axis` or `axis.1` and so on from the outside in.
         axis: the axis; several loops may walk it.
-        kind: sequential or shared among threads.
+        kind: sequential or shared among threads; around statements, how a GPU runs it.
         step: indices that one iteration covers; the last one may cover fewer.
         span: indices that the loop covers, unless the axis ends before.
         extent: size of the whole axis.
@@ -57,7 +58,7 @@ class Loop:
 
     name: str
     axis: str
-    kind: ExecType
+    kind: ExecType | LoopKind
     step: int
     span: int
     extent: int
@@ -133,7 +134,7 @@ class Pack:
     body: tuple[Node, ...]
 
 
-Node = Loop | Call | Guard | Pack
+Node = Loop | Call | Guard | Pack | Statement | Barrier
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +168,14 @@ def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:
     """Yield every node of the trees, outside in."""
     for node in nodes:
         yield node
-        if not isinstance(node, Call):
+        if not isinstance(node, Call | Statement | Barrier):
             yield from walk(node.body)
 
 
 def _lines(node: Node, depth: int) -> Iterator[str]:
     indent = "  " * depth
-    if isinstance(node, Call):
-        yield indent + _call_line(node)
+    if isinstance(node, Call | Statement | Barrier):
+        yield indent + (_call_line(node) if isinstance(node, Call) else str(node))
         return
     if isinstance(node, Loop):
         moves = " ".join(f"{buffer}{delta:+d}" for buffer, delta in node.advances)
