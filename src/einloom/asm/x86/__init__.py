@@ -7,8 +7,5 @@
 
 from __future__ import annotations
 
-from einloom.asm.x86.assembler import X86Assembler
+from einloom.asm.x86.assembler import X86Assembler as X86Assembler
 from einloom.asm.x86.operands import *  # noqa: F403
-from einloom.asm.x86.operands import __all__ as _operands
-
-__all__ = ["X86Assembler", *_operands]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -34,7 +34,7 @@ def _heads(form: Form) -> list[bytes]:
     prefixes = bytes.fromhex(encoding.prefix)
     wide = 0
     if not encoding.default64:
-        letter = next((letter for letter in "qdw" if letter in form.letters), "")
+        letter = next((letter for letter in "qdw" if letter in form.shape.letters), "")
         prefixes = b"\x66" * (letter == "w") + prefixes
         wide = 8 * (letter == "q" and encoding.wide != "W0")
     heads = []
@@ -79,7 +79,7 @@ def _opcode_register(form: Form, memory: Memory) -> FormEncoder:
 def _registers(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEncoder:
     heads, roles = _heads(form), form.encoding.roles
     rm, reg, immediate = roles.index("M"), roles.find("R"), roles.find("I")
-    constant = 0xC0 | max(form.encoding.extension, 0) << 3
+    constant = 0xC0 | form.encoding.extension << 3
     bytewise = "b" in kinds
     literal = "C" in roles
 
@@ -109,7 +109,7 @@ def _registers(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEncode
 def _memory(form: Form, kinds: tuple[str, ...], address: int) -> FormEncoder:
     heads, roles = _heads(form), form.encoding.roles
     reg, immediate = roles.find("R"), roles.find("I")
-    constant = max(form.encoding.extension, 0) << 3
+    constant = form.encoding.extension << 3
     bytewise = "b" in kinds
     literal = "C" in roles
 
@@ -135,25 +135,27 @@ def _memory(form: Form, kinds: tuple[str, ...], address: int) -> FormEncoder:
 
 def _immediate(form: Form, position: int, operands: tuple[Any, ...]) -> bytes | None:
     """Return an immediate's bytes, or None if it is out of the form's range."""
-    slot, value = form.slots[position], operands[position]
+    slot, value = form.shape.slots[position], operands[position]
     if not slot.low <= value <= slot.high:
         return None
     return (value & (1 << 8 * slot.width) - 1).to_bytes(slot.width, "little")
 
 
 def _literals_match(form: Form, operands: tuple[Any, ...]) -> bool:
-    return all(str(operand) == slot.literal for slot, operand in zip(form.slots, operands) if slot.literal)
+    return all(str(operand) == slot.literal for slot, operand in zip(form.shape.slots, operands) if slot.literal)
 
 
 def _jump(form: Form) -> FormEncoder:
     """Return the encoder of a jump: 8 bits for a label that is bound and near, else 32 bits and a fix-up."""
-    opcode, width = form.encoding.opcode, form.slots[0].width
+    opcode, width = form.encoding.opcode, form.shape.slots[0].width
     size = len(opcode) + width
 
     def near(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
         target = operands[0].position
-        distance = None if target is None else target - len(asm.buffer) - size
-        if distance is None or distance < -128:
+        if target is None:
+            return None
+        distance = target - len(asm.buffer) - size
+        if not -128 <= distance < 128:
             return None
         return form, operands, opcode + distance.to_bytes(1, "little", signed=True)
 

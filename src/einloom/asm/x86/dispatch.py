@@ -1,0 +1,116 @@
+"""From the types of an instruction's operands to the encoder of the first form that takes them, made on first use.
+
+encode = dispatcher([Row(line) for line in rows()["vaddps"]], memory)
+form, operands, code = encode(asm, (zmm[0], zmm[1], mem(rdi, 64)))
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from einloom.asm.assembler import Assembler, Encoder, Label, Memory, Record
+from einloom.asm.x86.addresses import RelativeAddress
+from einloom.asm.x86.forms import Form, Row
+from einloom.asm.x86.legacy import add_relative_fixup, legacy_encoder
+from einloom.asm.x86.vector import FormEncoder, vector_encoder
+from einloom.errors import EncodingError
+
+
+def dispatcher(rows: list[Row], memory: Memory) -> Encoder:
+    """Return the encoder of an instruction with these rows, of which earlier ones win.
+
+    Records of operands that are registers only are kept in `memory`.
+    """
+    table: dict[tuple[type, ...], FormEncoder] = {}
+    find = table.get
+
+    def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record:
+        encoder = find(tuple(map(type, operands)))
+        if encoder is None:
+            operands = tuple(map(_operand, operands))
+            types = tuple(map(type, operands))
+            encoder = table[types] = find(types) or _encoder(rows, types, operands, memory)
+        record = encoder(asm, operands)
+        if record is None:
+            raise EncodingError(_refusal(rows, operands, "a value is out of range"))
+        return record
+
+    return encode
+
+
+def form_encoder(form: Form, types: tuple[type, ...], memory: Memory) -> FormEncoder:
+    """Return the encoder of one form for operands of these types."""
+    kinds = tuple(map(_kind, types))
+    encode = (vector_encoder if form.encoding.space else legacy_encoder)(form, kinds, memory)
+    for n, type_ in enumerate(types):
+        if issubclass(type_, RelativeAddress):
+            return _relative(form, n, encode)
+    return encode
+
+
+def _encoder(rows: list[Row], types: tuple[type, ...], operands: tuple[Any, ...], memory: Memory) -> FormEncoder:
+    kinds = tuple(map(_kind, types))
+    forms = [form for row in rows for form in row.accepting(kinds)]
+    if not forms:
+        raise EncodingError(_refusal(rows, operands, "no form takes these operands"))
+    for n, kind in enumerate(kinds):
+        if kind in ("m", "mb") and len({form.shape.slots[n].memory for form in forms}) > 1:
+            raise EncodingError(
+                _refusal(rows, operands, "the size of the access is open; write mem.dword(…) or the like")
+            )
+    encoders = [form_encoder(form, types, memory) for form in forms]
+    return encoders[0] if len(encoders) == 1 else _first(encoders)
+
+
+def _first(encoders: list[FormEncoder]) -> FormEncoder:
+    """Return the encoder that tries several in turn."""
+
+    def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
+        for encoder in encoders:
+            record = encoder(asm, operands)
+            if record is not None:
+                return record
+        return None
+
+    return encode
+
+
+def _relative(form: Form, address: int, encode: FormEncoder) -> FormEncoder:
+    """Return the encoder that also has the address of a label written, once that is known."""
+    rest = 4 + sum(slot.width for slot in form.shape.slots) + ("S" in form.encoding.roles)
+
+    def encode_relative(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
+        record = encode(asm, operands)
+        if record is not None:
+            place = operands[address]
+            add_relative_fixup(asm, place.base, len(asm.buffer) + len(record[2]) - rest, rest, place.disp)
+        return record
+
+    return encode_relative
+
+
+def _kind(type_: Any) -> str:
+    return "i" if type_ is int else "rel" if type_ is Label else type_.kind
+
+
+def _operand(operand: Any) -> Any:
+    """Return the operand, an integer of another library as Python's. Raises EncodingError for what is no operand."""
+    if hasattr(type(operand), "kind") or isinstance(operand, Label):
+        return operand
+    try:
+        return operator.index(operand)
+    except TypeError:
+        hint = "Operands are registers, mem(…), integers and labels."
+        raise EncodingError(f"{operand!r} is no operand\n  {hint}") from None
+
+
+def _refusal(rows: list[Row], operands: tuple[Any, ...], reason: str) -> str:
+    """Return the text of an error: the instruction as it was asked for, why not, and the forms that exist."""
+    asked = f"{rows[0].mnemonic} {', '.join(map(_shown, operands))}".rstrip()
+    forms = sorted({form.notation for row in rows for form in row.forms()})
+    return "\n".join([f"{asked}: {reason}", "  The forms are:", *(f"    {form}" for form in forms)])
+
+
+def _shown(operand: Any) -> str:
+    return operand.name if isinstance(operand, Label) else str(operand)
