@@ -23,6 +23,7 @@ import numpy as np
 
 from einloom.asm import Assembler, Label
 from einloom.errors import DTypeError, EncodingError, UnsupportedTarget
+from einloom.jit.arrays import array_address
 from einloom.jit.host import host
 from einloom.jit.pages import ExecutablePages
 
@@ -173,7 +174,7 @@ _ELSEWHERE = "Its code, listing() and write() work here; call it on a host that 
 def _value(argument: Any, number: int) -> Any:
     """Return what ctypes is to pass for an argument of `call`."""
     if isinstance(argument, np.ndarray):
-        return argument.__array_interface__["data"][0]
+        return array_address(argument)
     if isinstance(argument, np.integer):
         argument = int(argument)
     if isinstance(argument, int) and not -(2**63) <= argument < 2**64:
