@@ -1,0 +1,49 @@
+"""`el.space`: the spaces of implementations of a kernel, and candidates in them.
+
+>>> import einloom.space as space
+>>> candidate = space.gpu("axpy", n=64).root.restrict("dim_kind(n.1)", "THREAD")
+>>> candidate.domain("thread_level(load_x.n.1, n.1)")
+('MAPPED', 'INNER', 'OUTER', 'NOT_THREADS')
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from einloom.space.candidate import Candidate, Space
+from einloom.space.device import H100, K4000, GpuDevice
+from einloom.space.estimate import Estimate, dead_end_ratio, estimate
+from einloom.space.kernels import KERNELS, kernel
+
+__all__ = [
+    "H100",
+    "K4000",
+    "KERNELS",
+    "Candidate",
+    "Estimate",
+    "GpuDevice",
+    "Space",
+    "dead_end_ratio",
+    "estimate",
+    "gpu",
+]
+
+
+def gpu(name: str, *, device: GpuDevice = K4000, **options: Any) -> Space:
+    """Return the space of GPU implementations of a kernel.
+
+    Args:
+        name: `axpy` (n), `mv` (m, n), `gesummv` (m, n), `matmul` (m, n, k), `batch_matmul` (b, m, n, k) or
+            `doitgen` (r, q, p, s).
+        device: the limits of the GPU; the paper's by default.
+        options: the kernel's sizes, and for instance `tiles={"m": (32, 4)}` (largest tile sizes, outermost first),
+            `tails=True` (tiles that do not divide); `transpose_a`, `transpose_b`, `stride_a`, `epilogue="relu"` of
+            matmul; `shared_b` of batch_matmul.
+
+    Raises:
+        ScheduleError: there is no such kernel or option.
+        ShapeError: a size is no positive number.
+        DeadEnd: no implementation fits the device.
+    """
+    sizes = ", ".join(f"{key}={value}" for key, value in options.items())
+    return Space(f"{name}({sizes})", kernel(name, **options), device)

@@ -1,0 +1,249 @@
+"""The semantic backbone: what a kernel computes, at the grain of scalar instructions, before any decision.
+
+It is a list of statements (instructions and the dimensions that repeat them) with their operands, and says nothing
+about nesting, order, tiles' sizes, parallelism or memory: those are the decisions of a space (paper, sections 2.2, 4.1
+and 4.4). A backbone is a frozen value; `space.builder` writes one, `space.lowering` adds the temporaries that it may
+come to need.
+
+>>> Axis("m", 1024, ((2, 4, 8), (2, 4))).levels
+3
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+__all__ = [
+    "Access",
+    "Axis",
+    "Backbone",
+    "Constant",
+    "Dimension",
+    "Instruction",
+    "Operand",
+    "Parameter",
+    "Reduction",
+    "Region",
+    "Result",
+    "Temporary",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A logical dimension: a loop of the original program, strip-mined into one outer loop and any number of tiles.
+
+    Attributes:
+        name: what people call it, for instance `"m"`.
+        size: its extent.
+        tiles: the possible sizes of each tile, outermost tile first; `()` leaves the axis whole.
+        ragged: whether products of tile sizes that do not divide `size` are allowed, with a tail.
+    """
+
+    name: str
+    size: int
+    tiles: tuple[tuple[int, ...], ...] = ()
+    ragged: bool = False
+
+    @property
+    def levels(self) -> int:
+        """How many dimensions stand for this axis: the outer one (level 0) and one for each tile."""
+        return 1 + len(self.tiles)
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """An iteration dimension: repeats the statements nested inside it.
+
+    Attributes:
+        name: for instance `"m.1"`, or `"load_a.m.1"` outside the kernel's main nest.
+        axis: the name of its axis.
+        level: 0 is what is left of the axis outside all tiles, 1 the outermost tile.
+        sizes: the possible sizes; empty at level 0, whose extent follows from the tiles.
+        parallel: whether its iterations may run at the same time.
+    """
+
+    name: str
+    axis: str
+    level: int
+    sizes: tuple[int, ...] = ()
+    parallel: bool = True
+
+    @property
+    def static(self) -> bool:
+        """Whether the size is a decision (a tile) instead of a consequence (level 0)."""
+        return self.level > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A piece of memory that holds one array.
+
+    Attributes:
+        name: the array's name.
+        role: `"input"`, `"output"` or `"temporary"`.
+        axes: the axes that index it; a temporary's storage follows from decisions instead.
+        strides: one stride in elements for each of `axes`.
+    """
+
+    name: str
+    role: str
+    axes: tuple[str, ...] = ()
+    strides: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The address of a load or store: an induction variable that grows by `strides` (elements) along axes.
+
+    A temporary's access has no strides of its own: `dimensions` are those that may index its storage.
+    """
+
+    region: str
+    strides: tuple[tuple[str, int], ...] = ()
+    dimensions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number known now."""
+
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A scalar that the kernel's caller passes."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The value another instruction produced: the last one, except along the dimensions of `mapping`.
+
+    Attributes:
+        instruction: who produces it.
+        mapping: pairs (dimension of the producer, dimension of the user): iteration i of one feeds iteration i of the
+            other (point-to-point communication, paper section 4.4).
+        storable: whether the value may pass through a temporary array when registers cannot carry it.
+    """
+
+    instruction: str
+    mapping: tuple[tuple[str, str], ...] = ()
+    storable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """The value of the same instruction at the previous iteration of `dimensions`; at the first one that of `start`."""
+
+    start: Result
+    dimensions: tuple[str, ...]
+
+
+Operand = Constant | Parameter | Result | Reduction
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One scalar operation, repeated by its own `dimensions` (and by no other one, if it is `pinned`).
+
+    Attributes:
+        name: unique among all statements.
+        operator: `"load"`, `"store"`, or a scalar operator of `einloom.ir.statement`.
+        dimensions: names of its dimensions.
+        operands: the values it reads.
+        access: the address of a load or a store.
+        pinned: running it more often than its dimensions say would change the meaning or repeat a side effect.
+    """
+
+    name: str
+    operator: str
+    dimensions: tuple[str, ...]
+    operands: tuple[Operand, ...] = ()
+    access: Access | None = None
+    pinned: bool = False
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        """The values of other instructions that this one reads, reductions' starts included."""
+        found = []
+        for operand in self.operands:
+            if isinstance(operand, Result):
+                found.append(operand)
+            elif isinstance(operand, Reduction):
+                found.append(operand.start)
+        return tuple(found)
+
+    @property
+    def reduced(self) -> tuple[str, ...]:
+        """The dimensions this instruction reduces over."""
+        found: list[str] = []
+        for operand in self.operands:
+            if isinstance(operand, Reduction):
+                found += operand.dimensions
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Temporary:
+    """A temporary array that a value may have to pass through: what a lowering adds to the backbone.
+
+    Attributes:
+        region: where the value waits.
+        source, user: the two instructions it connects; `operand` is the position among the user's operands.
+        store, load: the instructions that the lowering adds.
+        dimensions: the dimensions that the lowering adds.
+        pairs: for each stored dimension, its dimension around the store and around the load.
+    """
+
+    region: Region
+    source: str
+    user: str
+    operand: int
+    store: Instruction
+    load: Instruction
+    dimensions: tuple[Dimension, ...]
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Backbone:
+    """A kernel's meaning: axes, dimensions, instructions, regions, parameters, and its potential temporaries."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    dimensions: tuple[Dimension, ...]
+    instructions: tuple[Instruction, ...]
+    regions: tuple[Region, ...]
+    parameters: tuple[str, ...] = ()
+    temporaries: tuple[Temporary, ...] = field(default=())
+
+    @cached_property
+    def axis(self) -> dict[str, Axis]:
+        """The axes by name."""
+        return {axis.name: axis for axis in self.axes}
+
+    @cached_property
+    def dimension(self) -> dict[str, Dimension]:
+        """All dimensions by name, those of potential temporaries included."""
+        added = [dimension for temporary in self.temporaries for dimension in temporary.dimensions]
+        return {dimension.name: dimension for dimension in (*self.dimensions, *added)}
+
+    @cached_property
+    def instruction(self) -> dict[str, Instruction]:
+        """All instructions by name, those of potential temporaries included."""
+        added = [each for temporary in self.temporaries for each in (temporary.store, temporary.load)]
+        return {each.name: each for each in (*self.instructions, *added)}
+
+    @cached_property
+    def region(self) -> dict[str, Region]:
+        """All regions by name, potential temporaries included."""
+        added = [temporary.region for temporary in self.temporaries]
+        return {region.name: region for region in (*self.regions, *added)}
+
+    def extent(self, region: Region) -> int:
+        """Number of elements from the first to the last one of an input or output."""
+        return 1 + sum((self.axis[name].size - 1) * stride for name, stride in zip(region.axes, region.strides))

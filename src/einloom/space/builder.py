@@ -1,0 +1,199 @@
+"""`Builder`: writes a backbone, one nest for each instruction, connected point to point.
+
+Each axis gets one outer dimension that all nests share, and each nest its own copy of the tiles (paper, section 5.2:
+"every instruction is placed in its own loop nest"). Values flow between nests along the tiles of their common axes.
+
+>>> b = Builder("double")
+>>> n = b.axis("n", 16, ((2, 4),))
+>>> x = b.load(b.input("x", n))
+>>> b.store(b.output("y", n), b.nest("main", n).apply("add", x, x))
+>>> [each.name for each in b.backbone().instructions]
+['load_x', 'add', 'store_y']
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from itertools import accumulate
+
+from einloom.errors import ShapeError
+from einloom.space.backbone import (
+    Access,
+    Axis,
+    Backbone,
+    Constant,
+    Dimension,
+    Instruction,
+    Operand,
+    Parameter,
+    Reduction,
+    Region,
+    Result,
+)
+from einloom.space.lowering import with_temporaries
+
+__all__ = ["Builder", "Nest", "Value"]
+
+Scalar = float | Parameter
+MAIN = "main"
+"""The nest whose dimensions carry short names (`m.1` instead of `load_a.m.1`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What an instruction produces, seen from outside its nest."""
+
+    instruction: str
+    nest: Nest
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """A place for instructions: the axes that repeat them."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    builder: Builder
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """Names of the dimensions, axis by axis, outermost tile first."""
+        return tuple(self.dimension(axis, level) for axis in self.axes for level in range(axis.levels))
+
+    def dimension(self, axis: Axis, level: int) -> str:
+        """Return the name of the dimension that stands for one level of an axis in this nest."""
+        name = f"{axis.name}.{level}"
+        return name if level == 0 or self.name == MAIN else f"{self.name}.{name}"
+
+    def apply(self, operator: str, *operands: Value | Scalar, name: str | None = None) -> Value:
+        """Add a scalar operation of values, numbers and parameters."""
+        return self._add(name, operator, tuple(self._operand(each) for each in operands))
+
+    def reduce(self, operator: str, *operands: Value | Scalar, start: Value, name: str | None = None) -> Value:
+        """Add an operation whose last operand is its own previous value along the axes that `start` does not have."""
+        over = tuple(axis for axis in self.axes if axis not in start.nest.axes)
+        dimensions = tuple(self.dimension(axis, level) for axis in over for level in range(axis.levels))
+        reduction = Reduction(Result(start.instruction, self.mapping(start)), dimensions)
+        for dimension in dimensions:
+            self.builder.forbid_parallel(dimension)
+        self.builder.pin(start.instruction)
+        inputs = tuple(self._operand(each) for each in operands)
+        return self._add(name, operator, (*inputs, reduction), pinned=True)
+
+    def _operand(self, value: Value | Scalar) -> Operand:
+        if isinstance(value, Value):
+            within = value.nest is self or value.nest.name == self.name
+            return Result(value.instruction, () if within else self.mapping(value), self.builder.is_load(value))
+        return value if isinstance(value, Parameter) else Constant(float(value))
+
+    def mapping(self, value: Value) -> tuple[tuple[str, str], ...]:
+        """Return the pairs of tiles along which `value` flows into this nest: those of the axes both have."""
+        shared = [axis for axis in value.nest.axes if axis in self.axes]
+        levels = [(axis, level) for axis in shared for level in range(1, axis.levels)]
+        return tuple((value.nest.dimension(axis, level), self.dimension(axis, level)) for axis, level in levels)
+
+    def _add(self, name: str | None, operator: str, operands: tuple[Operand, ...], pinned: bool = False) -> Value:
+        default = operator if self.name == MAIN else self.name
+        instruction = Instruction(name or default, operator, self.dimensions, operands, pinned=pinned)
+        return self.builder.add(instruction, self)
+
+
+class Builder:
+    """Collects axes, arrays, nests and instructions; `backbone()` returns the frozen value."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._axes: list[Axis] = []
+        self._dimensions: dict[str, Dimension] = {}
+        self._instructions: dict[str, Instruction] = {}
+        self._regions: list[Region] = []
+        self._parameters: list[str] = []
+
+    def axis(self, name: str, size: int, tiles: tuple[tuple[int, ...], ...] = (), ragged: bool = False) -> Axis:
+        """Add an axis with the possible sizes of its tiles, outermost tile first; `ragged` allows tails."""
+        if size < 1:
+            raise ShapeError(f"axis {name} of {self.name} has size {size}\n  Give a size of at least 1.")
+        self._axes.append(Axis(name, size, tiles, ragged))
+        self._dimensions[f"{name}.0"] = Dimension(f"{name}.0", name, 0)
+        return self._axes[-1]
+
+    def input(self, name: str, *axes: Axis, strides: tuple[int, ...] | None = None) -> Region:
+        """Add an input array, column-major unless `strides` (elements, one per axis) say otherwise."""
+        return self._region(name, "input", axes, strides)
+
+    def output(self, name: str, *axes: Axis, strides: tuple[int, ...] | None = None) -> Region:
+        """Add an output array, column-major unless `strides` (elements, one per axis) say otherwise."""
+        return self._region(name, "output", axes, strides)
+
+    def parameter(self, name: str) -> Parameter:
+        """Add a scalar argument."""
+        self._parameters.append(name)
+        return Parameter(name)
+
+    def nest(self, name: str, *axes: Axis) -> Nest:
+        """Add a nest of loops over `axes`; the nest called `main` gives its dimensions short names."""
+        nest = Nest(name, axes, self)
+        for axis in axes:
+            for level, sizes in enumerate(axis.tiles, 1):
+                dimension = nest.dimension(axis, level)
+                self._dimensions[dimension] = Dimension(dimension, axis.name, level, sizes)
+        return nest
+
+    def load(self, region: Region) -> Value:
+        """Add a load of every element of an array, in a nest of its own called `load_` and the array's name."""
+        nest = self.nest(f"load_{region.name.lower()}", *self._axes_of(region))
+        return self.add(Instruction(nest.name, "load", nest.dimensions, access=self._access(region)), nest)
+
+    def store(self, region: Region, value: Value) -> None:
+        """Add a store of every element of an array, in a nest of its own called `store_` and the array's name."""
+        nest = self.nest(f"store_{region.name.lower()}", *self._axes_of(region))
+        operand = Result(value.instruction, nest.mapping(value))
+        access = self._access(region)
+        self.add(Instruction(nest.name, "store", nest.dimensions, (operand,), access, pinned=True), nest)
+
+    def add(self, instruction: Instruction, nest: Nest) -> Value:
+        """Add an instruction to a nest."""
+        self._instructions[instruction.name] = instruction
+        return Value(instruction.name, nest)
+
+    def pin(self, name: str) -> None:
+        """Forbid an instruction to run under other dimensions than its own."""
+        old = self._instructions[name]
+        self._instructions[name] = Instruction(
+            old.name, old.operator, old.dimensions, old.operands, old.access, pinned=True
+        )
+
+    def forbid_parallel(self, name: str) -> None:
+        """Record that a reduction runs along a dimension."""
+        old = self._dimensions[name]
+        self._dimensions[name] = Dimension(old.name, old.axis, old.level, old.sizes, parallel=False)
+
+    def is_load(self, value: Value) -> bool:
+        """Whether a value comes from memory, so that it may be staged in a temporary array."""
+        return self._instructions[value.instruction].operator == "load"
+
+    def backbone(self) -> Backbone:
+        """Return what was built, with the temporaries it may come to need."""
+        return with_temporaries(
+            Backbone(
+                self.name,
+                tuple(self._axes),
+                tuple(self._dimensions.values()),
+                tuple(self._instructions.values()),
+                tuple(self._regions),
+                tuple(self._parameters),
+            )
+        )
+
+    def _region(self, name: str, role: str, axes: tuple[Axis, ...], strides: tuple[int, ...] | None) -> Region:
+        if strides is None:
+            strides = tuple(accumulate((axis.size for axis in axes[:-1]), operator.mul, initial=1))
+        self._regions.append(Region(name, role, tuple(axis.name for axis in axes), strides))
+        return self._regions[-1]
+
+    def _axes_of(self, region: Region) -> tuple[Axis, ...]:
+        return tuple(axis for name in region.axes for axis in self._axes if axis.name == name)
+
+    def _access(self, region: Region) -> Access:
+        return Access(region.name, tuple(zip(region.axes, region.strides)))

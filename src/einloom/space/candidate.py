@@ -1,0 +1,219 @@
+"""`Space` and `Candidate`: a kernel's implementations on a device, and sets of them, for people.
+
+A candidate is an immutable vector of domains. Restricting one decision narrows the others; decisions commute, so two
+candidates reached in different orders are equal.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from random import Random
+
+from einloom import csp
+from einloom.errors import ScheduleError
+from einloom.ir.nest import Nest
+from einloom.space.backbone import Backbone
+from einloom.space.checker import violations
+from einloom.space.decode import decode
+from einloom.space.descent import PAPER_ORDER, decision_slots, descend
+from einloom.space.device import GpuDevice
+from einloom.space.instance import gpu_problem
+from einloom.space.kernels import Kernel
+
+__all__ = ["Candidate", "Space"]
+
+Values = str | int | Iterable[str | int]
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """All implementations of a kernel on a device.
+
+    Attributes:
+        name: the kernel with its sizes.
+        kernel: what is computed.
+        device: the limits.
+        order: groups of choices, in the order in which searches take decisions.
+    """
+
+    name: str
+    kernel: Kernel
+    device: GpuDevice
+    order: tuple[str, ...] = PAPER_ORDER
+    _slots: dict[tuple[str, ...], tuple[int, ...]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def problem(self) -> csp.Problem:
+        """The constraint problem behind the space."""
+        return gpu_problem(self.backbone, self.device)
+
+    @property
+    def backbone(self) -> Backbone:
+        """What the kernel computes, without decisions."""
+        return self.kernel.backbone
+
+    @cached_property
+    def root(self) -> Candidate:
+        """The candidate that holds every implementation."""
+        return Candidate(self, self.problem.root)
+
+    def slots(self, order: Sequence[str] | None = None) -> tuple[int, ...]:
+        """Return the engine's slots of all decisions in an order of groups; None is the space's own order."""
+        groups = tuple(self.order if order is None else order)
+        if groups not in self._slots:
+            self._slots[groups] = decision_slots(self.problem, groups)
+        return self._slots[groups]
+
+    def random_leaf(self, seed: int | Random = 0) -> Candidate:
+        """Return a leaf found by uniform random descents, each from the root; dead ends are dropped."""
+        random = seed if isinstance(seed, Random) else Random(seed)
+        while True:
+            state = self.problem.state()
+            if descend(state, self.slots(), random):
+                return Candidate(self, self.problem.load(state.snapshot()))
+
+    def load(self, path: str | Path) -> Candidate:
+        """Return the candidate that `Candidate.save` wrote."""
+        return self.from_json(Path(path).read_text(encoding="utf-8"))
+
+    def from_json(self, text: str) -> Candidate:
+        """Return the candidate that `Candidate.to_json` describes.
+
+        Raises:
+            ScheduleError: it belongs to another kernel, or its decisions leave nothing.
+        """
+        found = json.loads(text)
+        if found.get("space") != self.name:
+            raise ScheduleError(f"these decisions belong to {found.get('space')!r}, not to {self.name!r}")
+        return self.root.apply(found["decisions"])
+
+    def __repr__(self) -> str:
+        counts = f"{len(self.backbone.instructions)} instructions, {len(self.backbone.dimensions)} dimensions"
+        return f"space {self.name} on {self.device.name}: {counts}, {len(self.root.open)} open decisions"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A partially specified implementation.
+
+    Attributes:
+        space: where it belongs.
+        inner: the engine's vector of domains.
+    """
+
+    space: Space
+    inner: csp.Candidate
+
+    @property
+    def open(self) -> dict[str, tuple[str | int, ...]]:
+        """The decisions that are not taken yet, with the values that are left."""
+        return self.inner.open
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether every decision is taken: one implementation."""
+        return self.inner.is_leaf
+
+    @property
+    def decisions(self) -> dict[str, tuple[str | int, ...]]:
+        """The decisions that led here from the root; the others followed."""
+        return dict(self.inner.decisions)
+
+    @cached_property
+    def assignment(self) -> dict[str, str | int]:
+        """Every decision that has one value, by name."""
+        return {name: values[0] for name, values in self._domains() if len(values) == 1}
+
+    def _domains(self) -> Iterable[tuple[str, tuple[str | int, ...]]]:
+        for variable in self.space.problem.variables:
+            if variable.lowering is None or variable.lowering in self.inner.alive:
+                yield variable.name, self.inner.domain(variable.name)
+
+    def domain(self, name: str) -> tuple[str | int, ...]:
+        """Return the values that a decision still has."""
+        return self.inner.domain(name)
+
+    def restrict(self, name: str, values: Values) -> Candidate:
+        """Return the candidate that keeps only some values of one decision.
+
+        Raises:
+            DeadEnd: nothing is left; the message names the constraint and the decisions.
+        """
+        return Candidate(self.space, self.inner.restrict(name, values))
+
+    def apply(self, expert: Mapping[str, Values]) -> Candidate:
+        """Return the candidate in which an expert's decisions are fixed, by name; their order does not matter."""
+        return Candidate(self.space, self.inner.apply(expert))
+
+    def why(self, name: str, value: str | int) -> csp.Reason | None:
+        """Say which constraint and which decisions took a value away; None if it is still there."""
+        return self.inner.why(name, value)
+
+    def complete(self, seed: int | Random = 0) -> Candidate:
+        """Return a leaf below this candidate, by uniform random decisions.
+
+        Raises:
+            DeadEnd: a hundred descents found none.
+        """
+        random = seed if isinstance(seed, Random) else Random(seed)
+        for _ in range(100):
+            state = self.inner.state()
+            if descend(state, self.space.slots(), random):
+                return Candidate(self.space, self.space.problem.load(state.snapshot()))
+        raise ScheduleError("a hundred random descents from this candidate met dead ends")
+
+    def nest(self) -> Nest:
+        """Return the one nest of a leaf.
+
+        Raises:
+            ScheduleError: decisions are still open.
+        """
+        if not self.is_leaf:
+            raise ScheduleError(
+                f"{len(self.open)} decisions are open, so this is no single implementation\n  Restrict them."
+            )
+        return decode(self.space.backbone, self.assignment)
+
+    def violations(self) -> tuple[str, ...]:
+        """Return what the independent checker finds illegal about a leaf: nothing."""
+        return violations(self.space.backbone, self.space.device, self.assignment)
+
+    def show(self) -> str:
+        """Return a leaf as a nest of loops, and any other candidate as its table of open decisions."""
+        return str(self.nest()) if self.is_leaf else repr(self)
+
+    def to_json(self) -> str:
+        """Return the decisions as text, by name."""
+        taken = {name: list(values) for name, values in self.decisions.items()}
+        return json.dumps({"space": self.space.name, "decisions": taken}, indent=1)
+
+    def save(self, path: str | Path) -> None:
+        """Write the decisions to a file, by name; `Space.load` reads it."""
+        Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+
+    def _summary(self) -> tuple[str, list[tuple[str, str, int]]]:
+        """Return a headline, and the open decisions grouped by choice and domain: (choice, values, how many)."""
+        groups: dict[tuple[str, str], int] = {}
+        for name, values in self.open.items():
+            key = (name.split("(")[0], " ".join(map(str, values)))
+            groups[key] = groups.get(key, 0) + 1
+        headline = f"{self.space.name}: {len(self.decisions)} decisions taken, {len(self.open)} open"
+        return headline, [(choice, values, count) for (choice, values), count in groups.items()]
+
+    def __repr__(self) -> str:
+        headline, rows = self._summary()
+        return "\n".join([headline, *(f"  {choice:14} {count:4} x  {values}" for choice, values, count in rows)])
+
+    def _repr_html_(self) -> str:
+        headline, rows = self._summary()
+        cells = "".join(
+            f"<tr><td>{escape(choice)}</td><td>{count}</td><td>{escape(values)}</td></tr>"
+            for choice, values, count in rows
+        )
+        head = "<tr><th>choice</th><th>open</th><th>values</th></tr>"
+        return f"<p>{escape(headline)}</p><table>{head}{cells}</table>"

@@ -1,0 +1,49 @@
+"""What a GPU can hold and do, as data: the limits that the space's constraints read.
+
+>>> K4000.max_threads
+1024
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["DEVICES", "H100", "K4000", "GpuDevice"]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuDevice:
+    """The limits of one kind of GPU (CUDA's names for things).
+
+    Attributes:
+        name: what people call it.
+        max_threads: threads of one block.
+        max_thread_levels: hardware dimensions of a block of threads.
+        max_thread_extents: largest extent of a block along each of them, innermost first.
+        max_block_levels: hardware dimensions of the grid of blocks.
+        max_blocks: largest extent of the grid along its first dimension, and along any other one.
+        shared_bytes: shared memory of one block, in bytes.
+        max_unroll: most copies of an instruction that unrolling may write.
+        vector_widths: numbers of 32-bit elements that one vector load or store moves.
+        element_bytes: size of an element, in bytes.
+    """
+
+    name: str
+    max_threads: int = 1024
+    max_thread_levels: int = 3
+    max_thread_extents: tuple[int, ...] = (1024, 1024, 64)
+    max_block_levels: int = 3
+    max_blocks: tuple[int, int] = (2**31 - 1, 65535)
+    shared_bytes: int = 48 * 1024
+    max_unroll: int = 512
+    vector_widths: tuple[int, ...] = (2, 4)
+    element_bytes: int = 4
+
+
+K4000 = GpuDevice("Quadro K4000")
+"""The Kepler GPU of the paper's experiments (CUDA C programming guide, compute capability 3.0)."""
+
+H100 = GpuDevice("H100", shared_bytes=227 * 1024)
+"""Compute capability 9.0; shared memory above 48 KiB has to be asked for at launch."""
+
+DEVICES = {"k4000": K4000, "h100": H100}

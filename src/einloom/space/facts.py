@@ -1,0 +1,115 @@
+"""What the quoted expressions of `gpu.space` ask about a kernel and a device, under the name `kernel`.
+
+Everything here is fixed when a problem is made; nothing depends on a decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from einloom import csp
+from einloom.space.backbone import Axis, Backbone, Dimension, Instruction, Result, Temporary
+from einloom.space.device import GpuDevice
+from einloom.space.tilings import tilings
+
+__all__ = ["Facts", "Transfer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A storable operand: the object that a lowering belongs to."""
+
+    temporary: Temporary
+    mapping: tuple[tuple[str, str], ...]
+
+    @property
+    def name(self) -> str:
+        """What the engine calls it."""
+        return f"transfer {self.temporary.region.name}"
+
+    def connects(self, source: Dimension, target: Dimension) -> bool:
+        """Whether the value flows from `source` to `target`."""
+        return (source.name, target.name) in self.mapping
+
+
+class Facts:
+    """What the guards of the space ask about a backbone and a device, computed once."""
+
+    def __init__(
+        self, backbone: Backbone, device: GpuDevice, lowering: Callable[[Facts, Transfer], csp.Lowering]
+    ) -> None:
+        self.backbone, self.device, self.lowering = backbone, device, lowering
+        self.widths = {each: _vector_widths(backbone, device, each) for each in backbone.dimension.values()}
+        self.own = {each: frozenset(each.dimensions) for each in backbone.instruction.values()}
+        self.places = {
+            each: {(backbone.dimension[d].axis, backbone.dimension[d].level) for d in each.dimensions}
+            for each in backbone.instruction.values()
+        }
+        self.storable = {pair for temporary in backbone.temporaries for pair in self.transfer(temporary).mapping}
+        self.written = {each.access.region for each in self.own if each.access and each.operator == "store"}
+
+    tilings = staticmethod(tilings)
+
+    def transfer(self, temporary: Temporary) -> Transfer:
+        """Return the object that stands for the operand of a temporary."""
+        operand = self.backbone.instruction[temporary.user].operands[temporary.operand]
+        assert isinstance(operand, Result)
+        return Transfer(temporary, operand.mapping)
+
+    def are_twins(self, a: Dimension, b: Dimension) -> bool:
+        """Whether two dimensions are the same tile in two nests."""
+        return a.level == b.level > 0 and a.axis == b.axis
+
+    def may_repeat(self, dimension: Dimension, instruction: Instruction) -> bool:
+        """Whether a dimension, or its twin, belongs to a pinned instruction."""
+        return (dimension.axis, dimension.level) in self.places[instruction]
+
+    def owns(self, statement: Instruction | Dimension, dimension: Dimension) -> bool:
+        """Whether `dimension` belongs to an instruction."""
+        return isinstance(statement, Instruction) and dimension.name in self.own[statement]
+
+    def may_vectorise(self, dimension: Dimension) -> bool:
+        """Whether some size of the dimension is a legal vector width."""
+        return any(size in self.widths[dimension] for size in dimension.sizes)
+
+    def blocks_fit(self, x: Axis, y: Axis) -> bool:
+        """Whether two axes can both be dimensions of the grid whatever their tiles."""
+        return min(x.size, y.size) <= self.device.max_blocks[1]
+
+    def least_tiling(self, axis: Axis) -> int:
+        """Return the tiling factor from which on the outer dimension fits any dimension of the grid."""
+        return -(-axis.size // self.device.max_blocks[1])
+
+    def is_storable(self, source: Dimension, target: Dimension) -> bool:
+        """Whether a temporary array may connect two dimensions."""
+        return (source.name, target.name) in self.storable
+
+    def is_read_only(self, instruction: Instruction) -> bool:
+        """Whether an instruction loads from an array that the kernel never writes."""
+        assert instruction.access is not None
+        return instruction.operator == "load" and instruction.access.region not in self.written
+
+    def lower(self, transfer: Transfer) -> csp.Lowering:
+        """Return what a temporary adds: an array, a store and a load with their nests."""
+        return self.lowering(self, transfer)
+
+
+def _vector_widths(backbone: Backbone, device: GpuDevice, dimension: Dimension) -> tuple[int, ...]:
+    """Return the vector widths that the load or store around which `dimension` stands may use along it.
+
+    Elements must be adjacent, so the dimension is the innermost tile of an axis with stride 1; a vector must be
+    aligned, so its width divides every other stride. A temporary's storage follows from decisions: any tile may do.
+    """
+    memory = [each for each in backbone.instruction.values() if each.access and dimension.name in each.dimensions]
+    if len(memory) != 1 or not dimension.static:
+        return ()
+    access = memory[0].access
+    assert access is not None
+    if access.dimensions:
+        return device.vector_widths
+    strides = dict(access.strides)
+    innermost = dimension.level == backbone.axis[dimension.axis].levels - 1
+    if strides.pop(dimension.axis) != 1 or not innermost:
+        return ()
+    return tuple(width for width in device.vector_widths if all(stride % width == 0 for stride in strides.values()))

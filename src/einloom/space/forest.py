@@ -1,0 +1,113 @@
+"""The loops of an implementation, from its orders: exactly one forest, or an error that says where they clash.
+
+Statements become intervals: dimensions hold what is nested inside them, instructions are points. The forest is built
+from nesting and sequence, and then every pair is compared with what the assignment says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from einloom.errors import ScheduleError
+from einloom.space.assignment import Assignment
+
+__all__ = ["Forest", "Fused", "forest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A loop: the dimensions it fuses (the first one names it) and what stands inside, in order."""
+
+    dimensions: tuple[str, ...]
+    body: tuple[Fused | str, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the loop: that of its shortest-named dimension."""
+        return min(self.dimensions, key=lambda name: (len(name), name))
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The loops and instructions of an implementation, in order."""
+
+    roots: tuple[Fused | str, ...]
+
+    def outside(self) -> dict[str, tuple[Fused, ...]]:
+        """Return the loops around each statement, outermost first; a dimension's own loop is not among them."""
+        found: dict[str, tuple[Fused, ...]] = {}
+        for node, loops in _walk(self.roots, ()):
+            for name in node.dimensions if isinstance(node, Fused) else (node,):
+                found[name] = loops
+        return found
+
+
+def forest(assignment: Assignment) -> Forest:
+    """Return the one forest that the orders of an assignment describe.
+
+    Raises:
+        ScheduleError: they describe none: some pair of statements would have to stand otherwise.
+    """
+    names = [*assignment.dimensions, *assignment.instructions]
+    built = Forest(_siblings(assignment, names))
+    intervals = dict(_intervals(built.roots, iter(range(4 * len(names)))))
+    for i, a in enumerate(names):
+        for b in names[i + 1 :]:
+            stands = _relation(intervals[a], intervals[b])
+            if stands != assignment.order(a, b):
+                raise ScheduleError(
+                    f"order({a}, {b}) is {assignment.order(a, b)}, but the other orders make it {stands}",
+                )
+    return built
+
+
+def _siblings(assignment: Assignment, names: list[str]) -> tuple[Fused | str, ...]:
+    """Return the forest of some statements: the outermost ones in sequence, each with what is nested inside."""
+    inside = {a: [b for b in names if a != b and assignment.order(a, b) == "OUTER"] for a in names}
+    hidden = {b for nested in inside.values() for b in nested}
+    outer = [name for name in names if name not in hidden]
+    if not outer and names:
+        raise ScheduleError(f"statements are nested inside each other in a circle: {', '.join(names)}")
+    groups: list[tuple[str, ...]] = []
+    for name in outer:
+        if not any(name in group for group in groups):
+            fused = tuple(b for b in outer if b == name or assignment.order(name, b) == "MERGED")
+            groups.append(fused)
+    groups.sort(
+        key=lambda group: sum(assignment.order(other, group[0]) == "BEFORE" for other in outer if other not in group)
+    )
+    return tuple(_node(assignment, group, inside[group[0]]) for group in groups)
+
+
+def _node(assignment: Assignment, group: tuple[str, ...], inside: list[str]) -> Fused | str:
+    if group[0] in assignment.instructions:
+        return group[0]
+    return Fused(group, _siblings(assignment, inside))
+
+
+def _intervals(nodes: tuple[Fused | str, ...], clock: Iterator[int]) -> Iterator[tuple[str, tuple[int, int]]]:
+    for node in nodes:
+        start = next(clock)
+        if isinstance(node, Fused):
+            yield from _intervals(node.body, clock)
+        end = next(clock)
+        for name in node.dimensions if isinstance(node, Fused) else (node,):
+            yield name, (start, end)
+
+
+def _relation(a: tuple[int, int], b: tuple[int, int]) -> str:
+    if a == b:
+        return "MERGED"
+    if a[1] < b[0]:
+        return "BEFORE"
+    if b[1] < a[0]:
+        return "AFTER"
+    return "OUTER" if a[0] < b[0] else "INNER"
+
+
+def _walk(nodes: tuple[Fused | str, ...], loops: tuple[Fused, ...]) -> Iterator[tuple[Fused | str, tuple[Fused, ...]]]:
+    for node in nodes:
+        yield node, loops
+        if isinstance(node, Fused):
+            yield from _walk(node.body, (*loops, node))

@@ -1,0 +1,133 @@
+"""From a backbone and a device to a constraint problem: objects into the sets of `gpu.space`, facts for its guards.
+
+This is the only module that knows both the backbone and the names of the sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from einloom import csp
+from einloom.space.backbone import Axis, Backbone, Dimension, Instruction, Reduction
+from einloom.space.device import GpuDevice
+from einloom.space.facts import Facts, Transfer
+from einloom.space.tilings import tilings
+
+__all__ = ["gpu_problem", "gpu_space"]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number as an object of a set."""
+
+    value: int
+
+    @property
+    def name(self) -> str:
+        """What the engine calls it."""
+        return f"number {self.value}"
+
+
+@cache
+def gpu_space() -> csp.Space:
+    """Return the compiled GPU space."""
+    return csp.load_space(Path(__file__).with_name("gpu.space"))
+
+
+def gpu_problem(backbone: Backbone, device: GpuDevice) -> csp.Problem:
+    """Return the constraint problem of all implementations of a backbone on a device.
+
+    Raises:
+        DeadEnd: there is none.
+    """
+    facts = Facts(backbone, device, _lowering)
+    instance = csp.Instance(gpu_space(), host={"kernel": facts, "gpu": device})
+    for axis in backbone.axes:
+        _add_axis(instance, backbone, axis)
+    for dimension in backbone.dimensions:
+        _add_dimension(instance, facts, dimension)
+    for region in backbone.regions:
+        instance.add("MemRegions", region)
+    for instruction in backbone.instructions:
+        _add_instruction(instance, backbone, instruction)
+    instance.add("Anchor", next(each for each in backbone.instructions if each.operator == "store"))
+    for source, target in _mapped_pairs(backbone.instructions):
+        instance.add("MappedDims", backbone.dimension[target], of=(backbone.dimension[source],))
+    for temporary in backbone.temporaries:
+        transfer = facts.transfer(temporary)
+        instance.add("Transfers", transfer)
+        for source, _ in transfer.mapping:
+            instance.add("SourceDims", backbone.dimension[source], of=(transfer,))
+    return instance.freeze()
+
+
+def _add_axis(instance: csp.Instance, backbone: Backbone, axis: Axis) -> None:
+    instance.add("LogicalDims", axis)
+    for level in range(axis.levels):
+        first = next(d for d in backbone.dimensions if (d.axis, d.level) == (axis.name, level))
+        instance.add("TilingDims" if level else "TiledDim", first, of=(axis,))
+        for other in backbone.dimensions:
+            if level and (other.axis, other.level) == (axis.name, level) and other is not first:
+                instance.add("Copies", other, of=(first,))
+    for tiling in tilings(axis):
+        name = "ExactTilings" if axis.size % tiling == 0 else "RaggedTilings"
+        instance.add(name, Number(tiling), of=(axis,))
+
+
+def _add_dimension(instance: csp.Instance | csp.Lowering, facts: Facts, dimension: Dimension) -> None:
+    instance.add("StaticDims" if dimension.static else "OuterDims", dimension)
+    widths = facts.widths[dimension]
+    if widths:
+        instance.add("VectorDims", dimension)
+        instance.add("VectorAxis", facts.backbone.axis[dimension.axis], of=(dimension,))
+        for size in dimension.sizes:
+            if size not in widths:
+                instance.add("ForbiddenWidths", Number(size), of=(dimension,))
+
+
+def _add_instruction(instance: csp.Instance | csp.Lowering, backbone: Backbone, instruction: Instruction) -> None:
+    instance.add("PinnedInsts" if instruction.pinned else "Insts", instruction)
+    for name in instruction.dimensions:
+        instance.add("OwnDims", backbone.dimension[name], of=(instruction,))
+    for name in instruction.reduced:
+        instance.add("ReducedDims", backbone.dimension[name], of=(instruction,))
+    for result in instruction.results:
+        instance.add("Producers", backbone.instruction[result.instruction], of=(instruction,))
+    for operand in instruction.operands:
+        if isinstance(operand, Reduction):
+            instance.add("Starts", backbone.instruction[operand.start.instruction], of=(instruction,))
+    if instruction.access:
+        instance.add("MemInsts", instruction)
+        instance.add("AccessedRegions", backbone.region[instruction.access.region], of=(instruction,))
+
+
+def _mapped_pairs(instructions: tuple[Instruction, ...]) -> list[tuple[str, str]]:
+    """Return the pairs of dimensions that values flow between, each once, in order."""
+    pairs = [pair for each in instructions for result in each.results for pair in result.mapping]
+    return list(dict.fromkeys(pairs))
+
+
+def _lowering(facts: Facts, transfer: Transfer) -> csp.Lowering:
+    backbone, temporary = facts.backbone, transfer.temporary
+    low = csp.Lowering(temporary.region.name)
+    for dimension in temporary.dimensions:
+        _add_dimension(low, facts, dimension)
+        first = next(d for d in backbone.dimensions if facts.are_twins(d, dimension))
+        low.add("Copies", dimension, of=(first,))
+    low.add("MemRegions", temporary.region)
+    low.add("Temporaries", temporary.region)
+    for instruction in (temporary.store, temporary.load):
+        _add_instruction(low, backbone, instruction)
+    low.add("TemporaryStore", temporary.store, of=(temporary.region,))
+    low.add("TemporaryLoad", temporary.load, of=(temporary.region,))
+    low.add("Producers", temporary.load, of=(backbone.instruction[temporary.user],))
+    low.add("Producers", temporary.store, of=(temporary.load,))
+    for (stored, loaded), (source, target) in zip(temporary.pairs, transfer.mapping):
+        into, out = backbone.dimension[stored], backbone.dimension[loaded]
+        low.add("StoredDims", into, of=(temporary.region,))
+        low.add("LoadedDim", out, of=(into,))
+        low.add("MappedDims", into, of=(backbone.dimension[source],))
+        low.add("MappedDims", backbone.dimension[target], of=(out,))
+    return low
