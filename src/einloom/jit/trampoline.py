@@ -44,9 +44,9 @@ def launcher(isa: str, addresses: Addresses, most: int) -> tuple[Assembler, Labe
     It does all shares and returns 0; or nothing, and returns 1, when `threads` > 1 and the state is 0. At most `most`
     threads are asked for, however many shares there are.
     """
+    emit: Callable[..., Label] = _choose(isa, x86_64=_launcher_x86, aarch64=_launcher_aarch64)
     asm = Assembler(isa)
     constants = [asm.data(value.to_bytes(8, "little"), name=name) for name, value in _named(addresses)]
-    emit: Callable[..., Label] = _choose(isa, x86_64=_launcher_x86, aarch64=_launcher_aarch64)
     return asm, emit(asm, constants, most)
 
 
@@ -55,9 +55,9 @@ def front(isa: str, launch: int, words: int) -> Assembler:
 
     The block lies on the caller's stack, so that any number of Python threads may be inside at once.
     """
+    emit: Callable[..., None] = _choose(isa, x86_64=_front_x86, aarch64=_front_aarch64)
     asm = Assembler(isa)
     target = asm.data(launch.to_bytes(8, "little"), name="launch")
-    emit: Callable[..., None] = _choose(isa, x86_64=_front_x86, aarch64=_front_aarch64)
     emit(asm, target, words)
     return asm
 
