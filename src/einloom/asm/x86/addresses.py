@@ -1,7 +1,7 @@
-"""Memory addresses of x86-64: `mem(base, disp, index, scale)`, or `mem[…]` with a sum, or `mem(label)` relative to rip.
+"""Memory addresses of x86-64: `mem(base, disp, index, scale)`, `mem[sum]`, or `mem(label)` relative to rip.
 
-Displacements are in bytes. The size of the access follows from the instruction; `mem.dword(…)` states it where two forms
-differ in nothing else.
+Displacements are in bytes. The size of the access follows from the instruction; `mem.dword(…)` states it where two
+forms differ in nothing else.
 
 >>> mem(rdi, 64)
 [rdi + 64]
@@ -26,19 +26,21 @@ SCALES = {1: 0, 2: 1, 4: 2, 8: 3}
 
 
 class Address:
-    """base + disp. Subclasses add an index, a label; their `kind` tells a stated size, a broadcast, a write mask."""
+    """base + disp. Subclasses add an index or start from a label.
+
+    `kind` chooses the form: `m`, with the bits of a stated size `m32`, `b` for a broadcast, `{k}` for a write mask.
+    """
 
     kind: ClassVar[str] = "m"
-    size: ClassVar[int] = 0
-    plain: ClassVar[type[Address]]
-    __slots__ = ("base", "disp", "index", "mask", "scale")
+    size: ClassVar[int] = 0  # as stated, in bytes
+    index: Any = None
+    scale: int = 1
+    mask: Any = None
+    __slots__ = ("base", "disp")
 
-    def __init__(self, base: Any, disp: int = 0, index: Any = None, scale: int = 1, mask: Mask | None = None) -> None:
+    def __init__(self, base: Any, disp: int = 0) -> None:
         self.base = base
         self.disp = disp
-        self.index = index
-        self.scale = scale
-        self.mask = mask
 
     def locate(self, unit: int) -> tuple[int, int, int]:
         """Return (modrm, SIB and displacement as a little-endian number; their length; high bits of index and base).
@@ -49,8 +51,8 @@ class Address:
         if disp == 0 and base.number & 7 != 5:
             modrm, length = base.direct[0]
             return modrm, length, base.high
-        steps, rest = divmod(disp, unit)
-        if rest == 0 and -128 <= steps < 128:
+        steps = disp // unit
+        if -128 <= steps < 128 and steps * unit == disp:
             modrm, length = base.direct[1]
             return modrm | (steps & 255) << 8 * length, length + 1, base.high
         modrm, length = base.direct[2]
@@ -59,39 +61,50 @@ class Address:
     def disp32(self) -> int:
         """Return the displacement as 32 unsigned bits."""
         if not -(1 << 31) <= self.disp < 1 << 31:
-            raise EncodingError(
-                f"{self}: the displacement has more than 32 bits\n  Add a part of it to the base register."
-            )
+            hint = "Add a part of it to the base register."
+            raise EncodingError(f"{self}: the displacement has more than 32 bits\n  {hint}")
         return self.disp & 0xFFFFFFFF
 
     @property
     def bcst(self) -> Address:
         """The same address, one element of which the instruction broadcasts to all lanes."""
-        return _variant(self.plain, self.size, True, self.mask is not None)(
-            self.base, self.disp, self.index, self.scale, self.mask
-        )
+        return self._as(_broadcast(type(self)))
 
     def __or__(self, mask: Mask) -> Address:
         if type(mask) is not Mask:
             raise EncodingError(f"{self} | {mask}: a store merges, it cannot zero\n  Take the mask itself: k[1].")
-        refuse_k0(str(self), mask)
-        kind = _variant(self.plain, self.size, self.kind.endswith("b"), True)
-        return kind(self.base, self.disp, self.index, self.scale, mask)
+        if mask.number == 0:
+            refuse_k0(str(self), mask)
+        masked = self._as(_masked(type(self)))
+        masked.mask = mask
+        return masked
+
+    def _as(self, kind: type[Address]) -> Address:
+        return kind(self.base, self.disp)
 
     def text(self, size: int) -> str:
         """Return the address in assembly notation, with the size of the access in bytes (0: without)."""
         name = f"{SIZE_NAMES[size]} ptr " if size else ""
-        return f"{name}[{Sum(self.base, self.disp, self.index, self.scale)}]"
+        return f"{name}[{self._sum()}]"
+
+    def _sum(self) -> str:
+        return str(Sum(self.base, self.disp, self.index, self.scale))
 
     def __repr__(self) -> str:
         mask = f" {{{self.mask}}}" if self.mask else ""
-        return self.text(self.size) + ("{bcst}" if "b" in self.kind else "") + mask
+        return self.text(self.size) + "{bcst}" * ("b" in self.kind) + mask
 
 
 class IndexedAddress(Address):
     """base + index * scale + disp, with or without base or index."""
 
-    __slots__ = ()
+    __slots__ = ("index", "scale")
+
+    def __init__(self, base: R64 | None, disp: int = 0, index: R64 | Vector | None = None, scale: int = 1) -> None:
+        self.base = base
+        self.disp = disp
+        self.index = index
+        self.scale = scale
 
     def locate(self, unit: int) -> tuple[int, int, int]:
         """See Address."""
@@ -104,77 +117,84 @@ class IndexedAddress(Address):
         high |= base.high
         if disp == 0 and base.number & 7 != 5:
             return sib, 2, high
-        steps, rest = divmod(disp, unit)
-        if rest == 0 and -128 <= steps < 128:
+        steps = disp // unit
+        if -128 <= steps < 128 and steps * unit == disp:
             return sib | 0x40 | (steps & 255) << 16, 3, high
         return sib | 0x80 | self.disp32() << 16, 6, high
 
-
-class VectorAddress(IndexedAddress):
-    """base + (each element of a vector register) * scale + disp, of a gather or a scatter."""
-
-    __slots__ = ()
+    def _as(self, kind: Any) -> Address:
+        return kind(self.base, self.disp, self.index, self.scale)
 
 
-class VectorAddressX(VectorAddress):
-    """A vector of addresses with an xmm index."""
+class VectorAddressX(IndexedAddress):
+    """base + (each element of an xmm register) * scale + disp, of a gather or a scatter."""
 
     kind = "vx"
     __slots__ = ()
 
 
-class VectorAddressY(VectorAddress):
-    """A vector of addresses with a ymm index."""
+class VectorAddressY(IndexedAddress):
+    """The same with a ymm register."""
 
     kind = "vy"
     __slots__ = ()
 
 
-class VectorAddressZ(VectorAddress):
-    """A vector of addresses with a zmm index."""
+class VectorAddressZ(IndexedAddress):
+    """The same with a zmm register."""
 
     kind = "vz"
     __slots__ = ()
 
 
 class RelativeAddress(Address):
-    """A label's address + disp, relative to the next instruction."""
+    """A label's address + disp, relative to the next instruction. A fix-up writes the displacement."""
 
     __slots__ = ()
 
     def locate(self, unit: int) -> tuple[int, int, int]:
-        """See Address; the displacement is written by a fix-up."""
+        """See Address."""
         return 0x05, 5, 0
 
-    def text(self, size: int) -> str:
-        """See Address."""
-        name = f"{SIZE_NAMES[size]} ptr " if size else ""
-        disp = f" {'+' if self.disp > 0 else '-'} {abs(self.disp)}" if self.disp else ""
-        return f"{name}[rip + {self.base.name}{disp}]"
+    def _sum(self) -> str:
+        return f"rip + {self.base.name}" + (
+            f" {self.disp:+}".replace("+", "+ ").replace("-", "- ") if self.disp else ""
+        )
 
 
 @cache
-def _variant(plain: type[Address], size: int, broadcast: bool, masked: bool) -> type[Address]:
-    """Return the class of a kind of address with a stated size, a broadcast, a write mask."""
-    if not (size or broadcast or masked):
-        return plain
-    kind = f"{plain.kind}{8 * size or ''}{'b' * broadcast}{'{k}' * masked}"
-    return type(f"{plain.__name__}_{kind}", (plain,), {"kind": kind, "size": size, "plain": plain, "__slots__": ()})
+def _sized(kind: type[Address], size: int) -> type[Address]:
+    """Return the class of addresses with a stated size in bytes."""
+    return _subclass(kind, f"{8 * size}", size=size) if size else kind
 
 
-_VECTOR_ADDRESSES = {"x": VectorAddressX, "y": VectorAddressY, "z": VectorAddressZ}
-for _plain in (Address, IndexedAddress, RelativeAddress, *_VECTOR_ADDRESSES.values()):
-    _plain.plain = _plain
+@cache
+def _broadcast(kind: type[Address]) -> type[Address]:
+    """Return the class of addresses of one element for all lanes."""
+    return _subclass(kind, "b")
+
+
+@cache
+def _masked(kind: type[Address]) -> type[Address]:
+    """Return the class of addresses under a write mask."""
+    return _subclass(kind, "{k}", __slots__=("mask",))
+
+
+def _subclass(kind: type[Address], suffix: str, **members: Any) -> type[Address]:
+    return type(kind.__name__ + suffix, (kind,), {"__slots__": (), **members, "kind": kind.kind + suffix})
+
+
+VECTOR_ADDRESSES = {"x": VectorAddressX, "y": VectorAddressY, "z": VectorAddressZ}
 
 
 class AddressMaker:
-    """`mem(…)`, `mem[…]` and `mem.dword(…)`: makes addresses of a stated size in bytes, 0 for "as the instruction has it"."""
+    """`mem(…)`, `mem[…]` and `mem.dword(…)`: makes addresses of a stated size in bytes (0: as the instruction has it)."""
 
     __slots__ = ("byte", "direct", "dword", "qword", "size", "word", "xmmword", "ymmword", "zmmword")
 
     def __init__(self, size: int = 0) -> None:
         self.size = size
-        self.direct = _variant(Address, size, False, False)
+        self.direct = _sized(Address, size)
         if size == 0:
             for number, name in SIZE_NAMES.items():
                 setattr(self, name, AddressMaker(number))
@@ -183,11 +203,15 @@ class AddressMaker:
         """Return base + disp + index * scale; base is a 64-bit register, a label or None, disp in bytes."""
         if type(disp) is not int:
             disp = operator.index(disp)
-        if index is None and type(base) is R64:
-            return self.direct(base, disp)
-        if base is None and type(index) is R64 and scale == 1:
+        if index is None:
+            if type(base) is R64:
+                return self.direct(base, disp)
+            if isinstance(base, Label):
+                return _sized(RelativeAddress, self.size)(base, disp)
+        elif base is None and type(index) is R64 and scale == 1:
             return self.direct(index, disp)  # shorter
-        return self._variant(base, index, scale)(base, disp, index, scale)
+        kind: Any = _sized(_indexed(base, index, scale), self.size)
+        return kind(base, disp, index, scale)
 
     def __getitem__(self, place: Any) -> Address:
         """Return the address that a sum such as rax + rcx * 4 + 64 describes."""
@@ -195,20 +219,18 @@ class AddressMaker:
             return self(place.base, place.disp, place.index, place.scale)
         return self(None, place) if isinstance(place, int) else self(place)
 
-    def _variant(self, base: Any, index: Any, scale: int) -> type[Address]:
-        if scale not in SCALES:
-            raise EncodingError(f"scale {scale}: an index counts in 1, 2, 4 or 8 bytes")
-        if isinstance(base, Label) and index is None:
-            return _variant(RelativeAddress, self.size, False, False)
-        if base is not None and type(base) is not R64:
-            raise EncodingError(
-                f"base {base}: an address starts from a 64-bit register or, without index, from a label"
-            )
-        if isinstance(index, Vector):
-            return _variant(_VECTOR_ADDRESSES[index.kind], self.size, False, False)
-        if index is not None and (type(index) is not R64 or index.number == 4):
-            raise EncodingError(f"index {index}: an index is a vector register or a 64-bit register other than rsp")
-        return _variant(IndexedAddress, self.size, False, False)
+
+def _indexed(base: Any, index: Any, scale: int) -> type[IndexedAddress]:
+    """Return the class of base + index * scale. Raises EncodingError for what no address can hold."""
+    if scale not in SCALES:
+        raise EncodingError(f"scale {scale}: an index counts in 1, 2, 4 or 8 bytes")
+    if base is not None and type(base) is not R64:
+        raise EncodingError(f"base {base}: an address starts from a 64-bit register or, without index, from a label")
+    if isinstance(index, Vector):
+        return VECTOR_ADDRESSES[index.kind]
+    if index is not None and (type(index) is not R64 or index.number == 4):
+        raise EncodingError(f"index {index}: an index is a vector register or a 64-bit register other than rsp")
+    return IndexedAddress
 
 
 mem = AddressMaker()

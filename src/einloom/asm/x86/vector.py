@@ -181,7 +181,9 @@ def _vex_memory(form: Form, places: Places) -> FormEncoder:
                 code ^= operands[second].vex2[second_role]
         else:
             length += 4
-            code = long ^ VEX3_HIGH[high] ^ modrm << 32 ^ operands[first].vex3[first_role]
+            code = long ^ VEX3_HIGH[high] ^ modrm << 32
+            if first >= 0:
+                code ^= operands[first].vex3[first_role]
             if second >= 0:
                 code ^= operands[second].vex3[second_role]
         if immediate >= 0 or fourth >= 0:
