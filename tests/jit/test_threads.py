@@ -140,6 +140,28 @@ print(os.waitpid(child, 0)[1])
     assert shown == "0"
 
 
+def test_helpers_of_the_parent_are_replaced_in_a_forked_child():
+    shown = python(
+        CHECK
+        + """
+import os, threading
+from types import SimpleNamespace
+from einloom.jit import threads
+real = threads.host()
+threads.host = lambda: SimpleNamespace(isa=real.isa, cores=3)
+threads.find_runtime = lambda: None
+check(3)
+assert threading.active_count() == 3
+child = os.fork()
+if not child:
+    check(3)
+    os._exit(0 if threading.active_count() == 3 else 1)
+print(os.waitpid(child, 0)[1])
+"""
+    )
+    assert shown == "0"
+
+
 def test_no_runtime_is_no_obstacle():
     shown = python(
         CHECK

@@ -121,5 +121,5 @@ def _launcher() -> _Launcher:
     asm, launch = launcher(host().isa, addresses, host().cores)
     kernel = Kernel(asm, name="thread team launcher")
     made = _Launcher(kernel, kernel.address_of(launch), kernel.function(int, int, int, int, at=launch), runtime)
-    _usable.value = int(runtime is not None and not _forked)
+    _usable.value = int(runtime is not None)
     return made
