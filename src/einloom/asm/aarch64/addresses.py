@@ -91,12 +91,10 @@ def _put_index(form: Form, base: int, factor: int) -> Put:
 
     def put(word: int, address: Any) -> int:
         amount = address.amount
-        if amount not in (None, 0, log):
+        if amount not in (0, log):
             raise EncodingError(f"{address}: the index is shifted by 0{f' or {log}' if log else ''}")
-        # A byte has no distance between scaled and not, but the instruction does: `lsl #0` written out sets the bit.
-        set_scaled = amount is not None and amount == log
-        code = _EXTENSIONS[address.extension]
-        return word | address.base.number << base | address.offset.number << m | code << option | set_scaled << scaled
+        code = _EXTENSIONS[address.extension] << option | (amount > 0) << scaled
+        return word | address.base.number << base | address.offset.number << m | code
 
     return put
 

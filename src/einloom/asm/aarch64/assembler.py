@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from einloom.asm.aarch64 import encoder, operands
+from einloom.asm.aarch64.immediates import bitmask
 from einloom.asm.aarch64.row import Form
 from einloom.asm.assembler import Assembler, Encoder, Memory
 from einloom.errors import EncodingError
@@ -27,8 +28,8 @@ _NOP = 0xD503201F
 class AArch64Assembler(Assembler):
     """Assemble for AArch64. Shifts and extensions are keywords: `asm.add(x0, x1, x2, lsl=3)`, `asm.movk(x0, 1, lsl=16)`
 
-    Instructions with a condition in their name take it with an underscore, `asm.b_ne(label)`; others as a string,
-    `asm.csel(x0, x1, x2, "ne")`. The scalars b0 to b31 are `einloom.asm.aarch64.b`, because `asm.b` is the branch.
+    Conditions are strings, `asm.csel(x0, x1, x2, "ne")`; a branch has them in its name too: `asm.b("ne", top)` is
+    `asm.b_ne(top)`. The scalars b0 to b31 are `einloom.asm.aarch64.b`, because `asm.b` is the branch.
     """
 
     isa: ClassVar[str] = "aarch64"
@@ -43,6 +44,22 @@ class AArch64Assembler(Assembler):
     def words(self) -> list[int]:
         """Return the instruction words, labels resolved, without the data behind them."""
         return list(struct.unpack(f"<{self.size // 4}I", self.bytes()[: self.size]))
+
+    def mov_constant(self, register: operands.Register, value: int) -> None:
+        """Put any integer of the register's width into it, in one instruction where `mov` can, else in up to four."""
+        width = 32 if isinstance(register, operands.W) else 64
+        if not isinstance(register, operands.X | operands.W) or not -(1 << width - 1) <= value < 1 << width:
+            raise EncodingError(f"mov_constant({register!r}, {value}): an X or W register and a number that fits it")
+        halves = [value >> shift & 0xFFFF for shift in range(0, width, 16)]
+        if halves.count(0xFFFF) >= len(halves) - 1 or halves.count(0) >= len(halves) - 1 or bitmask(value, width):
+            self.mov(register, value)
+            return
+        background = 0xFFFF if halves.count(0xFFFF) > halves.count(0) else 0
+        first, *rest = ((half, 16 * i) for i, half in enumerate(halves) if half != background)
+        start = self.movn if background else self.movz
+        start(register, first[0] ^ background, lsl=first[1])
+        for half, shift in rest:
+            self.movk(register, half, lsl=shift)
 
     @classmethod
     def form_encoder(cls, mnemonic: str, memory: Memory) -> Encoder | None:
@@ -70,15 +87,15 @@ class AArch64Assembler(Assembler):
         return f"{int.from_bytes(code, 'little'):08x}"
 
     def __getattr__(self, name: str) -> Callable[..., None]:
-        """Compile a mnemonic's method, as every assembler does; here some take keywords or lists."""
+        """Compile a mnemonic's method, as every assembler does; here some take keywords, lists or a condition."""
         emit = super().__getattr__(name)
         mnemonic = _mnemonic(name.rstrip("_"))
-        if encoder.takes_modifiers(mnemonic):
-            setattr(type(self), name, _with_keywords(getattr(type(self), name)))
-        elif encoder.takes_lists(mnemonic):
-            setattr(type(self), name, _with_lists(getattr(type(self), name)))
-        else:
+        wrap = _with_keywords if encoder.takes_modifiers(mnemonic) else None
+        wrap = _with_lists if encoder.takes_lists(mnemonic) else wrap
+        wrap = _with_condition if mnemonic == "b" else wrap
+        if wrap is None:
             return emit
+        setattr(type(self), name, wrap(getattr(type(self), name)))
         return getattr(self, name)
 
 
@@ -107,3 +124,15 @@ def _with_lists(emit: Callable[..., None]) -> Callable[..., None]:
         emit(self, *[tuple(operand) if type(operand) is list else operand for operand in given])
 
     return emit_listed
+
+
+def _with_condition(emit: Callable[..., None]) -> Callable[..., None]:
+    """Return the method `b`, which takes a condition before the label and is b.cond then."""
+
+    def emit_branch(self: AArch64Assembler, *given: Any) -> None:
+        if len(given) == 2:
+            getattr(self, f"b_{given[0]}")(given[1])
+        else:
+            emit(self, *given)
+
+    return emit_branch

@@ -144,7 +144,7 @@ def _closure(form: Form, kinds: tuple[Kind, ...]) -> Encoder:
     encode = _plain_closure(form, [spec(token).put(form, kind) for token, kind in zip(form.row.operands, kinds)])
     if Label in kinds:
         return _with_fixup(encode, form, kinds.index(Label))
-    return _with_distinct(encode, form, kinds) if form.row.distinct else encode
+    return _with_distinct(encode, form) if form.row.distinct else encode
 
 
 def _plain_closure(form: Form, puts: list[Put]) -> Encoder:
@@ -182,17 +182,18 @@ def _with_fixup(encode: Encoder, form: Form, position: int) -> Encoder:
     return encode_label
 
 
-def _with_distinct(encode: Encoder, form: Form, kinds: tuple[Kind, ...]) -> Encoder:
+def _with_distinct(encode: Encoder, form: Form) -> Encoder:
     """Refuse what the manual calls unpredictable: a register written back that is also data, one loaded twice."""
     vector_data = form.binding.get("Y", "x") not in "wx"
-    pairs = [(form.place(a), form.place(b), f"{a}, {b}") for a, b in form.row.distinct if a != "n" or not vector_data]
+    pairs = [(form.place(a), form.place(b)) for a, b in form.row.distinct if a != "n" or not vector_data]
+    base = form.place("n")
 
     def encode_distinct(asm: Assembler, operands: tuple[Any, ...]) -> Record:
         record = encode(asm, operands)
         code = int.from_bytes(record[2], "little")
-        for first, second, _ in pairs:
+        for first, second in pairs:
             number = code >> first & 31
-            if number == code >> second & 31 and not (first == 5 and number == 31):  # sp is not xzr
+            if number == code >> second & 31 and (first, number) != (base, 31):  # 31 is sp for a base, xzr for data
                 raise EncodingError("two of these registers must not be the same: the result is unpredictable")
         return record
 
@@ -215,8 +216,6 @@ def _refusal(mnemonic: str, operands: tuple[Any, ...], reasons: list[str]) -> st
 
 def text(mnemonic: str, operands: tuple[Any, ...]) -> str:
     """Return an instruction in the notation of Arm's assemblers."""
-    if mnemonic == "b" and len(operands) == 2:
-        mnemonic, operands = f"b.{operands[0]}", operands[1:]
     return f"{mnemonic} {', '.join(map(_operand_text, operands))}".rstrip()
 
 

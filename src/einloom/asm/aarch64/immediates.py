@@ -74,7 +74,7 @@ def float8(value: float) -> int | None:
     """Return the 8 bits of a floating-point immediate, or None if the value is none."""
     mantissa, exponent = math.frexp(abs(value))
     fraction = mantissa * 32 - 16
-    if value == 0 or not -3 <= exponent - 1 <= 4 or fraction != int(fraction):
+    if value == 0 or not -3 <= exponent - 1 <= 4 or fraction % 1:  # infinite and NaN: the remainder is NaN
         return None
     return (value < 0) << 7 | (exponent + 2 ^ 4) << 4 | int(fraction)
 

@@ -296,20 +296,18 @@ class PostRegister(Address):
 
 
 class Indexed(Address):
-    """[base, index, extension #amount]; `amount` None where none is written."""
+    """[base, index, extension #amount]"""
 
     __slots__ = ("amount", "extension")
 
-    def __init__(self, base: Register, index: Register, extension: str, amount: int | None) -> None:
+    def __init__(self, base: Register, index: Register, extension: str, amount: int) -> None:
         super().__init__(base, index)
         self.extension = extension
         self.amount = amount
 
     def __repr__(self) -> str:
-        if self.amount is None and self.extension == "lsl":
-            return f"[{self.base}, {self.offset}]"
-        amount = f" #{self.amount}" if self.amount or self.extension == "lsl" else ""
-        return f"[{self.base}, {self.offset}, {self.extension}{amount}]"
+        extension = "" if (self.extension, self.amount) == ("lsl", 0) else f", {self.extension}"
+        return f"[{self.base}, {self.offset}{extension}{f' #{self.amount}' if self.amount else ''}]"
 
 
 def _bytes(offset: Any) -> int:
@@ -340,11 +338,11 @@ def mem(base: Register, offset: Any = 0, **extension: int) -> Any:
     return _interned(Offset, base, _bytes(offset))
 
 
-def _extension(register: Register, extension: dict[str, int]) -> tuple[str, int | None]:
-    """Return the name and amount of an index register's extension; None where no amount is written."""
+def _extension(register: Register, extension: dict[str, int]) -> tuple[str, int]:
+    """Return the name and amount of an index register's extension."""
     allowed = ("lsl", "sxtx") if isinstance(register, X | ZeroX) else ("uxtw", "sxtw")
     if not isinstance(register, X | ZeroX | W | ZeroW):
         raise EncodingError(f"{register!r} cannot index: it takes an X register, or a W register with uxtw= or sxtw=")
     if len(extension) > 1 or not set(extension) <= set(allowed) or (allowed[0] == "uxtw" and not extension):
         raise EncodingError(f"index {register!r} is extended by one of {', '.join(f'{name}=' for name in allowed)}")
-    return next(iter(extension.items()), ("lsl", None))
+    return next(iter(extension.items()), ("lsl", 0))

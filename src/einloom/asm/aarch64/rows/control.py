@@ -4,7 +4,6 @@ ROWS = """
 # Branches. A label, or the distance in bytes from the instruction. `b.cond` stands for all: b.eq, b.ne, …
 b      label                  | 000101 offset:26
 bl     label                  | 100101 offset:26
-b      cond label             | 01010100 offset:19 0 cond:4
 b.cond label                  | 01010100 offset:19 0 cond:4
 cbz    Rt label               | sf 011010 0 offset:19 t:5
 cbnz   Rt label               | sf 011010 1 offset:19 t:5

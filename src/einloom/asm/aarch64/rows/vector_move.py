@@ -5,7 +5,7 @@ G is the general register that holds one element: W up to 32 bits, X for 64.
 
 ROWS = """
 # Copies of registers and elements.
-mov   Vd.T Vn,m.T             | 0 Q 0 01110 10 1 m:5 00011 1 n:5 d:5                 | T=b
+mov   Vd.T Vn,m.T             | 0 Q 0 01110 10 1 m:5 00011 1 n:5 d:5                 | T=bhsd
 dup   Vd.T Vn.E[imm5]         | 0 Q 0 01110000 imm5:5 0 0000 1 n:5 d:5               | T=bhsd
 dup   Vd.T Gn                 | 0 Q 0 01110000 imm5:5 0 0001 1 n:5 d:5               | T=bhsd
 dup   Ed Vn.E[imm5]           | 01 0 11110000 imm5:5 0 0000 1 n:5 d:5                | E=bhsd
