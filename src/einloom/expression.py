@@ -17,17 +17,23 @@ from einloom.ir.interpret import interpret
 from einloom.ir.nest import Nest
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_schedule
+from einloom.jit.arrays import array_address
 from einloom.jit.host import host
 from einloom.machine import Machine
 from einloom.passes.optimize import optimize_operation
-from einloom.plan.arrays import Array, address, check_output, element_strides, memory_of
+from einloom.passes.parallelise import LEAST_WORK
+from einloom.plan.arrays import Array, byte_reach, check_output, element_strides, memory_of
 from einloom.plan.problem import Problem, contiguous_strides, make_problem
 from einloom.plan.steps import Plan, Step, plan_problem
+from einloom.targets.executable import Executable
 
 __all__ = ["Expression"]
 
 VARIANTS = 64
 """Compiled variants (sets of strides) that one expression remembers."""
+
+ROUTES = 256
+"""Calls (shapes and strides of the arguments) for which an expression remembers that they were checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +42,22 @@ class _CompiledStep:
 
     step: Step
     nest: Nest | None
-    executable: Any
+    executable: Executable | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """What a call with arguments that were checked before does.
+
+    Attributes:
+        steps: what to run.
+        single: the only step's executable, if there is one step and it is not interpreted.
+        spans: for each argument, the bytes that it reaches, relative to its first element.
+    """
+
+    steps: list[_CompiledStep]
+    single: Executable | None
+    spans: list[tuple[int, int]]
 
 
 class Expression:
@@ -79,6 +100,7 @@ class Expression:
         self._target = target
         self._lock = threading.Lock()
         self._variants: OrderedDict[tuple[Any, ...], list[_CompiledStep]] = OrderedDict()
+        self._routes: dict[tuple[Any, ...], _Route] = {}
         self.equation = self._problem.equation.text
         self.shapes = self._problem.shapes
         self.dtype = self._problem.dtype
@@ -97,14 +119,43 @@ class Expression:
         Raises:
             ShapeError, DTypeError, StrideError, OverlapError: an argument does not fit; nothing has been written.
         """
+        threads = self._thread_count()
+        key = self._key(operands, out, threads)
+        route = self._routes.get(key) if key is not None else None
+        if route is None:
+            operands, route = self._checked_route(operands, out, threads)
+            if key is not None:
+                self._routes[key] = route
+        result = np.empty(self.output_shape, self._numpy_dtype) if out is None else out
+        addresses = [array_address(array) for array in (*operands, result)]
+        if out is not None and (not out.flags.writeable or _may_overlap(addresses, route.spans)):
+            check_output(out, self.output_shape, self._numpy_dtype, operands, self.equation)
+        if route.single is not None:
+            route.single(addresses, threads)
+        else:
+            self._run(route.steps, list(operands), result, threads)
+        return result[()] if out is None and not self.output_shape else result
+
+    def _key(self, operands: Sequence[Any], out: Any, threads: int) -> tuple[Any, ...] | None:
+        """What decides about the code to run; None if the operands have to be checked and converted first."""
+        key: list[Any] = [threads, out is None]
+        for array in operands if out is None else (*operands, out):
+            if type(array) is not np.ndarray or array.dtype is not self._numpy_dtype:
+                return None
+            key.append(array.shape)
+            key.append(array.strides)
+        return tuple(key)
+
+    def _checked_route(self, operands: Sequence[Any], out: Any, threads: int) -> tuple[list[Array], _Route]:
         arrays = self._checked_operands(operands)
         if out is not None:
             check_output(out, self.output_shape, self._numpy_dtype, arrays, self.equation)
-        result = np.empty(self.output_shape, self._numpy_dtype) if out is None else out
-        threads = self._thread_count()
         steps = self._compiled(tuple(_strides(a) for a in arrays), None if out is None else _strides(out), threads)
-        self._run(steps, arrays, result, threads)
-        return result[()] if out is None and not self.output_shape else result
+        single = steps[0].executable if len(steps) == 1 else None
+        if len(self._routes) >= ROUTES:
+            self._routes.clear()
+        reached = [byte_reach(array) for array in (arrays if out is None else [*arrays, out])]
+        return arrays, _Route(steps, single, reached)
 
     def _checked_operands(self, operands: Sequence[Any]) -> list[Array]:
         if len(operands) != len(self.shapes):
@@ -139,7 +190,7 @@ class Expression:
                 if output.size:
                     interpret(compiled.step.operation, [memory_of(operand) for operand in operands])
             else:
-                compiled.executable(tuple(address(operand) for operand in operands), threads)
+                compiled.executable([array_address(operand) for operand in operands], threads)
             tensors.append(output)
 
     # ---- compiling -----------------------------------------------------------------------------------------------
@@ -156,6 +207,8 @@ class Expression:
         return machine
 
     def _thread_count(self) -> int:
+        if max(self._plan.flops, self._plan.bytes) < 2 * LEAST_WORK:
+            return 1
         return thread_count(self._threads, cores=host().cores)
 
     def _compiled(
@@ -186,8 +239,6 @@ class Expression:
     def _compile_step(self, step: Step, threads: int) -> _CompiledStep:
         if self._target == "interpreter":
             return _CompiledStep(step, None, None)
-        from einloom.targets.executable import Executable
-
         machine = self._machine()
         if self._schedule is not None:
             operation, schedule = step.operation, self._schedule
@@ -247,6 +298,12 @@ class Expression:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Expression, self._arguments
+
+
+def _may_overlap(addresses: Sequence[int], spans: Sequence[tuple[int, int]]) -> bool:
+    """Whether the bytes between the ends of the output, the last argument, lie among those of another."""
+    low, high = addresses[-1] + spans[-1][0], addresses[-1] + spans[-1][1]
+    return any(a + first < high and low < a + end for a, (first, end) in zip(addresses[:-1], spans))
 
 
 def _strides(array: Array) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from einloom.ir.operation import Operand, Operation, reach
 from einloom.jit.host import host
 from einloom.passes.optimize import optimize_operation
 from einloom.plan.arrays import Array, byte_span
+from einloom.targets.executable import Executable
 
 __all__ = ["TensorOperation", "optimize"]
 
@@ -33,8 +34,6 @@ class TensorOperation:
     """
 
     def __init__(self, config: TensorOperationConfig, threads: int | None = None) -> None:
-        from einloom.targets.executable import Executable
-
         self.config = config
         self.nest = bind(config.operation, config.schedule)
         self._threads = threads

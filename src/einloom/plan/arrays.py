@@ -10,17 +10,13 @@ import numpy as np
 
 from einloom.errors import DTypeError, OverlapError, ShapeError, StrideError
 from einloom.ir.interpret import Memory
+from einloom.jit.arrays import array_address
 
 SOLVER_WORK: Any = 100_000  # NumPy's stub takes two literals only
 
-__all__ = ["Array", "address", "byte_span", "check_output", "element_strides", "memory_of"]
+__all__ = ["Array", "byte_reach", "byte_span", "check_output", "element_strides", "memory_of"]
 
 Array = np.ndarray[Any, Any]
-
-
-def address(array: Array) -> int:
-    """Return the address of element (0, …, 0)."""
-    return array.__array_interface__["data"][0]
 
 
 def element_strides(array: Array) -> tuple[int, ...] | None:
@@ -40,13 +36,17 @@ def element_strides(array: Array) -> tuple[int, ...] | None:
 
 def byte_span(array: Array) -> tuple[int, int]:
     """Return the addresses of the first byte that the array reaches and of the first behind its last."""
+    low, high = byte_reach(array)
+    start = array_address(array)
+    return start + low, start + high
+
+
+def byte_reach(array: Array) -> tuple[int, int]:
+    """Return the bytes that the array reaches, relative to its first element: the first, and behind the last."""
     if array.size == 0:
         return 0, 0
-    low = high = address(array)
-    for extent, stride in zip(array.shape, array.strides):
-        offset = (extent - 1) * stride
-        low, high = low + min(offset, 0), high + max(offset, 0)
-    return low, high + array.itemsize
+    offsets = [(extent - 1) * stride for extent, stride in zip(array.shape, array.strides)]
+    return sum(min(offset, 0) for offset in offsets), sum(max(offset, 0) for offset in offsets) + array.itemsize
 
 
 def memory_of(array: Array) -> Memory:
@@ -55,7 +55,7 @@ def memory_of(array: Array) -> Memory:
     if low == high:
         return Memory(np.empty(0, array.dtype))
     buffer: Any = (ctypes.c_char * (high - low)).from_address(low)
-    return Memory(np.frombuffer(buffer, array.dtype), (address(array) - low) // array.itemsize)
+    return Memory(np.frombuffer(buffer, array.dtype), (array_address(array) - low) // array.itemsize)
 
 
 def check_output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], inputs: Sequence[Array], text: str) -> None:

@@ -165,7 +165,7 @@ def _explicit_output(text: str, right: str, inputs: tuple[tuple[str, ...], ...])
         if plain.count(label) > 1:
             marks = [offset + j for j, other in enumerate(plain) if other == label]
             raise EquationError(
-                f"output label {label} stands twice\n{caret_lines(text, marks)}\n  Give every output axis its own label."
+                f"output label {label} stands twice\n{caret_lines(text, marks)}\n  Label every output axis once."
             )
     hidden = _hidden(inputs)
     if hidden and _ELLIPSIS not in right:

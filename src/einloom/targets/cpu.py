@@ -15,7 +15,9 @@ from einloom.asm import Assembler, Label
 from einloom.errors import UnsupportedTarget
 from einloom.ir.nest import Call, Guard, Loop, Nest, Node, Pack, walk
 from einloom.ir.schedule import ExecType
-from einloom.kernels import Condition, KernelMachine, Spec, emit_kernel, machine_for
+from einloom.kernels import KernelMachine, Spec, machine_for
+from einloom.kernels.emit import emit_kernel
+from einloom.kernels.machine import Condition
 from einloom.machine import Machine
 from einloom.targets.calls import kernel_spec
 from einloom.targets.program import Program
@@ -183,9 +185,11 @@ class _Lowering:
                 self._call(node)
             elif isinstance(node, Guard):
                 self._guard(node)
-            else:
+            elif isinstance(node, Pack):
                 self.asm.comment(f"pack {node.source} into {node.buffer}")
                 self._nodes(node.body)
+            else:
+                raise UnsupportedTarget(f"CPU programs are made of calls to primitives; this nest has: {node}")
 
     def _loop(self, loop: Loop) -> None:
         self.asm.comment(f"{loop.kind} {loop.name} in steps of {loop.step}")

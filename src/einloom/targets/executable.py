@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class Executable:
         self._run = team_function(len(nest.operation.operands) + 1)
         self._entry = 0
 
-    def __call__(self, addresses: tuple[int, ...], threads: int) -> None:
+    def __call__(self, addresses: Sequence[int], threads: int) -> None:
         """Run on operands whose index 0 lies at `addresses` (inputs, then the output), on up to `threads` threads."""
         program = self.program
         if not self._entry:

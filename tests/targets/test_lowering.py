@@ -1,0 +1,44 @@
+"""Generated programs equal the interpreter: random operations and schedules, on every vector ISA of this host."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from einloom.dtypes import FLOAT32, FLOAT64
+from einloom.ir.bind import bind
+from einloom.ir.interpret import Memory, interpret
+from einloom.ir.operation import Operation
+from einloom.ir.schedule import Schedule
+from einloom.jit.host import host
+from einloom.machine import Machine
+from einloom.targets.executable import Executable
+
+from ..ir.strategies import random_contraction, random_memories, random_schedule
+
+VECTORS = [vector for vector in ("avx512", "avx2") if host().vector == "avx512" or host().vector == vector]
+
+
+def run(operation: Operation, schedule: Schedule, machine: Machine, memories: list[Memory], threads: int) -> None:
+    """Execute on the memories, whose elements are where generated code finds them."""
+    nest = bind(operation, schedule)
+    addresses = tuple(m.elements.ctypes.data + m.origin * m.elements.itemsize for m in memories)
+    Executable(nest, machine)(addresses, threads)
+
+
+@pytest.mark.parametrize("vector", VECTORS)
+@pytest.mark.parametrize("block", range(6))
+def test_programs_equal_the_interpreter(vector: str, block: int) -> None:
+    machine = host().with_vector(vector)
+    for seed in range(block * 40, block * 40 + 40):
+        rng = random.Random(seed)
+        operation = random_contraction(rng, rng.choice((FLOAT32, FLOAT64)), points=5000)
+        schedule = random_schedule(rng, operation)
+        memories = random_memories(rng, operation)
+        expected = [Memory(memory.elements.copy(), memory.origin) for memory in memories]
+        interpret(operation, expected)
+        run(operation, schedule, machine, memories, rng.choice((1, 2, 3)))
+        for given, wanted in zip(memories, expected):
+            assert np.array_equal(given.elements, wanted.elements), f"seed {seed}\n{operation}\n{schedule}"
