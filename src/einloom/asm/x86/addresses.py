@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import operator
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsIndex
 
 from einloom.asm.assembler import Label
-from einloom.asm.x86.registers import R64, Mask, Sum, Vector, refuse_k0
+from einloom.asm.x86.registers import R64, Mask, Sum, Vector, ZeroingMask, refuse_k0
 from einloom.errors import EncodingError
 
 SIZE_NAMES = {1: "byte", 2: "word", 4: "dword", 8: "qword", 16: "xmmword", 32: "ymmword", 64: "zmmword"}
@@ -70,7 +70,7 @@ class Address:
         """The same address, one element of which the instruction broadcasts to all lanes."""
         return self._as(_broadcast(type(self)))
 
-    def __or__(self, mask: Mask) -> Address:
+    def __or__(self, mask: Mask | ZeroingMask) -> Address:
         if type(mask) is not Mask:
             raise EncodingError(f"{self} | {mask}: a store merges, it cannot zero\n  Take the mask itself: k[1].")
         if mask.number == 0:
@@ -199,7 +199,7 @@ class AddressMaker:
             for number, name in SIZE_NAMES.items():
                 setattr(self, name, AddressMaker(number))
 
-    def __call__(self, base: Any, disp: int = 0, index: Any = None, scale: int = 1) -> Address:
+    def __call__(self, base: Any, disp: SupportsIndex = 0, index: Any = None, scale: int = 1) -> Address:
         """Return base + disp + index * scale; base is a 64-bit register, a label or None, disp in bytes."""
         if type(disp) is not int:
             disp = operator.index(disp)

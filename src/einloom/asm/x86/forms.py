@@ -33,7 +33,7 @@ class Encoding:
     roles: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Form:
     """One form of an instruction: one vector length or register width of a row."""
 

@@ -151,10 +151,10 @@ def _jump(form: Form) -> FormEncoder:
     size = len(opcode) + width
 
     def near(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
-        target = operands[0].position
-        if target is None:
+        label = operands[0]
+        if label.position is None or label.owner is not asm:  # the fix-up refuses a stranger
             return None
-        distance = target - len(asm.buffer) - size
+        distance = label.position - len(asm.buffer) - size
         if not -128 <= distance < 128:
             return None
         return form, operands, opcode + distance.to_bytes(1, "little", signed=True)

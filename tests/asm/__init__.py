@@ -1,0 +1,1 @@
+"""The assemblers: encodings against an independent assembler, frozen vectors, labels, errors."""
