@@ -1,12 +1,13 @@
 """Finite-domain constraint solving over sets of objects, with a small language for it. Knows no tensors.
 
-A space (`parse_space`, `load_space`, `Definition`) says which decisions there are for the objects of an instance and which
-constraints tie them. `Instance` holds the objects; `freeze` gives a `Problem`; its `root` is a `Candidate`: a vector of
-domains that `restrict` narrows and propagation keeps consistent. Decisions commute.
+A space (`parse_space`, `load_space`, `Definition`) says which decisions there are for the objects of an instance and
+which constraints tie them. `Instance` holds the objects; `freeze` gives a `Problem`; its `root` is a
+`Candidate`: a vector of domains that `restrict` narrows and propagation keeps consistent. Decisions commute.
 """
 
-from einloom.csp.candidate import Candidate, Reason
+from einloom.csp.candidate import Candidate
 from einloom.csp.compiler import Space, load_space, parse_space
+from einloom.csp.explain import Reason
 from einloom.csp.instance import Instance, Lowering
 from einloom.csp.problem import Problem, Variable
 from einloom.csp.source import SpaceError, UnknownChoice

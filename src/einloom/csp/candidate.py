@@ -1,81 +1,170 @@
-"""`Candidate`: an immutable vector of domains, read and restricted by name. Decisions commute."""
+"""`Candidate`: an immutable vector of domains, read and restricted by name. Decisions commute.
+
+It holds bytes and the decisions that led to it; a `State` does the work. Two candidates of a problem are equal when
+their domains are.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from einloom.csp.explain import Decisions, Reason, dead_end, explain_removal
+from einloom.csp.state import State
 
 if TYPE_CHECKING:
     from einloom.csp.problem import Problem
-    from einloom.csp.state import State
 
-__all__ = ["Candidate", "Reason"]
+__all__ = ["Candidate", "dead_end"]
 
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why a value is gone, or why nothing is left.
-
-    Attributes:
-        constraint: text of the constraint that removed it, with its objects.
-        decisions: the decisions that it followed from, as `(name, values)`.
-        chain: what each constraint removed on the way, in order, one line each.
-    """
-
-    constraint: str
-    decisions: tuple[tuple[str, tuple[str | int, ...]], ...]
-    chain: tuple[str, ...]
+Values = str | int | Iterable[str | int]
 
 
 class Candidate:
-    """A partially specified implementation: one domain for each decision."""
+    """A partially specified implementation: one domain for each decision.
 
-    problem: Problem
-    decisions: tuple[tuple[str, tuple[str | int, ...]], ...]
+    Attributes:
+        problem: the problem that it belongs to.
+        decisions: the decisions since the root, as `(name, values)`.
+    """
 
-    def domain(self, name: str) -> tuple[str | int, ...]:
-        """Return the values that a decision still has, or `(low, high)` of a counter."""
-        raise NotImplementedError
+    __slots__ = ("_bytes", "decisions", "problem")
+
+    def __init__(self, problem: Problem, snapshot: bytes, decisions: Decisions) -> None:
+        self.problem = problem
+        self._bytes = snapshot
+        self.decisions = decisions
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Candidate):
+            return NotImplemented
+        return self.problem is other.problem and self._bytes == other._bytes
+
+    def __hash__(self) -> int:
+        return hash(self._bytes)
+
+    def __repr__(self) -> str:
+        count = len(self.open)
+        state = "leaf" if not count else f"{count} open decision{'' if count == 1 else 's'}"
+        return f"<candidate of {self.problem.space.name}: {state}, {len(self.decisions)} taken>"
+
+    def domain(self, name: str) -> tuple[str | int | None, ...]:
+        """Return the values that a decision still has, or `(low, high)` of a counter, high None if it is not bounded.
+
+        Raises:
+            UnknownChoice: there is no such decision.
+        """
+        if self.problem.is_counter(name):
+            state = self.state()
+            return state.low(name), state.high(name)
+        variable = self.problem.variable(name)
+        domains = self.problem.layout.parse(self._bytes)
+        return self._values(variable.slot, domains[variable.slot], variable.flipped)
+
+    def _values(self, slot: int, mask: int, flipped: bool = False) -> tuple[str | int, ...]:
+        domain = self.problem.layout.domain_of[slot]
+        if flipped and domain.converse:
+            mask = domain.converse[mask]
+        return domain.select(mask)
 
     @property
     def open(self) -> dict[str, tuple[str | int, ...]]:
         """The decisions that exist, are exposed and are undecided, with their values."""
-        raise NotImplementedError
+        state = self.state()
+        name = self.problem.layout.name
+        return {name(slot): self._values(slot, state.domains[slot]) for slot in state.open()}
 
     @property
     def is_leaf(self) -> bool:
         """Whether nothing is open."""
-        raise NotImplementedError
+        return self.state().is_leaf
 
-    def restrict(self, name: str, values: str | int | Iterable[str | int]) -> Candidate:
+    @property
+    def alive(self) -> tuple[str, ...]:
+        """Keys of the lowerings that fired."""
+        alive = self.state().alive
+        return tuple(each.key for i, each in enumerate(self.problem.members.lowerings) if alive >> i & 1)
+
+    def restrict(self, name: str, values: Values) -> Candidate:
         """Return the candidate that keeps only these values (or aliases) of a decision.
 
         Raises:
             DeadEnd: nothing is left; its `conflict` is a `Reason`.
+            UnknownChoice: there is no such decision or value.
         """
-        raise NotImplementedError
+        wanted = (values,) if isinstance(values, (str, int)) else tuple(values)
+        variable = self.problem.variable(name)
+        mask = self.problem.mask(variable, wanted)
+        state = self.state()
+        if not state.restrict(variable.slot, mask):
+            raise dead_end(self._replayed(name, mask, variable.slot), (name, wanted))
+        return Candidate(self.problem, state.snapshot(), (*self.decisions, (name, wanted)))
 
-    def apply(self, decisions: Mapping[str, str | int | Iterable[str | int]]) -> Candidate:
-        """Return the candidate with several decisions restricted."""
-        raise NotImplementedError
+    def apply(self, decisions: Mapping[str, Values]) -> Candidate:
+        """Return the candidate with several decisions restricted.
+
+        Raises:
+            DeadEnd: nothing is left.
+        """
+        found = self
+        for name, values in decisions.items():
+            found = found.restrict(name, values)
+        return found
 
     def why(self, name: str, value: str | int) -> Reason | None:
         """Say which constraint and which decisions took a value away; None if it is still there."""
-        raise NotImplementedError
+        variable = self.problem.variable(name)
+        mask = self.problem.mask(variable, (value,))
+        domains = self.problem.layout.parse(self._bytes)
+        if domains[variable.slot] & mask:
+            return None
+        return explain_removal(self._replayed(), variable.slot, mask)
+
+    def _replayed(self, name: str = "", mask: int = 0, slot: int = -1) -> State:
+        """Return a state whose trail holds the decisions of this candidate one by one, then one more."""
+        state = self.problem.state()
+        for decision, values in self.decisions:
+            variable = self.problem.variable(decision)
+            state.restrict(variable.slot, self.problem.mask(variable, values))
+        if slot >= 0:
+            state.restrict(slot, mask)
+        return state
 
     def objects(self, set_name: str, *of: Hashable) -> tuple[Hashable, ...]:
         """Return the objects that are surely members of a set here; of a quotient, its sure representatives."""
-        raise NotImplementedError
+        return self._members(set_name, of, sure=True)
 
     def maybe(self, set_name: str, *of: Hashable) -> tuple[Hashable, ...]:
         """Return the objects that may yet become members of a quotient."""
-        raise NotImplementedError
+        return self._members(set_name, of, sure=False)
+
+    def _members(self, set_name: str, of: tuple[Hashable, ...], sure: bool) -> tuple[Hashable, ...]:
+        members = self.problem.members
+        state = self.state()
+        owners = tuple(members.numbers[each] for each in of)
+        row = members.rows[set_name]
+        marks = {}
+        if row.quotient:
+            assert row.superset is not None
+            marks = self.problem.layout.choices[row.quotient].slots
+            above = tuple(owners[position] for position in row.superset[1])
+            found = members.sets[row.superset[0]].get(above, {})
+        else:
+            found = members.sets[set_name].get(owners, {})
+        awake = sorted(number for number, need in found.items() if not need & state.asleep)
+        if row.quotient:
+            wanted = 2 if sure else 3
+            awake = [number for number in awake if state.domains[marks[*owners, number]] == wanted]
+        elif not sure:
+            awake = []
+        return tuple(members.items[number] for number in awake)
 
     def snapshot(self) -> bytes:
         """Return the domains as bytes."""
-        raise NotImplementedError
+        return self._bytes
 
     def state(self) -> State:
         """Return a new mutable state that starts here."""
-        raise NotImplementedError
+        state = self.problem.state()
+        state.load(self._bytes)
+        return state

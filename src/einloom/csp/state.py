@@ -1,64 +1,275 @@
-"""`State`: a mutable vector of domains with propagation and undo, for searches. People use `Candidate`."""
+"""`State`: a mutable vector of domains with propagation and undo, for searches. People use `Candidate`.
+
+Propagators only ever take values away and read nothing but domains and the frozen problem, so there is one
+fixpoint, whatever
+the order: decisions commute. Undo restores copies of four flat lists, which in Python is cheaper than a walk back;
+    the trail of changes is kept to explain them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
-__all__ = ["State"]
+from einloom.csp.counters import ASLEEP, CAP, FLOOR, HIGH, INFINITE, LOW
+from einloom.csp.counting import Counting
+from einloom.csp.linebinding import LineBinding
+from einloom.csp.lowering import Waking
+from einloom.csp.propagation import Dead, bind
+from einloom.csp.quotients import Electing
+
+if TYPE_CHECKING:
+    from einloom.csp.problem import Problem
+
+__all__ = ["Decision", "Limit", "State"]
+
+Saved = tuple[list[int], list[int], list[Any], int]
+
+
+class Decision:
+    """The reason of a change that a search or a person made."""
+
+    __slots__ = ("mask", "slot")
+
+    def __init__(self, slot: int, mask: int) -> None:
+        self.slot = slot
+        self.mask = mask
+
+
+class Limit:
+    """The reason of a change that follows from a limit that was set on a counter from outside."""
+
+    __slots__ = ("counter",)
+
+    def __init__(self, counter: int) -> None:
+        self.counter = counter
 
 
 class State:
-    """The domains of one candidate in place.
+    """The domains of one candidate, in place.
 
     Attributes:
-        domains: one mask for each slot; do not write.
-        alive: bit mask of the lowerings that fired.
+        domains: one mask for each slot; read it, change it with `restrict`.
+        rows, numbers: what propagators derive from the domains; not for users.
+        trail: `(slot, old mask, reason)` of every change since the problem was made.
+        failure: what failed, after a dead end; else None.
     """
 
-    domains: list[int]
-    alive: int
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.domains = list(problem.layout.full)
+        self.numbers: list[Any] = problem.fresh_numbers()
+        self.rows = problem.rows.fill(self.domains, self.numbers[ASLEEP])
+        self.trail: list[tuple[int, int, Any]] = []
+        self.failure: Any = None
+        self.disjoined: dict[int, None] = {}
+        self._saved: list[Saved] = []
+        self.counting = Counting(self, problem.counters)
+        self.electing = Electing(self, problem.quotients)
+        self.waking = Waking(self, problem.triggers)
+        self.handlers: list[Any] = [
+            self.counting.touch,
+            self.electing.member_changed,
+            self.electing.pair_changed,
+            self.waking.check,
+            self._disjoin_one,
+        ]
+        self.dirty: dict[int, int] = {}
+        self.assign, self._run = bind(self)
+        for number in problem.line_numbers:
+            self.handlers += problem.space.lines[number](LineBinding(self, number))
 
-    def push(self) -> None:
-        """Remember this state, for `pop`."""
-        raise NotImplementedError
-
-    def pop(self) -> None:
-        """Return to the state of the last `push`."""
-        raise NotImplementedError
+    # -- for searches -------------------------------------------------------------------------------------------------
 
     def restrict(self, slot: int, mask: int) -> bool:
         """Keep only the values of `mask` in a slot and propagate. False is a dead end: `pop`, or drop the state."""
-        raise NotImplementedError
+        old = self.domains[slot]
+        new = old & mask
+        if new == old:
+            return True
+        try:
+            self.assign(slot, new, Decision(slot, mask))
+            self._run()
+        except Dead:
+            self._clear()
+            return False
+        return True
 
-    def restrict_name(self, name: str, *values: str | int) -> bool:
-        """Restrict by name, in either direction; see `restrict`."""
-        raise NotImplementedError
+    def limit(self, counter: int, low: int | None, high: int | None) -> bool:
+        """Bound a counter and propagate; see `restrict`."""
+        try:
+            if low is not None:
+                self.counting.limit(counter, FLOOR, low)
+            if high is not None:
+                self.counting.limit(counter, CAP, high)
+            self._run()
+        except Dead:
+            self._clear()
+            return False
+        return True
+
+    def push(self) -> None:
+        """Remember this state, for `pop`."""
+        self._saved.append(self.save())
+
+    def pop(self) -> None:
+        """Return to the state of the last `push` that has not been popped."""
+        self.restore(self._saved.pop())
+
+    def save(self) -> Saved:
+        """Return a copy of this state for `restore`: fast, but larger than a snapshot."""
+        return self.domains.copy(), self.rows.copy(), self.numbers.copy(), len(self.trail)
+
+    def restore(self, saved: Saved) -> None:
+        """Return to a state that `save` gave. Its trail must be a part of this state's."""
+        self.domains[:], self.rows[:], self.numbers[:], length = saved
+        del self.trail[length:]
+        self.failure = None
 
     def open(self) -> list[int]:
         """Return the slots that are alive, exposed and undecided, in order."""
-        raise NotImplementedError
+        asleep = self.numbers[ASLEEP]
+        domains, needs = self.domains, self.problem.layout.need_of
+        return [
+            slot for slot in self.problem.exposed if domains[slot] & (domains[slot] - 1) and not needs[slot] & asleep
+        ]
 
     def next_open(self, slots: Sequence[int]) -> int:
         """Return the first slot of `slots` that is alive and undecided; -1 if there is none."""
-        raise NotImplementedError
+        domains, needs, asleep = self.domains, self.problem.layout.need_of, self.numbers[ASLEEP]
+        for slot in slots:
+            if domains[slot] & (domains[slot] - 1) and not needs[slot] & asleep:
+                return slot
+        return -1
 
     @property
     def is_leaf(self) -> bool:
         """Whether nothing is open."""
-        raise NotImplementedError
+        return self.next_open(self.problem.exposed) < 0
 
-    def snapshot(self) -> bytes:
-        """Return the domains as bytes."""
-        raise NotImplementedError
+    @property
+    def alive(self) -> int:
+        """Bit mask of the lowerings that fired."""
+        return ((1 << len(self.problem.layout.members.lowerings)) - 1) & ~self.numbers[ASLEEP]
 
-    def load(self, snapshot: bytes) -> None:
-        """Become the state of a snapshot."""
-        raise NotImplementedError
+    def restrict_name(self, name: str, *values: str | int) -> bool:
+        """Restrict by name, in either direction; see `restrict`."""
+        variable = self.problem.variable(name)
+        return self.restrict(variable.slot, self.problem.mask(variable, values))
 
     def low(self, counter: str) -> int:
         """Return the smallest value that a counter may have, by name."""
-        raise NotImplementedError
+        return self.range(self.problem.counter(counter))[0]
 
     def high(self, counter: str) -> int | None:
         """Return the largest value that a counter may have; None if it is not bounded."""
-        raise NotImplementedError
+        high = self.range(self.problem.counter(counter))[1]
+        return None if high == INFINITE else int(high)
+
+    def snapshot(self) -> bytes:
+        """Return the domains as bytes, with the limits that were set on counters."""
+        return self.problem.layout.snapshot(self.domains)
+
+    def load(self, snapshot: bytes) -> None:
+        """Become the state of a snapshot.
+
+        Raises:
+            ValueError: it is not a snapshot of this problem.
+        """
+        domains = self.problem.layout.parse(snapshot)
+        self.restore(self.problem.root_saved)
+        for slot, (old, new) in enumerate(zip(self.domains, domains)):
+            if old != new:
+                self.assign(slot, new, None)
+        self._run()
+
+    # -- for propagators ----------------------------------------------------------------------------------------------
+
+    @property
+    def asleep(self) -> int:
+        """Bit mask of the lowerings that have not fired."""
+        return self.numbers[ASLEEP]
+
+    def narrow(self, slot: int, mask: int, reason: Any) -> None:
+        """Keep only the values of `mask` in a slot."""
+        old = self.domains[slot]
+        new = old & mask
+        if new != old:
+            self.assign(slot, new, reason)
+
+    def die(self, reason: Any) -> NoReturn:
+        """Give up: a constraint cannot hold."""
+        self.failure = reason
+        raise Dead
+
+    def range(self, counter: int) -> tuple[int, float]:
+        """Return the least and the greatest value of a counter, its limits included."""
+        at = self.problem.counters.all[counter].at
+        numbers = self.numbers
+        return max(numbers[at + LOW], numbers[at + FLOOR]), min(numbers[at + HIGH], numbers[at + CAP])
+
+    def cap(self, counter: int, value: int, reason: Any) -> None:
+        """Bound a counter from above."""
+        self.counting.limit(counter, CAP, value)
+
+    def floor(self, counter: int, value: int, reason: Any) -> None:
+        """Bound a counter from below."""
+        self.counting.limit(counter, FLOOR, value)
+
+    def admit(self, counter: int, values: Sequence[int], reason: Any) -> None:
+        """Allow only some results of a counter."""
+        self.counting.admit(counter, frozenset(values))
+
+    def disjoin(self, numbers: Sequence[int]) -> None:
+        """Have disjunctions looked at again."""
+        for number in numbers:
+            self.disjoined[number] = None
+
+    def _disjoin_one(self, number: int) -> None:
+        self.disjoined[number] = None
+
+    def _clear(self) -> None:
+        self.dirty.clear()
+        self.disjoined.clear()
+        self.counting.pending.clear()
+        self.electing.pending.clear()
+
+    def activate(self, need: int) -> None:
+        """Post the constraints of the objects that need exactly these lowerings."""
+        problem = self.problem
+        ground = problem.ground(need)
+        for slot, mask in ground.restrictions.items():
+            if slot < 0:
+                self.die((ground, ()))
+            self.narrow(slot, mask, (ground, slot))
+        domains = self.domains
+        for entry in ground.entries:
+            table, slots = entry[0], entry[1:-1]
+            for slot, mask in zip(slots, table[tuple([domains[slot] for slot in slots])]):
+                self.narrow(slot, mask, entry)
+        for disjunction in ground.disjunctions:
+            self.disjoined[disjunction.number] = None
+        full = problem.layout.full
+        for slot in problem.layout.by_need.get(need, ()):
+            relations = problem.watching.relations[slot]
+            if domains[slot] != full[slot] or (relations and problem.must_start(relations)):
+                self.dirty.setdefault(slot, full[slot])
+
+    def start(self) -> None:
+        """Post everything at the root and propagate.
+
+        Raises:
+            Dead: the constraints alone leave nothing.
+        """
+        problem = self.problem
+        self.counting.reset()
+        self.activate(0)
+        for counter in problem.counters.all:
+            self.counting.pending[counter.number] = None
+        for quotient in problem.quotients:
+            self.electing.everyone(quotient.number)
+        for function, number in problem.root_lines:
+            self.handlers[function](number)
+        for trigger in problem.triggers:
+            self.waking.check(trigger.number)
+        self._run()

@@ -1,4 +1,4 @@
-"""The syntax tree of the space language: what a `.space` file, or `Definition` in Python, says. Frozen values, no meaning yet.
+"""The syntax tree of the space language: what a `.space` file, or `Definition` in Python, says. No meaning yet.
 
 Positions (`Span`) take no part in comparisons, so a printed and parsed tree equals the tree it came from.
 
@@ -49,10 +49,6 @@ class Span:
 NOWHERE = Span()
 
 
-def _span() -> Any:
-    return field(default=NOWHERE, compare=False, repr=False)
-
-
 @dataclass(frozen=True, slots=True)
 class Host:
     """A quoted expression of the host language, or a Python callable of the quantified objects it names.
@@ -64,7 +60,7 @@ class Host:
 
     text: str
     function: Callable[..., Any] | None = None
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +69,7 @@ class SetRef:
 
     name: str
     arguments: tuple[str, ...] = ()
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +78,7 @@ class Parameter:
 
     variable: str
     set: SetRef
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +87,7 @@ class ChoiceRef:
 
     name: str
     arguments: tuple[str, ...] = ()
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +97,7 @@ class Is:
     choice: ChoiceRef
     values: tuple[str, ...]
     negated: bool = False
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
     value_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
 
@@ -112,7 +108,7 @@ class Compare:
     left: ChoiceRef
     operator: str
     right: ChoiceRef | Host
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +116,7 @@ class Constant:
     """`true` or `false` as a condition."""
 
     value: bool
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 Condition = Is | Compare | Constant | Host
@@ -133,7 +129,7 @@ class Require:
     quantifiers: tuple[Parameter, ...]
     clauses: tuple[tuple[Condition, ...], ...]
     name: str = ""
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +142,7 @@ class SetDef:
     disjoint: tuple[SetRef, ...] = ()
     keys: tuple[tuple[str, Host], ...] = ()
     documentation: str = field(default="", compare=False)
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +152,7 @@ class ValueDef:
     name: str
     requirements: tuple[Require, ...] = ()
     documentation: str = field(default="", compare=False)
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +163,7 @@ class AliasDef:
     values: tuple[str, ...]
     requirements: tuple[Require, ...] = ()
     documentation: str = field(default="", compare=False)
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
     value_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
 
@@ -187,8 +183,8 @@ class EnumDef:
     symmetry: str | None = None
     mapping: tuple[tuple[str, str], ...] = ()
     documentation: str = field(default="", compare=False)
-    span: Span = _span()
-    symmetry_span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+    symmetry_span: Span = field(default=NOWHERE, compare=False, repr=False)
     mapping_spans: tuple[tuple[Span, Span], ...] = field(default=(), compare=False, repr=False)
 
 
@@ -200,7 +196,7 @@ class IntegerDef:
     parameters: tuple[Parameter, ...]
     universe: Host
     documentation: str = field(default="", compare=False)
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +213,7 @@ class CounterDef:
     half: bool = False
     internal: bool = False
     documentation: str = field(default="", compare=False)
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,9 +229,9 @@ class QuotientDef:
     equivalence_values: tuple[str, ...]
     keys: tuple[tuple[str, Host], ...] = ()
     documentation: str = field(default="", compare=False)
-    span: Span = _span()
-    representative_span: Span = _span()
-    equivalence_span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+    representative_span: Span = field(default=NOWHERE, compare=False, repr=False)
+    equivalence_span: Span = field(default=NOWHERE, compare=False, repr=False)
     equivalence_value_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
 
@@ -246,7 +242,7 @@ class TriggerDef:
     quantifiers: tuple[Parameter, ...]
     callback: Host
     conditions: tuple[Condition, ...]
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 Statement = SetDef | EnumDef | IntegerDef | CounterDef | QuotientDef | Require | TriggerDef

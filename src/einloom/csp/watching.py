@@ -1,0 +1,193 @@
+"""Who must be told when a slot changes: built once for a problem, shared by its states, extended by lowerings.
+
+Most propagators wait for one thing: that a slot has lost the last value of some mask (so that a literal became
+    false, or, with the complement, true). Such a watch is `(mask, handler, argument)`; handlers are numbered alike
+    in all states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from einloom.csp.bitrows import Where
+from einloom.csp.disjunction import CounterPart, Disjunction, ValuePart
+from einloom.csp.ground import Ground
+from einloom.csp.lowering import Trigger
+from einloom.csp.quotients import Quotient
+from einloom.csp.relation import Relation
+from einloom.csp.rows import EnumRow, ValueLiteral
+
+if TYPE_CHECKING:
+    from einloom.csp.problem import Problem
+
+__all__ = ["CHECK", "DISJOIN", "LINES", "MEMBER", "PAIR", "TOUCH", "WakeList", "Watching"]
+
+TOUCH, MEMBER, PAIR, CHECK, DISJOIN, LINES = range(6)
+
+
+@dataclass(slots=True)
+class WakeList:
+    """What must be looked at again when a lowering wakes.
+
+    Attributes:
+        rows: watched sets whose members change, with their rows.
+        lines: `(handler, object)` for the new objects in each role of a line clause.
+    """
+
+    rows: list[tuple[Where, int]] = field(default_factory=list)
+    terms: list[int] = field(default_factory=list)
+    counters: list[int] = field(default_factory=list)
+    quotients: list[int] = field(default_factory=list)
+    triggers: list[int] = field(default_factory=list)
+    lines: list[tuple[int, int, int]] = field(default_factory=list)
+
+
+class Watching:
+    """The watch lists of a problem, one for each slot.
+
+    Attributes:
+        pairs: entries `(table, slot, slot, need)`.
+        triples: entries `(table, slot, slot, slot, need)`.
+        wide: entries over more slots.
+        emptied: `(mask, handler, argument)`.
+        changed: `(handler, argument)`.
+        relations: numbers of the relations over the slot's choice.
+        readers: for each counter, the disjunctions that read it.
+        disjunctions: all of them, by number.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.layout = problem.layout
+        count = len(self.layout.full)
+        self.pairs: list[list[tuple[Any, ...]]] = [[] for _ in range(count)]
+        self.triples: list[list[tuple[Any, ...]]] = [[] for _ in range(count)]
+        self.wide: list[list[tuple[Any, ...]]] = [[] for _ in range(count)]
+        self.emptied: list[list[tuple[int, int, Any]]] = [[] for _ in range(count)]
+        self.changed: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
+        self.relations: list[tuple[int, ...]] = [()] * count
+        self.readers: dict[int, list[int]] = {}
+        self.disjunctions: list[Disjunction] = []
+        for number, relation in enumerate(problem.relations):
+            self._watch_relation(number, relation)
+        self._watch_terms()
+        for quotient in problem.quotients:
+            self._watch_members(quotient)
+        self._watch_equivalences()
+        for trigger in problem.triggers:
+            self._watch_trigger(trigger)
+        for index, number in enumerate(problem.line_numbers):
+            self._watch_lines(LINES + 6 * index, number)
+
+    def _both(self, slot: int, mask: int, handler: int, argument: Any) -> None:
+        """Watch a literal become false and become true."""
+        full = self.layout.full[slot]
+        for each in {mask, full & ~mask} - {0, full}:
+            self.emptied[slot].append((each, handler, argument))
+
+    def _watch_relation(self, number: int, relation: Relation) -> None:
+        for slot in set(relation.slots) - {-1}:
+            self.relations[slot] = (*self.relations[slot], number)
+
+    def _watch_terms(self) -> None:
+        for term in self.problem.counters.terms:
+            for slot, mask in term.literals:
+                self._both(slot, mask, TOUCH, term.number)
+            if term.slot >= 0:
+                self.changed[term.slot].append((TOUCH, term.number))
+
+    def _watch_members(self, quotient: Quotient) -> None:
+        for condition in quotient.conditions:
+            for each, (slot, mask) in condition.slots.items():
+                self._both(slot, mask, MEMBER, (quotient.number, each))
+        for slot, mask in quotient.fixed:
+            for each in quotient.marks:
+                self._both(slot, mask, MEMBER, (quotient.number, each))
+        for each, slot in quotient.marks.items():
+            self._both(slot, 1, MEMBER, (quotient.number, each))
+
+    def _watch_equivalences(self) -> None:
+        for row in {quotient.row: None for quotient in self.problem.quotients}:
+            for (a, b), slot in self.layout.choices[row.equivalence].slots.items():
+                self._both(slot, row.mask, PAIR, (row, max(a, b)))
+
+    def _watch_trigger(self, trigger: Trigger) -> None:
+        for slot, mask in trigger.literals:
+            self._both(slot, mask, CHECK, trigger.number)
+
+    def _watch_lines(self, handler: int, number: int) -> None:
+        clause = self.problem.space.clauses[number]
+        for literal in clause.literals:
+            assert isinstance(literal, ValueLiteral)
+            choice = self.layout.choices[literal.choice]
+            for objects, slot in choice.slots.items():
+                if len(objects) == 1:
+                    self.emptied[slot].append((literal.mask, handler + 3 + literal.arguments[0], objects[0]))
+                    continue
+                self._watch_line_pair(handler, literal, objects, slot, literal.mask)
+                if isinstance(choice.row, EnumRow) and choice.row.converse is not None:
+                    mask = (self.layout.domain_of[slot].converse or ())[literal.mask]
+                    self._watch_line_pair(handler, literal, objects[::-1], slot, mask)
+
+    def _watch_line_pair(
+        self, handler: int, literal: ValueLiteral, objects: tuple[int, ...], slot: int, mask: int
+    ) -> None:
+        first, second = literal.arguments
+        free = 3 - first - second
+        pair = objects if first < second else objects[::-1]
+        sets = [quantifier.set for i, quantifier in enumerate(self._quantifiers(handler)) if i != free]
+        members = self.layout.members.sets
+        if all(each in members[name].get((), {}) for each, name in zip(pair, sets)):
+            self.emptied[slot].append((mask, handler + free, pair))
+
+    def _quantifiers(self, handler: int) -> tuple[Any, ...]:
+        number = self.problem.line_numbers[(handler - LINES) // 6]
+        return self.problem.space.clauses[number].quantifiers
+
+    def add(self, ground: Ground) -> None:
+        """Watch the constraints of a ground."""
+        for entry in ground.entries:
+            slots = entry[1:-1]
+            lists = {2: self.pairs, 3: self.triples}.get(len(slots), self.wide)
+            for slot in slots:
+                lists[slot].append(entry)
+        for disjunction in ground.disjunctions:
+            assert disjunction.number == len(self.disjunctions)
+            self.disjunctions.append(disjunction)
+            self._watch_disjunction(disjunction)
+
+    def _watch_disjunction(self, disjunction: Disjunction) -> None:
+        for part in disjunction.parts:
+            if isinstance(part, ValuePart):
+                self.emptied[part.slot].append((part.mask, DISJOIN, disjunction.number))
+                continue
+            for slot in part.slots:
+                self.changed[slot].append((DISJOIN, disjunction.number))
+            if isinstance(part, CounterPart):
+                self.readers.setdefault(part.counter, []).append(disjunction.number)
+
+    def wake_lists(self) -> list[WakeList]:
+        """Return, for each lowering, what to look at again when it wakes."""
+        problem = self.problem
+        lists = [WakeList() for _ in self.layout.members.lowerings]
+        for number, found in enumerate(lists):
+            bit = 1 << number
+            found.terms = [term.number for term in problem.counters.terms if term.need & bit]
+            found.counters = [counter.number for counter in problem.counters.all if counter.need & bit]
+            found.quotients = [
+                quotient.number for quotient in problem.quotients if any(need & bit for need in quotient.needs.values())
+            ]
+            found.triggers = [trigger.number for trigger in problem.triggers if trigger.need & bit]
+            for where, row in problem.rows.members.items():
+                if any(need & bit for need in self._needs(where).values()):
+                    found.rows.append((where, row))
+            for index, clause in enumerate(problem.line_numbers):
+                for role, quantifier in enumerate(problem.space.clauses[clause].quantifiers):
+                    for each, need in self._needs((quantifier.set, ())).items():
+                        if need & bit:
+                            found.lines.append((LINES + 6 * index + 3 + role, each, need))
+        return lists
+
+    def _needs(self, where: Where) -> dict[int, int]:
+        return self.layout.members.sets[where[0]].get(where[1], {})
