@@ -1,6 +1,6 @@
 """The part of an assembler that every ISA shares: buffer, labels and fix-ups, data behind the code, listing.
 
-It knows no instruction: a subclass gives `form_encoder` (a mnemonic's encoder, made on first use), `text` and `padding`.
+It knows no instruction. A subclass gives `form_encoder` (a mnemonic's encoder, made on first use), `text`, `padding`.
 
 >>> asm = Assembler("aarch64")
 >>> top = asm.label("loop")
@@ -12,7 +12,6 @@ It knows no instruction: a subclass gives `form_encoder` (a mnemonic's encoder, 
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -44,14 +43,15 @@ class Directive(Enum):
     PADDING = "padding"
 
 
-# (form, operands, code); for a Directive the operand is its label, text or boundary. A record knows no position, so that
-# the same one may stand for every instruction with the same operands.
+# (form, operands, code); for a Directive the operand is its label, text or boundary. A record knows no position: the
+# same one may stand for every instruction with the same operands.
 Record: TypeAlias = tuple[Any, Any, bytes]
 Memory: TypeAlias = dict[tuple[Any, ...], Record]
-# encode(asm, operands): returns the record, and appends to `asm.fixups` where a label is used; the instruction will start
-# at `asm.size`. Raises EncodingError.
+# encode(asm, operands): returns the record, and appends to `asm.fixups` where a label is used. The instruction will
+# start at `asm.size`. Raises EncodingError.
 Encoder: TypeAlias = Callable[["Assembler", tuple[Any, ...]], Record]
-# patch(code, position, target): writes the way to byte offset `target` into `code`. Raises EncodingError if it is too far.
+# patch(code, position, target): writes the way to byte offset `target` into `code`. Raises EncodingError if that is
+# too far.
 Patch: TypeAlias = Callable[[bytearray, int, int], None]
 
 
@@ -105,7 +105,7 @@ class Assembler:
     def form_encoder(cls, mnemonic: str, memory: Memory) -> Encoder | None:
         """Return the encoder of all forms of `mnemonic`, or None if there is no such mnemonic.
 
-        The encoder may keep in `memory` records that it would make again for equal operands: it is not asked twice then.
+        The encoder may keep in `memory` records that it would make again for equal operands: it is not asked again.
         """
         raise NotImplementedError
 
@@ -281,6 +281,8 @@ def _method(mnemonic: str, encode: Encoder, memory: Memory) -> Callable[..., Non
 
 
 def _unknown(mnemonic: str, isa: type[Assembler]) -> str:
+    import difflib  # only here: it costs more to import than this whole module
+
     near = difflib.get_close_matches(mnemonic, list(isa.mnemonics()), n=5)
     hint = f"Near: {', '.join(near)}." if near else "No mnemonic is near."
     return f"{isa.isa} has no instruction {mnemonic!r}\n  {hint}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import iced_x86
+
 from einloom.asm import Assembler
 from einloom.asm.x86.forms import Form
 from einloom.asm.x86.rows import FAMILIES
@@ -31,3 +33,16 @@ def test_every_form_of_every_row_has_a_vector() -> None:
     covered = {assembled(text)[0] for _, text in read_vectors()}
     missing = [form.notation for family in FAMILIES for form in forms_of(family.ROWS) if form not in covered]
     assert missing == []
+
+
+def test_features_are_those_that_iced_knows() -> None:
+    known = {value: name for name, value in vars(iced_x86.CpuidFeature).items() if isinstance(value, int)}
+    optional = {feature for family in FAMILIES for form in forms_of(family.ROWS) for feature in form.features}
+    wrong = []
+    for code, text in read_vectors():
+        names = [known[feature] for feature in iced_x86.Decoder(64, code).decode().cpuid_features()]
+        expected = {name.lower().replace("_", "").replace("bmi1", "bmi") for name in names} & optional
+        form, _, _ = assembled(text)
+        if set(form.features) != expected:
+            wrong.append(f"{text}: {form.features}, not {expected}")
+    assert wrong == []

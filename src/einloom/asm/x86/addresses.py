@@ -56,19 +56,18 @@ class Address:
             modrm, length = base.direct[1]
             return modrm | (steps & 255) << 8 * length, length + 1, base.high
         modrm, length = base.direct[2]
-        return modrm | self.disp32() << 8 * length, length + 4, base.high
+        if not -0x80000000 <= disp <= 0x7FFFFFFF:
+            raise self._too_far()
+        return modrm | (disp & 0xFFFFFFFF) << 8 * length, length + 4, base.high
 
-    def disp32(self) -> int:
-        """Return the displacement as 32 unsigned bits."""
-        if not -(1 << 31) <= self.disp < 1 << 31:
-            hint = "Add a part of it to the base register."
-            raise EncodingError(f"{self}: the displacement has more than 32 bits\n  {hint}")
-        return self.disp & 0xFFFFFFFF
+    def _too_far(self) -> EncodingError:
+        hint = "Add a part of it to the base register."
+        return EncodingError(f"{self}: the displacement has more than 32 bits\n  {hint}")
 
     @property
     def bcst(self) -> Address:
         """The same address, one element of which the instruction broadcasts to all lanes."""
-        return self._as(_broadcast(type(self)))
+        return _broadcast(type(self))(self.base, self.disp)
 
     def __or__(self, mask: Mask | ZeroingMask) -> Address:
         if type(mask) is not Mask:
@@ -111,8 +110,10 @@ class IndexedAddress(Address):
         base, index, disp = self.base, self.index, self.disp
         sib = SCALES[self.scale] << 14 | ((index.number & 7) << 11 if index else 0x2000)
         high = (index.number >> 3) << 1 if index else 0  # bit 2 is there for vector registers 16 to 31
+        if not -0x80000000 <= disp <= 0x7FFFFFFF:
+            raise self._too_far()
         if base is None:
-            return 0x0504 | sib | self.disp32() << 16, 6, high
+            return 0x0504 | sib | (disp & 0xFFFFFFFF) << 16, 6, high
         sib |= 4 | (base.number & 7) << 8
         high |= base.high
         if disp == 0 and base.number & 7 != 5:
@@ -120,7 +121,12 @@ class IndexedAddress(Address):
         steps = disp // unit
         if -128 <= steps < 128 and steps * unit == disp:
             return sib | 0x40 | (steps & 255) << 16, 3, high
-        return sib | 0x80 | self.disp32() << 16, 6, high
+        return sib | 0x80 | (disp & 0xFFFFFFFF) << 16, 6, high
+
+    @property
+    def bcst(self) -> Address:
+        """See Address."""
+        return self._as(_broadcast(type(self)))
 
     def _as(self, kind: Any) -> Address:
         return kind(self.base, self.disp, self.index, self.scale)
@@ -157,9 +163,8 @@ class RelativeAddress(Address):
         return 0x05, 5, 0
 
     def _sum(self) -> str:
-        return f"rip + {self.base.name}" + (
-            f" {self.disp:+}".replace("+", "+ ").replace("-", "- ") if self.disp else ""
-        )
+        disp = f" {'-' if self.disp < 0 else '+'} {abs(self.disp)}" if self.disp else ""
+        return f"rip + {self.base.name}{disp}"
 
 
 @cache
@@ -188,7 +193,7 @@ VECTOR_ADDRESSES = {"x": VectorAddressX, "y": VectorAddressY, "z": VectorAddress
 
 
 class AddressMaker:
-    """`mem(…)`, `mem[…]` and `mem.dword(…)`: makes addresses of a stated size in bytes (0: as the instruction has it)."""
+    """`mem(…)`, `mem[…]`, `mem.dword(…)`: makes addresses of a stated size in bytes, or 0: as the instruction says."""
 
     __slots__ = ("byte", "direct", "dword", "qword", "size", "word", "xmmword", "ymmword", "zmmword")
 

@@ -36,7 +36,7 @@ NOPS = tuple(
 
 
 class X86Assembler(Assembler):
-    """Assembler of x86-64 with AVX2, FMA and AVX-512; registers by name, `xmm`, `ymm`, `zmm`, `k` and `mem` are attributes."""
+    """Assembler of x86-64 with AVX2, FMA and AVX-512. Registers and `mem` are attributes: `rax`, `zmm`, `k`, …"""
 
     isa = "x86_64"
     code_width = 32

@@ -7,9 +7,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from einloom.asm.x86.addresses import Address
 from einloom.asm.x86.notation import Shape, Slot, letters_of, places_of, shape_of
@@ -18,8 +17,7 @@ BYTES = {f"{value:02X}": value for value in range(256)}
 MANDATORY = (0x66, 0xF2, 0xF3)
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+class Encoding(NamedTuple):
     """The second column of a row."""
 
     space: str  # "" (legacy), "VEX" or "EVEX"
@@ -33,8 +31,7 @@ class Encoding:
     roles: str
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """One form of an instruction: one vector length or register width of a row."""
 
     mnemonic: str
@@ -56,7 +53,7 @@ class Form:
                 return False
         elif len(kinds) != len(slots):
             return False
-        return all([kind in slot.kinds for kind, slot in zip(kinds, slots)])
+        return all(kind in slot.kinds for kind, slot in zip(kinds, slots))
 
     def text(self, operands: tuple[Any, ...]) -> str:
         """Return the instruction in Intel's notation."""

@@ -7,81 +7,83 @@ from __future__ import annotations
 
 from typing import Any
 
-from einloom.asm.assembler import Assembler, Memory, Record
+from einloom.asm.assembler import Assembler, Label, Memory, Record
 from einloom.asm.x86.forms import Form
+from einloom.asm.x86.registers import Register
 from einloom.asm.x86.vector import FormEncoder
 from einloom.errors import EncodingError
+
+FORCED = 8  # the index into `_heads` of a REX prefix without W, R, X or B
 
 
 def legacy_encoder(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEncoder:
     """Return the encoder of a legacy form for operands of these kinds."""
     roles = form.encoding.roles
+    if "C" in roles:
+        return _literal(form, _modrm_encoder(form, kinds, {}))
     if "D" in roles:
         return _jump(form)
     if "O" in roles:
-        return _opcode_register(form, memory)
-    if "M" not in roles:
-        return _fixed(form, memory)
+        return _opcode_register(form)
+    return _modrm_encoder(form, kinds, memory) if "M" in roles else _fixed(form)
+
+
+def _modrm_encoder(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEncoder:
     address = next((n for n, kind in enumerate(kinds) if kind[0] == "m"), None)
-    if address is None:
-        return _registers(form, kinds, memory)
-    return _memory(form, kinds, address)
+    return _registers(form, kinds, memory) if address is None else _memory(form, kinds, address)
 
 
 def _heads(form: Form) -> list[bytes]:
-    """Return prefix, REX and opcode for the REX bits W R X B as an index; 16 more with a REX that says nothing else."""
-    encoding = form.encoding
-    prefixes = bytes.fromhex(encoding.prefix)
-    wide = 0
+    """Return prefixes, REX and opcode, by the REX bits R X B; then the same with REX even where it says nothing."""
+    encoding, letters = form.encoding, form.shape.letters
+    prefixes, wide = bytes.fromhex(encoding.prefix), 0
     if not encoding.default64:
-        letter = next((letter for letter in "qdw" if letter in form.shape.letters), "")
-        prefixes = b"\x66" * (letter == "w") + prefixes
-        wide = 8 * (letter == "q" and encoding.wide != "W0")
+        widest = next((letter for letter in "qdw" if letter in letters), "")
+        prefixes = b"\x66" * (widest == "w") + prefixes
+        wide = 8 * (widest == "q")
     heads = []
-    for forced in (0, 1):
+    for forced in (False, True):
         for bits in range(8):
             rex = bytes([0x40 | wide | bits]) if forced or wide or bits else b""
             heads.append(prefixes + rex + encoding.opcode)
     return heads
 
 
-def _needs_rex(register: Any) -> int:
-    """Return 8 for spl, bpl, sil, dil, which without REX are ah, ch, dh, bh."""
-    return 8 if register.kind == "b" and 4 <= register.number < 8 else 0
+def _forced(register: Register) -> int:
+    """Return FORCED for spl, bpl, sil, dil, which without REX are ah, ch, dh, bh."""
+    return FORCED if register.kind == "b" and 4 <= register.number < 8 else 0
 
 
-def _fixed(form: Form, memory: Memory) -> FormEncoder:
+def _fixed(form: Form) -> FormEncoder:
+    """Return the encoder of a form that has no register and no address."""
     head = _heads(form)[0]
-    immediate = form.encoding.roles.find("I")
 
     def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
-        tail = b"" if immediate < 0 else _immediate(form, immediate, operands)
-        return None if tail is None or not _literals_match(form, operands) else (form, operands, head + tail)
+        return _with_immediate(form, operands, head, 0 if operands else -1)
 
     return encode
 
 
-def _opcode_register(form: Form, memory: Memory) -> FormEncoder:
+def _opcode_register(form: Form) -> FormEncoder:
+    """Return the encoder of a form whose opcode ends in a register's number."""
     heads = _heads(form)
-    register, immediate = form.encoding.roles.index("O"), form.encoding.roles.find("I")
+    immediate = form.encoding.roles.find("I")
 
     def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
-        number = operands[register].number
-        head = heads[number >> 3 | _needs_rex(operands[register])]
-        tail = b"" if immediate < 0 else _immediate(form, immediate, operands)
-        if tail is None:
-            return None
-        return form, operands, head[:-1] + bytes([head[-1] + (number & 7)]) + tail
+        register = operands[0]
+        head = heads[register.number >> 3 | _forced(register)]
+        code = head[:-1] + bytes([head[-1] + (register.number & 7)])
+        return _with_immediate(form, operands, code, immediate)
 
     return encode
 
 
 def _registers(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEncoder:
+    """Return the encoder of a form whose modrm names registers only."""
     heads, roles = _heads(form), form.encoding.roles
     rm, reg, immediate = roles.index("M"), roles.find("R"), roles.find("I")
     constant = 0xC0 | form.encoding.extension << 3
     bytewise = "b" in kinds
-    literal = "C" in roles
 
     def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
         number = operands[rm].number
@@ -91,27 +93,21 @@ def _registers(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEncode
             modrm |= (number & 7) << 3
             rex |= number >> 3 << 2
         if bytewise:
-            rex |= _needs_rex(operands[rm]) | (_needs_rex(operands[reg]) if reg >= 0 else 0)
-        if literal and not _literals_match(form, operands):
-            return None
-        code = heads[rex] + modrm.to_bytes(1, "little")
-        if immediate < 0:
-            record = form, operands, code
-            if not literal:
-                memory[operands] = record
-            return record
-        tail = _immediate(form, immediate, operands)
-        return None if tail is None else (form, operands, code + tail)
+            rex |= _forced(operands[rm]) | (_forced(operands[reg]) if reg >= 0 else 0)
+        record = _with_immediate(form, operands, heads[rex] + bytes((modrm,)), immediate)
+        if immediate < 0 and record is not None:
+            memory[operands] = record
+        return record
 
     return encode
 
 
 def _memory(form: Form, kinds: tuple[str, ...], address: int) -> FormEncoder:
+    """Return the encoder of a form with an address."""
     heads, roles = _heads(form), form.encoding.roles
     reg, immediate = roles.find("R"), roles.find("I")
     constant = form.encoding.extension << 3
     bytewise = "b" in kinds
-    literal = "C" in roles
 
     def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
         modrm, length, rex = operands[address].locate(1)
@@ -121,32 +117,34 @@ def _memory(form: Form, kinds: tuple[str, ...], address: int) -> FormEncoder:
             modrm |= (number & 7) << 3
             rex |= number >> 3 << 2
             if bytewise:
-                rex |= _needs_rex(operands[reg])
-        if literal and not _literals_match(form, operands):
-            return None
-        code = heads[rex] + modrm.to_bytes(length, "little")
-        if immediate < 0:
-            return form, operands, code
-        tail = _immediate(form, immediate, operands)
-        return None if tail is None else (form, operands, code + tail)
+                rex |= _forced(operands[reg])
+        return _with_immediate(form, operands, heads[rex] + modrm.to_bytes(length, "little"), immediate)
 
     return encode
 
 
-def _immediate(form: Form, position: int, operands: tuple[Any, ...]) -> bytes | None:
-    """Return an immediate's bytes, or None if it is out of the form's range."""
+def _with_immediate(form: Form, operands: tuple[Any, ...], code: bytes, position: int) -> Record | None:
+    """Return the record with the immediate at `position`, if there is one; None if that is out of range."""
+    if position < 0:
+        return form, operands, code
     slot, value = form.shape.slots[position], operands[position]
     if not slot.low <= value <= slot.high:
         return None
-    return (value & (1 << 8 * slot.width) - 1).to_bytes(slot.width, "little")
+    return form, operands, code + (value & (1 << 8 * slot.width) - 1).to_bytes(slot.width, "little")
 
 
-def _literals_match(form: Form, operands: tuple[Any, ...]) -> bool:
-    return all(str(operand) == slot.literal for slot, operand in zip(form.shape.slots, operands) if slot.literal)
+def _literal(form: Form, encode: FormEncoder) -> FormEncoder:
+    """Return the encoder that first looks whether `cl` is cl and 1 is 1."""
+    literals = [(n, slot.literal) for n, slot in enumerate(form.shape.slots) if slot.literal]
+
+    def encode_literal(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
+        return encode(asm, operands) if all(str(operands[n]) == literal for n, literal in literals) else None
+
+    return encode_literal
 
 
 def _jump(form: Form) -> FormEncoder:
-    """Return the encoder of a jump: 8 bits for a label that is bound and near, else 32 bits and a fix-up."""
+    """Return the encoder of a jump: 8 bits to a label that is bound and near, else 32 bits and a fix-up."""
     opcode, width = form.encoding.opcode, form.shape.slots[0].width
     size = len(opcode) + width
 
@@ -166,7 +164,7 @@ def _jump(form: Form) -> FormEncoder:
     return near if width == 1 else far
 
 
-def add_relative_fixup(asm: Assembler, label: Any, position: int, rest: int, disp: int = 0) -> None:
+def add_relative_fixup(asm: Assembler, label: Label, position: int, rest: int, disp: int = 0) -> None:
     """Have 32 bits at `position` hold label + disp relative to the instruction's end, `rest` bytes after `position`."""
 
     def patch(code: bytearray, position: int, target: int) -> None:

@@ -3,26 +3,28 @@
     vfmadd231ps  xyz{kz}  xyz  xyz/m/b4{er}  | EVEX.66.0F38.W0 B8 /r RVM  | avx512f
 
 Operands, the first column:
-- Letters stand for registers: b w d q general ones of 8 to 64 bits, x y z vectors, k masks. A group of letters makes one
-  form for each of its places: `xyz xxy` is `x x`, `y x` and `z y`.
-- `/m` memory of the register's size, `/m32` of 32 bits, `/mh /mq /me` of a half, quarter, eighth of the vector; `b4` one
-  broadcast element of 4 bytes; `@8` says that EVEX displacements count in 8 bytes, where the access has another size;
-  `m0` an address that is not read; `vxyz` a vector of addresses.
-- `{k}` may merge, `{kz}` may merge or zero, `{k!}` must merge; `{er}` and `{sae}` embedded rounding, at 512 bits or scalar.
+- Letters stand for registers: b w d q general ones of 8 to 64 bits, x y z vectors, k masks. A group of letters makes
+  one form for each of its places: `xyz xxy` is `x x`, `y x` and `z y`.
+- `/m` memory of the register's size, `/m32` of 32 bits, `/mh /mq /me` of a half, quarter, eighth of the vector; `b4`
+  one broadcast element of 4 bytes; `@8` says that EVEX displacements count in 8 bytes, where the access has another
+  size; `m0` an address that is not read; `vxyz` a vector of addresses.
+- `{k}` may merge, `{kz}` may merge or zero, `{k!}` must merge; `{er}` and `{sae}` embedded rounding, at 512 bits or
+  for scalars.
 - `i8` and `i16` any 8 or 16 bits, `s8` and `s32` sign-extended, `iz` as wide as the operands up to 32 bits, `i64`;
   `rel8` and `rel32` a label; `cl` and `1` stand for themselves.
 
 Encoding, the second: as in Intel's manual (SDM volume 2A, 3.1.1), closed by one letter for each operand: R modrm.reg,
-V vvvv, M modrm.rm, S bits 7 to 4 of the last byte, I immediate, O low bits of the opcode, D label, C implied. `W` instead of
-W0, W1 or WIG: the letter q sets it. In legacy encodings w stands for prefix 66 and q for REX.W, except after D64.
+V vvvv, M modrm.rm, S bits 7 to 4 of the last byte, I immediate, O low bits of the opcode, D label, C implied. `W`
+instead of W0, W1 or WIG: the letter q sets it. In legacy encodings w stands for prefix 66 and q for REX.W, except
+after D64.
 
 Features, the third: alternatives by place behind `/`, `-` for none. AVX-512VL follows from a short place of a group.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 GENERAL = {"b": 1, "w": 2, "d": 4, "q": 8}
 VECTORS = {"x": 16, "y": 32, "z": 64}
@@ -45,8 +47,7 @@ ROUNDINGS = ("{er}", "{sae}")
 ANYWHERE = -1  # a set of places, as bits, with all of them
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """One operand of a form: the kinds it takes, and how they are encoded. Sizes in bytes."""
 
     notation: str  # as errors show it: xmm/m128
@@ -61,8 +62,7 @@ class Slot:
     literal: str = ""  # the one register or number that it takes
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """The operands of a form: of one place of a row."""
 
     slots: tuple[Slot, ...]

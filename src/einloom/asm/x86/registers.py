@@ -1,6 +1,7 @@
 """Registers and write masks of x86-64, interned, each with the bits that it contributes to an encoding.
 
-Every class has a `kind`, a short text by which forms are chosen: `q` is a 64-bit register, `z` a zmm, `z{kz}` a zeroing one.
+Every class has a `kind`, a short text by which forms are chosen: `q` is a 64-bit register, `z` a zmm, `z{kz}` a
+zeroing one.
 
 >>> zmm[3] | k[1].z
 zmm3 {k1} {z}
@@ -14,8 +15,8 @@ from typing import ClassVar
 
 from einloom.errors import EncodingError
 
-# A register that a prefix cannot name contributes a bit far above all code, so that one test finds it: `code >= UNREACHABLE`.
-# There is one such bit for modrm.reg, vvvv, modrm.rm, one for an address and one for a form, since XOR would cancel equal ones.
+# A register that a prefix cannot name contributes a bit far above all code, so that one test, `code >= UNREACHABLE`,
+# finds it. modrm.reg, vvvv, modrm.rm, addresses and forms have a bit each, since XOR would cancel equal ones.
 UNREACHABLE = 1 << 200
 NO_REG, NO_VVVV, NO_RM, NO_ADDRESS, NO_FORM = (UNREACHABLE << n for n in range(5))
 
@@ -41,6 +42,9 @@ def vex2_bits(number: int) -> tuple[int, int, int]:
     return number >> 3 << 15 | (number & 7) << 27, number << 11, number << 24 if number < 8 else NO_RM
 
 
+EVEX_BITS, VEX3_BITS, VEX2_BITS = (tuple(map(bits, range(32))) for bits in (evex_bits, vex3_bits, vex2_bits))
+
+
 class Register:
     """A register; `evex`, `vex3`, `vex2` hold what it contributes to an encoding as modrm.reg, vvvv and modrm.rm."""
 
@@ -50,9 +54,9 @@ class Register:
     def __init__(self, name: str, number: int) -> None:
         self.name = name
         self.number = number
-        self.evex = evex_bits(number)
-        self.vex3 = vex3_bits(number)
-        self.vex2 = vex2_bits(number)
+        self.evex = EVEX_BITS[number]
+        self.vex3 = VEX3_BITS[number]
+        self.vex2 = VEX2_BITS[number]
 
     def __repr__(self) -> str:
         return self.name
@@ -132,7 +136,7 @@ class Vector(Register):
 
 
 class Mask(Register):
-    """An AVX-512 mask register; `bits` are what it sets in an EVEX prefix as a merging write mask, `z` zeroes instead."""
+    """An AVX-512 mask register; `bits` is what it sets in an EVEX prefix as a merging write mask; `z` zeroes."""
 
     kind = "k"
     __slots__ = ("bits", "masked", "z")
@@ -231,7 +235,7 @@ class Sum:
 
 
 class Rounding:
-    """Embedded rounding (`{rn-sae}`, …) or suppressed exceptions (`{sae}`): the last operand of a form that takes it."""
+    """Embedded rounding: `{rn-sae}` and the like, the last operand of a form that takes it."""
 
     kind = "{er}"
     __slots__ = ("bits", "name")
@@ -245,7 +249,7 @@ class Rounding:
 
 
 class SuppressExceptions(Rounding):
-    """`{sae}`."""
+    """`{sae}`: no exceptions, no rounding of its own."""
 
     kind = "{sae}"
     __slots__ = ()
