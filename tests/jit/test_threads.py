@@ -144,18 +144,21 @@ def test_helpers_of_the_parent_are_replaced_in_a_forked_child():
     shown = python(
         CHECK
         + """
-import os, threading
+import os
 from types import SimpleNamespace
 from einloom.jit import threads
 real = threads.host()
 threads.host = lambda: SimpleNamespace(isa=real.isa, cores=3)
 threads.find_runtime = lambda: None
+def tasks():
+    return len(os.listdir("/proc/self/task"))
+before = tasks()
 check(3)
-assert threading.active_count() == 3
+assert tasks() == before + 2
 child = os.fork()
 if not child:
     check(3)
-    os._exit(0 if threading.active_count() == 3 else 1)
+    os._exit(0 if tasks() == 3 else 1)
 print(os.waitpid(child, 0)[1])
 """
     )
@@ -222,36 +225,41 @@ def test_pool_serves_several_callers_with_too_few_helpers():
 
 
 def test_pool_works_alone_where_no_thread_can_start(monkeypatch):
-    def refuse(self) -> None:
+    def refuse(function, arguments) -> None:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr("_thread.start_new_thread", refuse)
     pool = Pool()
     check(4, pool)
     assert pool.threads == 0
 
 
-def test_an_interrupt_comes_after_the_last_share():
+def test_an_interrupt_comes_after_the_last_share(monkeypatch):
     record = Record()
-    job = _Job(recorder().address, ctypes.addressof(record.block), 4)
-    waits = []
+    work, interrupts = _Job.work, []
 
-    class Interrupted(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            waits.append(record.calls(4))
-            raise KeyboardInterrupt
+    def interrupted(self) -> None:
+        """Be interrupted twice before and once after the work."""
+        if len(interrupts) == 2:
+            work(self)
+        interrupts.append(record.words[:4])
+        raise KeyboardInterrupt
 
-    job._done = Interrupted()
+    monkeypatch.setattr(_Job, "work", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        job.finish()
-    assert waits and record.calls(4) == [1] * 4
+        Pool().run(recorder().address, ctypes.addressof(record.block), 4, 1)
+    assert interrupts == [[0] * 4, [0] * 4, [1] * 4]
 
 
 def test_interrupts_before_the_work_lose_no_share(monkeypatch):
     pool = Pool()
 
+    start = Pool._start
+
     def interrupt(self, wanted: int) -> None:
-        raise KeyboardInterrupt
+        start(self, wanted)
+        if wanted:
+            raise KeyboardInterrupt
 
     monkeypatch.setattr(Pool, "_start", interrupt)
     record = Record()

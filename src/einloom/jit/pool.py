@@ -9,6 +9,7 @@ can run between the two: every share is done exactly once, whatever interrupts t
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import itertools
 import threading
@@ -24,7 +25,7 @@ _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_
 class _Job:
     """One team's work: shares to take, and how many are done."""
 
-    __slots__ = ("_arguments", "_done", "_entry", "_finished", "_shares", "_untaken")
+    __slots__ = ("_arguments", "_entry", "_finished", "_shares", "_untaken", "_wake")
 
     def __init__(self, entry: int, arguments: int, shares: int) -> None:
         self._entry = _ENTRY(entry)
@@ -32,7 +33,9 @@ class _Job:
         self._shares = shares
         self._untaken = deque(range(shares))
         self._finished: deque[None] = deque()
-        self._done = threading.Event()
+        # A bare lock, held until the last share is done: an interrupt can leave an Event locked for ever.
+        self._wake = threading.Lock()
+        self._wake.acquire()
 
     def work(self) -> None:
         """Do shares until all are taken."""
@@ -41,19 +44,15 @@ class _Job:
         with suppress(IndexError):  # popleft's: nothing is left to take
             deque(map(self._finished.append, work), maxlen=0)
         if len(self._finished) == self._shares:
-            self._done.set()
+            with suppress(RuntimeError):  # another thread has released it: both came to the end at once
+                self._wake.release()
 
     def finish(self) -> None:
-        """Work, and wait for the others. What interrupts this is raised when the last share is done, not before."""
-        interrupt: BaseException | None = None
-        while not self._done.is_set():
-            try:
-                self.work()
-                self._done.wait()
-            except BaseException as error:
-                interrupt = error
-        if interrupt is not None:
-            raise interrupt
+        """Work, and wait for the others; return when the last share is done."""
+        while len(self._finished) < self._shares:
+            self.work()
+            if len(self._finished) < self._shares:
+                self._wake.acquire()
 
 
 class Pool:
@@ -69,20 +68,33 @@ class Pool:
         self.threads = 0
 
     def run(self, entry: int, arguments: int, shares: int, team: int) -> None:
-        """Call `entry(arguments, share, shares)` for every share on up to `team` threads; return when all are done."""
+        """Call `entry(arguments, share, shares)` for every share on up to `team` threads; return when all are done.
+
+        What interrupts this, such as KeyboardInterrupt, is raised when the last share is done: until then helpers use
+        the arguments.
+        """
         job = _Job(entry, arguments, shares)
         helpers = min(team, shares) - 1
-        try:
-            self._start(helpers)
-            for _ in range(helpers):
-                self._jobs.put(job)
-        finally:
-            job.finish()
+        interrupt: BaseException | None = None
+        while True:
+            try:
+                self._invite(job, helpers)
+                job.finish()
+                break
+            except BaseException as error:
+                interrupt, helpers = error, 0
+        if interrupt is not None:
+            raise interrupt
+
+    def _invite(self, job: _Job, helpers: int) -> None:
+        self._start(helpers)
+        for _ in range(helpers):
+            self._jobs.put(job)
 
     def _start(self, wanted: int) -> None:
         with self._lock, suppress(RuntimeError):  # RuntimeError: no more threads, or the interpreter is ending
             while self.threads < wanted:
-                threading.Thread(target=self._help, name=f"einloom-{self.threads + 1}", daemon=True).start()
+                _thread.start_new_thread(self._help, ())  # threading.Thread.start waits on an Event
                 self.threads += 1
 
     def _help(self) -> None:
