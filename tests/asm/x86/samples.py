@@ -2,9 +2,9 @@
 
 >>> form = Row("vaddps  xyz{kz}  xyz  xyz/m/b4{er}  | EVEX.0F.W0 58 /r RVM  | avx512f").forms()[2]
 >>> len(list(mixes(form)))
-10
+12
 >>> sample(form, ("z{kz}", "z", "mb"), random.Random(0), Assembler("x86_64"))
-(zmm12 {k6} {z}, zmm24, zmmword ptr [r8 - 512]{bcst})
+(zmm24 {k5} {z}, zmm31, zmmword ptr [r12 - 512]{bcst})
 """
 
 from __future__ import annotations

@@ -81,6 +81,19 @@ def test_an_open_memory_size_asks_for_one(mnemonic: str, operands: tuple[object,
         getattr(asm, mnemonic)(*operands)
 
 
+def test_a_gather_that_would_fault_is_refused() -> None:
+    asm = Assembler("x86_64")
+    for operands in (
+        (zmm[2] | k[1], mem(rdi, 0, zmm[2])),
+        (ymm[1], mem(rdi, 0, ymm[1]), ymm[2]),
+        (ymm[1], mem(rdi, 0, ymm[2]), ymm[1]),
+        (ymm[1], mem(rdi, 0, ymm[2]), ymm[2]),
+    ):
+        with pytest.raises(EncodingError, match="differ from each other"):
+            asm.vgatherdps(*operands)
+    asm.vscatterdps(mem(rdi, 0, zmm[2]) | k[1], zmm[2])
+
+
 def test_a_stated_memory_size_is_enough() -> None:
     asm = Assembler("x86_64")
     asm.inc(mem.dword(rdi))

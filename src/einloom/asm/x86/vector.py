@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from einloom.asm.assembler import Assembler, Memory, Record
 from einloom.asm.x86.forms import Form
 from einloom.asm.x86.registers import NO_ADDRESS, NO_FORM, UNREACHABLE
+from einloom.errors import EncodingError
 
 # Returns None where the operands' kinds fit the form but their values do not.
 FormEncoder: TypeAlias = Callable[[Assembler, tuple[Any, ...]], Record | None]
@@ -28,11 +29,7 @@ class Places(NamedTuple):
     """Positions of the operands by what becomes of them; -1 for none."""
 
     address: int
-    first: int  # a register and its role; no form has more than two beside an address
-    first_role: int
-    second: int
-    second_role: int
-    rest: tuple[tuple[int, int], ...]  # the third register
+    registers: tuple[tuple[int, int], ...]  # with the index of each one's role; at most two beside an address
     immediate: int
     fourth: int  # the register in the last byte
 
@@ -43,11 +40,15 @@ def vector_encoder(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEn
     if form.encoding.space == "EVEX":
         if places.address < 0:
             return _evex_registers(form, kinds, places, memory)
-        return _evex_memory(form, kinds, places)
+        encode = _evex_memory(form, kinds, places)
+        return _gather(form, encode, places) if kinds[1][0] == "v" else encode
     if not kinds:
         code = (_vex2(form) & 0xFFFFFF).to_bytes(3, "little")  # no modrm
         return lambda asm, operands: (form, operands, code)
-    return _vex_registers(form, places, memory) if places.address < 0 else _vex_memory(form, places)
+    if places.address < 0:
+        return _vex_registers(form, places, memory)
+    encode = _vex_memory(form, places)
+    return _gather(form, encode, places) if kinds[places.address][0] == "v" else encode
 
 
 def _places(form: Form, kinds: tuple[str, ...]) -> Places:
@@ -62,8 +63,13 @@ def _places(form: Form, kinds: tuple[str, ...]) -> Places:
             fourth = n
         else:
             registers.append((n, ROLES[role]))
-    first, second, *rest = [*registers, (-1, 0), (-1, 0)]
-    return Places(address, *first, *second, tuple(rest[:-2]), immediate, fourth)
+    return Places(address, tuple(registers), immediate, fourth)
+
+
+def _pair(registers: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return two registers and their roles, position -1 for one that is not there."""
+    first, second = (*registers, (-1, 0), (-1, 0))[:2]
+    return first, second
 
 
 def _wide(form: Form) -> int:
@@ -89,9 +95,7 @@ def _evex_registers(form: Form, kinds: tuple[str, ...], places: Places, memory: 
     rounded = len(kinds) > len(form.shape.slots)
     if kinds[-1] == "{er}":
         constant &= ~(3 << 29)  # the rounding mode takes the place of the length
-    registers = [(places.first, places.first_role), (places.second, places.second_role), *places.rest]
-    registers = [place for place in registers if place[0] >= 0]
-    immediate = places.immediate
+    registers, immediate = places.registers, places.immediate
 
     def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
         code = constant
@@ -105,7 +109,8 @@ def _evex_registers(form: Form, kinds: tuple[str, ...], places: Places, memory: 
 
 
 def _evex_memory(form: Form, kinds: tuple[str, ...], places: Places) -> FormEncoder:
-    address, first, first_role, second, second_role, _, immediate, _ = places
+    address, registers, immediate, _ = places
+    (first, first_role), (second, second_role) = _pair(registers)
     slot, kind = form.shape.slots[address], kinds[address]
     constant, unit = _evex(form), slot.unit
     if "b" in kind:
@@ -148,9 +153,7 @@ def _vex2(form: Form) -> int:
 
 def _vex_registers(form: Form, places: Places, memory: Memory) -> FormEncoder:
     short, long = _vex2(form) | 0xC0 << 24, _vex3(form) | 0xC0 << 32
-    registers = [(places.first, places.first_role), (places.second, places.second_role), *places.rest]
-    registers = [place for place in registers if place[0] >= 0]
-    immediate, fourth = places.immediate, places.fourth
+    _, registers, immediate, fourth = places
 
     def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
         code, length = short, 4
@@ -166,7 +169,8 @@ def _vex_registers(form: Form, places: Places, memory: Memory) -> FormEncoder:
 
 
 def _vex_memory(form: Form, places: Places) -> FormEncoder:
-    address, first, first_role, second, second_role, _, immediate, fourth = places
+    address, registers, immediate, fourth = places
+    (first, first_role), (second, second_role) = _pair(registers)
     short, long = _vex2(form), _vex3(form)
     reach = 1 if short < NO_FORM else 0  # the shorter prefix has neither X nor B
 
@@ -191,6 +195,19 @@ def _vex_memory(form: Form, places: Places) -> FormEncoder:
         return (form, operands, code.to_bytes(length, "little")) if code < UNREACHABLE else None
 
     return encode
+
+
+def _gather(form: Form, encode: FormEncoder, places: Places) -> FormEncoder:
+    """Return the encoder that refuses a gather whose registers are not distinct: the processor would fault."""
+
+    def encode_gather(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
+        registers = [operands[n] for n, _ in places.registers] + [operands[places.address].index]
+        if len({register.number for register in registers}) < len(registers):
+            asked = f"{form.mnemonic} {', '.join(map(str, operands))}"
+            raise EncodingError(f"{asked}: a gather's vector registers differ from each other")
+        return encode(asm, operands)
+
+    return encode_gather
 
 
 def _finished(

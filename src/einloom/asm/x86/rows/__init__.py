@@ -1,7 +1,7 @@
 """The instructions of x86-64, one line a form, by family. The notation is explained in `einloom.asm.x86.forms`.
 
->>> rows()["vzeroupper"]
-['vzeroupper                     | VEX.0F.L0.WIG 77      | avx']
+>>> rows()["vzeroupper"][0].split()
+['vzeroupper', '|', 'VEX.0F.L0.WIG', '77', '|', 'avx']
 """
 
 from __future__ import annotations
