@@ -10,6 +10,7 @@ from einloom.csp.compiler import Space, load_space, parse_space
 from einloom.csp.explain import Reason
 from einloom.csp.instance import Instance, Lowering
 from einloom.csp.problem import Problem, Variable
+from einloom.csp.search import descend, solutions
 from einloom.csp.source import SpaceError, UnknownChoice
 from einloom.csp.state import State
 
@@ -24,6 +25,8 @@ __all__ = [
     "State",
     "UnknownChoice",
     "Variable",
+    "descend",
     "load_space",
     "parse_space",
+    "solutions",
 ]

@@ -34,7 +34,7 @@ def line_clauses(clauses: Sequence[ClauseRow]) -> Iterator[int]:
 def line_function(number: int, clause: ClauseRow, enums: dict[str, EnumRow]) -> str:
     """Return the source of a function that binds the propagators of a clause to the lists of a state."""
     writer = _Writer(clause, enums)
-    head = [f"def line_{number}(bind):", f'    """{clause.text}"""']
+    head = [f"# {clause.text}", f"def line_{number}(bind):"]
     head += [f"    {line}" for line in writer.prologue()]
     body = [f"    {line}" for free in range(3) for line in ["", *writer.along(free)]]
     body += [f"    {line}" for start in range(3) for line in ["", *writer.starting(start)]]

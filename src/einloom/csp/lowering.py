@@ -68,7 +68,7 @@ class Waking:
     def check(self, number: int) -> None:
         """Fire or refute a trigger, if its conditions say so."""
         trigger, numbers = self.triggers[number], self.numbers
-        if not numbers[ASLEEP] >> trigger.lowering & 1 or numbers[REFUTED] >> number & 1:
+        if numbers[REFUTED] >> number & 1:
             return
         domains = self.state.domains
         entailed = True
@@ -79,7 +79,7 @@ class Waking:
                 return
             if mine & ~mask:
                 entailed = False
-        if entailed and not trigger.need & numbers[ASLEEP]:
+        if entailed and numbers[ASLEEP] >> trigger.lowering & 1 and not trigger.need & numbers[ASLEEP]:
             self._wake(trigger)
 
     def _refute(self, number: int) -> None:
@@ -104,6 +104,7 @@ class Waking:
         state, waking = self.state, self.problem.waking[lowering]
         for term in waking.terms:
             state.counting.touch(term)
+            state.counting.pending[state.counting.terms[term].counter] = None
         for counter in waking.counters:
             state.counting.pending[counter] = None
         for quotient in waking.quotients:

@@ -116,6 +116,10 @@ class State:
         """Return to the state of the last `push` that has not been popped."""
         self.restore(self._saved.pop())
 
+    def drop(self) -> None:
+        """Forget the last `push` without going back."""
+        self._saved.pop()
+
     def save(self) -> Saved:
         """Return a copy of this state for `restore`: fast, but larger than a snapshot."""
         return self.domains.copy(), self.rows.copy(), self.numbers.copy(), len(self.trail)
