@@ -1,0 +1,13 @@
+"""Measure einloom beside NumPy, PyTorch and etops. It is no profiler, and it judges by ratios of one run only.
+
+Every contestant works in a process of its own (`worker`), at each of its settings that may be the best
+(`contestants`), on the same operands, which lie in memory before the clock starts. Contestants take turns, round after
+round (`race`), so that a slow second of the machine meets all of them. A contestant's figure in a round is its fastest
+call of that round; its figure in the end is the median over the rounds, and a ratio is the median of the rounds'
+ratios. The machine's peak is measured in the same rounds with generated code. Results are checked before anything is
+measured (`check`).
+
+    einloom bench tccg24 --peers numpy,torch --cases efbad
+"""
+
+from __future__ import annotations

@@ -1,0 +1,182 @@
+"""`Case`: one piece of work to measure; `load_suite` reads the case files. It measures nothing.
+
+>>> Case.contraction("ab,bc->ac", {"a": 2, "b": 3, "c": 4}).shapes
+((2, 3), (3, 4), (2, 4))
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from einloom.api import compile
+from einloom.errors import ScheduleError
+from einloom.ir.configuration import TensorOperationConfig
+
+__all__ = ["SUITES", "Case", "case_folder", "load_suite"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One piece of work: an einsum over C-contiguous arrays, and how einloom runs it if not as an expression.
+
+    Attributes:
+        name: what the report calls it.
+        equation: explicit, without spaces and ellipses.
+        sizes: extent of each label.
+        dtype: type of all arrays.
+        kind: `"expression"`; `"kernel"`: one generated kernel, repeated inside one call, that adds to its output;
+            `"tensor_operation"`: the configuration in `config`.
+        config: JSON of a `TensorOperationConfig` whose tensors are dense and have the equation's shapes.
+    """
+
+    name: str
+    equation: str
+    sizes: Mapping[str, int]
+    dtype: str = "float32"
+    kind: str = "expression"
+    config: str | None = None
+
+    @classmethod
+    def contraction(cls, equation: str, sizes: Mapping[str, int], name: str = "", dtype: str = "float32") -> Case:
+        """Return the case of an expression, named by its equation unless told otherwise."""
+        return cls(name or equation, equation, dict(sizes), dtype)
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The labels of every operand, then those of the output."""
+        left, _, right = self.equation.partition("->")
+        return (*left.split(","), right)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shape of every operand, then that of the output."""
+        return tuple(tuple(self.sizes[label] for label in term) for term in self.terms)
+
+    @property
+    def summed(self) -> int:
+        """How many products are added up in one element of the output."""
+        return math.prod(size for label, size in self.sizes.items() if label not in self.terms[-1])
+
+    @cached_property
+    def flops(self) -> int:
+        """Arithmetic of the work; 0 for a permutation."""
+        return self._described.flops
+
+    @cached_property
+    def bytes(self) -> int:
+        """Least traffic in bytes: every tensor read or written once."""
+        return self._described.bytes
+
+    @property
+    def is_permutation(self) -> bool:
+        """Whether elements are only moved."""
+        return len(self.terms) == 2 and sorted(self.terms[0]) == sorted(self.sizes) == sorted(self.terms[1])
+
+    @property
+    def unit(self) -> str:
+        """What a rate of the case is given in: `"GB/s"` for one operand, else `"GFLOP/s"`."""
+        return "GB/s" if len(self.terms) == 2 else "GFLOP/s"
+
+    @property
+    def amount(self) -> int:
+        """What is done, in bytes or flop as `unit` says."""
+        return self.bytes if self.unit == "GB/s" else self.flops
+
+    @cached_property
+    def _described(self) -> Any:
+        return compile(self.equation, *self.shapes[:-1], dtype=self.dtype, target="interpreter")
+
+    @property
+    def configuration(self) -> TensorOperationConfig | None:
+        """The configuration of a tensor operation."""
+        return None if self.config is None else TensorOperationConfig.from_json(self.config)
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether the output is read and added to."""
+        if self.configuration is not None:
+            return self.configuration.prim_first_touch == "none"
+        return self.kind == "kernel"
+
+    @property
+    def last_touch(self) -> str:
+        """What happens to each element of the output at the end: `"none"` or `"relu"`."""
+        return "none" if self.configuration is None else self.configuration.prim_last_touch
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the case as a JSON object."""
+        return asdict(self)
+
+
+def case_folder() -> Path:
+    """Return the folder of the case files: beside this module in a wheel, `benchmarks/cases` in a checkout."""
+    here = Path(__file__).resolve()
+    packed, checkout = here.parent / "cases", here.parents[3] / "benchmarks" / "cases"
+    return packed if packed.is_dir() else checkout
+
+
+def load_suite(suite: str, substring: str = "") -> list[Case]:
+    """Return the cases of a suite whose names or equations contain `substring`.
+
+    Raises:
+        ScheduleError: there is no such suite, or no such case in it.
+    """
+    if suite not in SUITES:
+        raise ScheduleError(f"no suite {suite!r}\n  Suites: {', '.join(SUITES)}.")
+    entries = json.loads((case_folder() / f"{suite}.json").read_text())["cases"]
+    cases = [case for entry in entries for case in SUITES[suite](entry)]
+    chosen = [case for case in cases if substring in case.name or substring in case.equation]
+    if not chosen:
+        names = "\n  ".join(case.name for case in cases)
+        raise ScheduleError(f"no case of {suite} contains {substring!r}\n  {names}")
+    return chosen
+
+
+def _kernel(entry: list[int]) -> Iterator[Case]:
+    """A column-major product of m x k and k x n is a row-major product with the operands' axes reversed."""
+    m, n, k = entry
+    yield Case(f"{m}x{n}x{k}", "km,nk->nm", {"m": m, "n": n, "k": k}, kind="kernel")
+
+
+def _three_layouts(entry: list[int]) -> Iterator[Case]:
+    m, n, k = entry
+    for layout, equation in (("A B", "mk,kn->mn"), ("AᵀB", "km,kn->mn"), ("A Bᵀ", "mk,nk->mn")):
+        yield Case.contraction(equation, {"m": m, "n": n, "k": k}, f"{m}x{n}x{k} {layout}")
+
+
+def _equation(entry: dict[str, Any]) -> Iterator[Case]:
+    yield Case.contraction(entry["equation"], entry["sizes"])
+
+
+def _permutation(entry: dict[str, Any]) -> Iterator[Case]:
+    equation, sizes = entry["equation"], entry["sizes"]
+    shape = "x".join(str(sizes[label]) for label in equation.partition("->")[0])
+    yield Case.contraction(equation, sizes, f"{equation} {shape}")
+
+
+def _configuration(entry: dict[str, Any]) -> Iterator[Case]:
+    """The tensors of a configuration are dense: their axes are its dimensions by falling stride."""
+    config = {key: value for key, value in entry.items() if key != "name"}
+    labels = "abcdefghijklmnop"[: len(entry["dim_sizes"])]
+    terms = []
+    for operand in ("in0", "in1", "out"):
+        strides = dict(zip(labels, entry[f"strides_{operand}"]))
+        terms.append("".join(sorted((x for x in labels if strides[x]), key=lambda x: -strides[x])))
+    equation, sizes = f"{terms[0]},{terms[1]}->{terms[2]}", dict(zip(labels, entry["dim_sizes"]))
+    yield Case(entry["name"], equation, sizes, entry["dtype"], "tensor_operation", json.dumps(config))
+
+
+SUITES = {
+    "tensor_operations": _configuration,
+    "gemm_kernels": _kernel,
+    "gemm_large": _three_layouts,
+    "tccg24": _equation,
+    "permutations": _permutation,
+}
+"""Suite to the function that reads an entry of its file."""

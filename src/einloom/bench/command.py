@@ -1,0 +1,76 @@
+"""`einloom bench SUITE`: measure a suite beside peers, print the table, write JSON and a plot."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from einloom.bench.cases import SUITES, load_suite
+from einloom.bench.contestants import PEERS, chosen_peers
+from einloom.bench.plot import draw_plot
+from einloom.bench.race import Options, race
+from einloom.bench.report import is_good, make_report
+from einloom.jit.host import host
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add the command to argparse's subparsers and return its parser."""
+    parser = subparsers.add_parser(
+        "bench",
+        help="measure a suite beside other libraries",
+        description="Measure a suite. Peers that are not installed are named and left out. Every contestant works in a "
+        "process of its own and takes turns with the others; every result is checked.",
+    )
+    parser.add_argument("suite", choices=list(SUITES), help="which cases")
+    parser.add_argument("--peers", default="numpy", metavar="A,B", help=f"among {', '.join(PEERS)} (default: numpy)")
+    parser.add_argument("--threads", type=positive, default=1, help="threads of each contestant (default: 1)")
+    parser.add_argument("--runs", type=positive, default=5, help="rounds (default: 5)")
+    parser.add_argument("--seconds", type=float, default=0.05, help="least time of a turn (default: 0.05)")
+    parser.add_argument("--cases", default="", metavar="TEXT", help="only cases whose name contains this")
+    parser.add_argument("--json", metavar="FILE", help="write every figure; - prints JSON instead of the table")
+    parser.add_argument("--plot", metavar="FILE", help="draw bars to an image (needs matplotlib)")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def positive(text: str) -> int:
+    """Return a whole number of at least 1, for argparse."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, print and write what the command line asks for; 1 if einloom failed on a case, else 0."""
+    from einloom.bench.table import draw_report, make_console
+
+    cases = load_suite(arguments.suite, arguments.cases)
+    peers, missing = chosen_peers(arguments.peers)
+    options = Options(arguments.threads, arguments.runs, arguments.seconds)
+    done = 0
+
+    def progress(row: Any) -> None:
+        nonlocal done
+        done += 1
+        print(f"\r\x1b[K{done}/{len(cases)} {row.case.name}", end="", file=sys.stderr, flush=True)
+
+    watched = sys.stderr.isatty()
+    rows = race(cases, peers, options, host(), progress if watched else lambda row: None)
+    if watched:
+        print("\r\x1b[K", end="", file=sys.stderr)
+    report = make_report(arguments.suite, rows, peers, missing, options, host())
+    if arguments.json == "-":
+        print(json.dumps(report, indent=1))
+    else:
+        draw_report(report, make_console())
+        if arguments.json:
+            Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
+    if arguments.plot:
+        draw_plot(report, arguments.plot)
+    return 0 if is_good(report) else 1

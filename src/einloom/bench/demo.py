@@ -1,0 +1,91 @@
+"""`einloom demo`: real work in under a minute: compiled, checked, and measured beside the libraries that are there."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from einloom.bench.cases import Case
+from einloom.bench.command import positive
+from einloom.bench.contestants import chosen_peers
+from einloom.bench.race import Options, race_case
+from einloom.bench.report import is_good, make_report
+from einloom.config import thread_count
+from einloom.jit.host import host
+from einloom.machine import Machine
+
+__all__ = ["SCENES", "add_parser", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One piece of work, and what it is in the words of those who need it."""
+
+    about: str
+    case: Case
+
+
+def _scene(about: str, equation: str, **sizes: int) -> Scene:
+    return Scene(about, Case.contraction(equation, sizes))
+
+
+SCENES = (
+    _scene("a matrix product, of a size that no block divides", "mk,kn->mn", m=1009, k=1009, n=1009),
+    _scene("attention scores of 48 heads", "bhqd,bhkd->bhqk", b=4, h=12, q=256, k=256, d=64),
+    _scene("coupled clusters, the term that dominates", "ijcd,abcd->ijab", i=16, j=16, a=48, b=48, c=48, d=48),
+    _scene("a tensor contraction of the TCCG benchmark", "dega,gfbc->abcdef", a=16, b=16, c=20, d=20, e=20, f=20, g=24),
+    _scene("a gate on two sites of a tensor network", "apb,bqc,pqst->astc", a=128, b=128, c=128, p=4, q=4, s=4, t=4),
+    _scene("a permutation of four axes", "abcd->cdab", a=48, b=64, c=48, d=64),
+)
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add the command to argparse's subparsers and return its parser."""
+    parser = subparsers.add_parser("demo", help="real work, compiled, checked and compared, in under a minute")
+    parser.add_argument("--threads", type=positive, help="default: EINLOOM_THREADS, OMP_NUM_THREADS or all cores")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the scenes and print what happens; 1 if a result was wrong, else 0."""
+    from einloom.bench.table import draw_report, make_console
+
+    console, machine, begin = make_console(), host(), time.perf_counter()
+    threads = thread_count(arguments.threads, cores=machine.cores)
+    console.print(_greeting(machine, threads))
+    peers, _ = chosen_peers("numpy,torch")
+    options = Options(threads, runs=3, seconds=0.1)
+    rows = []
+    for number, scene in enumerate(SCENES, 1):
+        with console.status(f"{number} of {len(SCENES)}: {scene.about}"):
+            rows.append(race_case(scene.case, peers, options, machine))
+        console.print(f"  [bold cyan]{scene.case.equation:24}[/] {scene.about}")
+    report = make_report("demo", rows, peers, [], options, machine)
+    console.print()
+    draw_report(report, console, "What this machine did just now")
+    console.print(_farewell(report, time.perf_counter() - begin))
+    return 0 if is_good(report) else 1
+
+
+def _greeting(machine: Machine, threads: int) -> str:
+    return (
+        f"\n[bold]einloom[/] on {machine.name}, {machine.vector}, {threads} thread{'s' * (threads > 1)}\n\n"
+        "Python now writes machine code for each of these, for exactly these sizes. Every result is checked against\n"
+        "float64 arithmetic, then einloom and its peers take turns, each in a process of its own.\n"
+    )
+
+
+def _farewell(report: dict[str, Any], seconds: float) -> str:
+    rows = report["rows"]
+    wrong = [row["case"] for row in rows if row["einloom"]["problem"]]
+    compiled = sum(row["einloom"]["compile_seconds"] or 0.0 for row in rows) * 1e3
+    verdict = f"[bold red]failed: {', '.join(wrong)}[/]" if wrong else "[bold green]All results are right.[/]"
+    return (
+        f"\n{verdict} {len(rows)} expressions became machine code in {compiled:.0f} ms together, and no compiler was "
+        f"needed. This took {seconds:.0f} s.\n\nGo on with your own:\n"
+        '  einloom einsum "abc,cd->abd" --sizes a=80,b=90,c=100,d=110\n'
+        '  einloom show   "abc,cd->abd" --sizes a=80,b=90,c=100,d=110 --what nest'
+    )

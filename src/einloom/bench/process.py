@@ -1,0 +1,114 @@
+"""`Process`: a contestant in a process of its own, seen from the one that asks. What is said: `worker`."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from einloom.errors import DeviceError
+
+__all__ = ["Process"]
+
+_START = """
+import sys, time, numpy
+begin = time.perf_counter()
+import einloom
+passed = time.perf_counter() - begin
+from einloom.bench.worker import serve
+serve({name!r}, passed)
+"""
+
+_WARM_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40), "MALLOC_TOP_PAD_": str(64 * 2**20)}
+"""Keeps freed memory in the process, so that temporary arrays of a peer meet no page faults after the first call."""
+
+
+class Process:
+    """A contestant's process. Use it in a `with` block, or `close` it.
+
+    Args:
+        name: of the contestant.
+        threads: how many it may use; OpenMP, OpenBLAS and MKL are told by environment.
+        environment: variables beside those.
+
+    Attributes:
+        hello: what the process says first (`version`, `import_seconds`), after `start_up`.
+    """
+
+    def __init__(self, name: str, threads: int = 1, environment: Mapping[str, str] | None = None) -> None:
+        counts = {key: str(threads) for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+        self.name = name
+        self.hello: dict[str, Any] = {}
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        self._rest = b""
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _START.format(name=name)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            bufsize=0,
+            env={**os.environ, **_WARM_MEMORY, **counts, **(environment or {})},
+        )
+
+    def start_up(self, timeout: float = 120.0) -> dict[str, Any]:
+        """Wait until the process is ready; return what it says about itself.
+
+        Raises:
+            DeviceError: it died or took longer than `timeout` seconds.
+        """
+        self.hello = self._answer(timeout)
+        return self.hello
+
+    def ask(self, do: str, timeout: float = 120.0, **request: Any) -> dict[str, Any]:
+        """Send a request and return its answer.
+
+        Raises:
+            DeviceError: the process died, or took longer than `timeout` seconds and was ended.
+        """
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps({"do": do, **request}).encode() + b"\n")
+        except OSError:
+            raise self._death() from None
+        return self._answer(timeout)
+
+    def _answer(self, timeout: float) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        descriptor, deadline = self._process.stdout.fileno(), time.monotonic() + timeout
+        while b"\n" not in self._rest:
+            if not select.select([descriptor], [], [], max(0.0, deadline - time.monotonic()))[0]:
+                self.close()
+                raise DeviceError(f"{self.name} took longer than {timeout:.0f} s")
+            piece = os.read(descriptor, 65536)
+            if not piece:
+                raise self._death()
+            self._rest += piece
+        line, _, self._rest = self._rest.partition(b"\n")
+        return json.loads(line)
+
+    def _death(self) -> DeviceError:
+        code = self._process.wait()
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        return DeviceError(f"{self.name} ended with code {code}" + (f": {lines[-1]}" if lines else ""))
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            if stream is not None:
+                stream.close()
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

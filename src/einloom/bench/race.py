@@ -1,0 +1,206 @@
+"""`race`: run cases with einloom and its peers in turns, each in a process of its own. It prints nothing.
+
+row = race_case(Case.contraction("ab,bc->ac", {"a": 8, "b": 8, "c": 8}), [], Options(runs=2), host())
+row.ours.median, row.share
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+from einloom.bench.cases import Case
+from einloom.bench.contestants import EINLOOM, Contestant, Variant, variants_of
+from einloom.bench.process import Process
+from einloom.errors import DeviceError
+from einloom.machine import Machine
+
+__all__ = ["Figures", "Options", "Row", "race", "race_case"]
+
+CEILING_SECONDS = 0.01
+"""How long the machine's peak is measured before each of einloom's turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to measure.
+
+    Attributes:
+        threads: how many each contestant may use.
+        runs: rounds, in each of which every contestant has its turn.
+        seconds: how long a turn takes at least.
+        target: einloom's target, `"cpu"` or `"interpreter"`.
+        timeout: seconds after which a contestant that prepares or measures is given up.
+    """
+
+    threads: int = 1
+    runs: int = 5
+    seconds: float = 0.05
+    target: str = "cpu"
+    timeout: float = 180.0
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What was seen of one contestant, at one setting, on one case.
+
+    Attributes:
+        contestant, variant: who, and at which setting.
+        seconds: for each round, the fastest time of the work once.
+        compile_seconds: from the description to something callable, in a fresh process.
+        right, elements, error: whether the result is right, on how many elements, its largest error as a share of the
+            tolerance.
+        note: what a reader should know.
+        problem: why there are no figures, or "".
+        version: of the contestant.
+        import_seconds: how long `import einloom` took in the process, after NumPy's import.
+    """
+
+    contestant: str
+    variant: str
+    seconds: tuple[float, ...] = ()
+    compile_seconds: float | None = None
+    right: bool = True
+    elements: int = 0
+    error: float = 0.0
+    note: str = ""
+    problem: str = ""
+    version: str = ""
+    import_seconds: float = 0.0
+
+    @property
+    def usable(self) -> bool:
+        """Whether there are figures, of a right result."""
+        return bool(self.seconds) and self.right and not self.problem
+
+    @property
+    def median(self) -> float:
+        """Median over the rounds, in seconds."""
+        return statistics.median(self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One case: einloom's figures, and all settings of all peers.
+
+    Attributes:
+        ceilings: for each round, what the machine reached just before einloom's turn: flop a second of generated
+            multiply-adds, or bytes a second of a plain copy, as the case's unit says.
+    """
+
+    case: Case
+    ours: Figures
+    peers: tuple[Figures, ...]
+    ceilings: tuple[float, ...]
+
+    def best(self, contestant: str) -> Figures:
+        """Return the figures of a peer at the setting that is best for it."""
+        mine = [figures for figures in self.peers if figures.contestant == contestant]
+        return min((f for f in mine if f.usable), key=lambda f: f.median, default=mine[0])
+
+    def ratio(self, contestant: str) -> float | None:
+        """Return how many times as fast as the peer einloom is: the median of the rounds' ratios."""
+        theirs = self.best(contestant)
+        if not (self.ours.usable and theirs.usable):
+            return None
+        return statistics.median(t / o for t, o in zip(theirs.seconds, self.ours.seconds))
+
+    @property
+    def share(self) -> float | None:
+        """The share of the ceiling that einloom reaches: the median of the rounds' shares."""
+        if not (self.ours.usable and self.ceilings):
+            return None
+        rates = (self.case.amount / seconds for seconds in self.ours.seconds)
+        return statistics.median(rate / ceiling for rate, ceiling in zip(rates, self.ceilings))
+
+
+def race(
+    cases: Iterable[Case],
+    peers: Sequence[Contestant],
+    options: Options,
+    machine: Machine,
+    progress: Callable[[Row], object] = lambda row: None,
+) -> list[Row]:
+    """Run every case; `progress` is called with each row as it is done."""
+    rows = []
+    for case in cases:
+        rows.append(race_case(case, peers, options, machine))
+        progress(rows[-1])
+    return rows
+
+
+def race_case(case: Case, peers: Sequence[Contestant], options: Options, machine: Machine) -> Row:
+    """Run one case with einloom and peers: start all, prepare and check one after the other, then take turns."""
+    with ExitStack() as stack:
+        lanes = [_Lane(EINLOOM.name, Variant("default"), options)]
+        lanes += [_Lane(peer.name, variant, options) for peer in peers for variant in variants_of(peer, machine)]
+        for lane in lanes:
+            stack.enter_context(lane.process)
+        for lane in lanes:
+            lane.start_up()
+        for lane in lanes:
+            lane.prepare(case)
+        ceilings = _take_turns(lanes, case)
+        ours, *others = [lane.figures for lane in lanes]
+        return Row(case, ours, tuple(others), ceilings)
+
+
+def _take_turns(lanes: list[_Lane], case: Case) -> tuple[float, ...]:
+    ours, ceilings = lanes[0], []
+    for turn in range(ours.options.runs):
+        first = turn % len(lanes)
+        for lane in lanes[first:] + lanes[:first]:
+            if lane is ours and not ours.figures.problem:
+                ceilings.append(ours.ceiling(case))
+            lane.measure()
+    return tuple(c for c in ceilings if c) if all(ceilings) else ()
+
+
+class _Lane:
+    """A contestant's process and what has been seen of it; a failure ends its part, not the race."""
+
+    def __init__(self, contestant: str, variant: Variant, options: Options) -> None:
+        self.options = options
+        self.process = Process(contestant, options.threads, variant.environment)
+        self.figures = Figures(contestant, variant.name)
+
+    def start_up(self) -> None:
+        try:
+            hello = self.process.start_up(self.options.timeout)
+        except DeviceError as error:
+            self._see(problem=str(error))
+        else:
+            self._see(version=hello["version"], import_seconds=hello["import_seconds"])
+
+    def prepare(self, case: Case) -> None:
+        answer = self._ask("prepare", case=case.to_json(), threads=self.options.threads, target=self.options.target)
+        self._see(**answer)
+
+    def measure(self) -> None:
+        if self.figures.right:
+            answer = self._ask("measure", seconds=self.options.seconds)
+            if answer:
+                self._see(seconds=(*self.figures.seconds, answer["seconds"]))
+
+    def ceiling(self, case: Case) -> float:
+        answer = self._ask("copy" if case.unit == "GB/s" else "peak", seconds=CEILING_SECONDS)
+        return answer.get("rate") or 0.0
+
+    def _ask(self, do: str, **request: Any) -> dict[str, Any]:
+        """Return the answer, {} after a failure."""
+        if self.figures.problem:
+            return {}
+        try:
+            answer = self.process.ask(do, self.options.timeout, **request)
+        except DeviceError as error:
+            answer = {"problem": str(error)}
+        if "problem" in answer:
+            self._see(problem=answer["problem"])
+            return {}
+        return answer
+
+    def _see(self, **seen: Any) -> None:
+        self.figures = replace(self.figures, **seen)

@@ -1,0 +1,122 @@
+"""Draw a report as a table in the terminal, and say below it what a reader should know. Nothing is measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from einloom.bench.report import LEVEL
+
+__all__ = ["draw_report", "make_console", "percent_text", "ratio_text", "remarks", "time_text"]
+
+PIPE_WIDTH = 140
+
+
+def make_console() -> Console:
+    """Return a console on standard output, wide where it is no terminal."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+
+
+def draw_report(report: dict[str, Any], console: Console, title: str = "") -> None:
+    """Print the table of a report, and below it the remarks."""
+    units = list(dict.fromkeys(row["unit"] for row in report["rows"]))
+    unit, summary = (units[0] if len(units) == 1 else ""), report["summary"]
+    table = Table(title=title or report["suite"], title_justify="left", show_footer=len(report["rows"]) > 1)
+    table.add_column("case", "geometric mean", overflow="fold")
+    table.add_column("compile", time_text(summary["compile_seconds"]), justify="right", no_wrap=True)
+    table.add_column("time", justify="right", no_wrap=True)
+    mean = _rate_text(summary["rate"], "") if unit else ""
+    table.add_column(f"einloom\n{unit}", mean, justify="right", style="bold", no_wrap=True)
+    table.add_column(_ceiling_name(units), percent_text(summary["share"]), justify="right", no_wrap=True)
+    for name in report["peers"]:
+        peer = summary["peers"][name]
+        footer = _peer_text(peer["rate"] if unit else None, peer["ratio"], "")
+        table.add_column(f"{name}\n{unit}", footer, justify="right", no_wrap=True)
+    for row in report["rows"]:
+        table.add_row(row["case"], *_cells(row, "" if unit else row["unit"]))
+    console.print(table)
+    for line in remarks(report):
+        console.print(line, style="dim")
+
+
+def time_text(seconds: float | None) -> str:
+    """Return a time in the unit that suits it, "" for None."""
+    if seconds is None:
+        return ""
+    for scale, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
+        if seconds * scale >= 1:
+            return f"{seconds * scale:.3g} {unit}" if seconds * scale < 100 else f"{seconds * scale:.0f} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
+
+
+def percent_text(share: float | None) -> str:
+    """Return a share in percent, "" for None."""
+    return "" if share is None else f"{share * 100:.0f} %"
+
+
+def ratio_text(ratio: float | None) -> Text:
+    """Return how many times as fast einloom is, green where it is not behind, red where it is."""
+    return Text("") if ratio is None else Text(f"{ratio:.2f}x", style="green" if ratio >= LEVEL else "red")
+
+
+def remarks(report: dict[str, Any]) -> Iterator[str]:
+    """Yield the machine, the ceilings, versions, what is missing, and the particulars of some cases."""
+    machine, threads = report["machine"], report["threads"]
+    versions = "".join(f", {name} {version}" for name, version in report["peers"].items())
+    rounds = f"median of {report['runs']} interleaved round" + "s" * (report["runs"] > 1)
+    yield f"{machine['name']}, {machine['vector']}, {threads} thread{'s' * (threads > 1)}; {rounds}{versions}"
+    for unit, name in (("GFLOP/s", "peak, generated multiply-adds"), ("GB/s", "copy, bytes read and written")):
+        ceilings = [row["ceiling"] for row in report["rows"] if row["ceiling"] and row["unit"] == unit]
+        if ceilings:
+            span = dict.fromkeys(f"{value:.1f}" for value in (min(ceilings), max(ceilings)))
+            yield f"{name}: {' to '.join(span)} {unit}"
+    for name in report["missing"]:
+        yield f"{name} is not installed and was left out"
+    yield from _particulars(report)
+
+
+def _cells(row: dict[str, Any], unit: str) -> Iterator[str | Text]:
+    ours = row["einloom"]
+    yield time_text(ours["compile_seconds"])
+    yield time_text(ours["seconds"])
+    failure = Text("failed" if ours["right"] else "WRONG", style="bold red")
+    yield failure if ours["problem"] else _rate_text(ours["rate"], unit)
+    yield percent_text(row["share"])
+    for peer in row["peers"].values():
+        yield _peer_text(peer["rate"], peer["ratio"], unit) if peer["rate"] else Text("-", style="dim")
+
+
+def _rate_text(rate: float | None, unit: str) -> str:
+    return "-" if rate is None else f"{rate:.{1 if rate >= 10 else 2}f} {unit}".rstrip()
+
+
+def _peer_text(rate: float | None, ratio: float | None, unit: str) -> Text:
+    text = Text(_rate_text(rate, unit) if rate else "")
+    if ratio is not None:
+        text.append(f" {ratio:6.2f}x", style="green" if ratio >= LEVEL else "red")
+    return text
+
+
+def _ceiling_name(units: list[str]) -> str:
+    names = {"GFLOP/s": "of\npeak", "GB/s": "of\ncopy"}
+    return names[units[0]] if len(units) == 1 else "of peak\nor copy"
+
+
+def _particulars(report: dict[str, Any]) -> Iterator[str]:
+    """Notes and problems, each said once with the cases that it is about."""
+    said: dict[str, list[str]] = {}
+    for row in report["rows"]:
+        for name, figures in {"einloom": row["einloom"], **row["peers"]}.items():
+            text = figures["problem"].partition("\n")[0] or figures["note"]
+            if text:
+                said.setdefault(f"{name}: {text}", []).append(row["case"])
+    for text, cases in said.items():
+        if len(cases) == len(report["rows"]):
+            yield text
+        else:
+            yield f"{text} ({', '.join(cases) if len(cases) <= 3 else f'{len(cases)} cases'})"

@@ -1,0 +1,68 @@
+"""PyTorch on the CPU as a contestant: `einsum`, and `mm`, `bmm` or `copy_` where they do the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch  # pyright: ignore[reportMissingImports]
+
+from einloom.bench.cases import Case
+from einloom.bench.contestants import Prepared, kernel_repeats
+from einloom.bench.data import Array
+from einloom.bench.with_numpy import matrix_operands, plain_product
+
+__all__ = ["prepare"]
+
+STACK_BYTES = 256 * 1024
+"""Outputs of one `bmm` call that repeats a kernel: they stay in the second level cache."""
+
+
+def prepare(case: Case, operands: list[Array], output: Array, threads: int, target: str) -> Prepared:
+    """Return PyTorch's way to do a case, with so many threads."""
+    torch.set_num_threads(threads)
+    torch.set_grad_enabled(False)
+    tensors, out = [torch.from_numpy(operand) for operand in operands], torch.from_numpy(output)
+    if case.kind == "kernel":
+        return _kernel(case, tensors, out)
+    call = _expression(case, tensors, out)
+    if case.kind == "tensor_operation":
+        a, b, c = (torch.from_numpy(array) for array in plain_product(case))
+        return Prepared(
+            _corrected(case, call, out.clone()),
+            lambda: torch.mm(a, b, out=c),
+            note="one plain product of the same size",
+        )
+    return Prepared(lambda: call().numpy(), call)
+
+
+def _expression(case: Case, tensors: list[Any], out: Any) -> Callable[[], Any]:
+    if case.is_permutation:
+        view = tensors[0].permute([case.terms[0].index(label) for label in case.terms[1]])
+        return lambda: out.copy_(view)
+    matrices = matrix_operands(case, tensors)
+    if matrices is not None:
+        return lambda: torch.mm(*matrices, out=out)
+    return lambda: torch.einsum(case.equation, *tensors)
+
+
+def _corrected(case: Case, product: Callable[[], Any], start: Any) -> Callable[[], Array]:
+    def once() -> Array:
+        result = product() + start if case.accumulates else product()
+        return (result.relu() if case.last_touch == "relu" else result).numpy()
+
+    return once
+
+
+def _kernel(case: Case, tensors: list[Any], out: Any) -> Prepared:
+    a, b = tensors
+    fitting = max(1, STACK_BYTES // (out.numel() * out.element_size()))
+    repeats = min(kernel_repeats(case.flops), fitting)
+    stack = torch.zeros((repeats, *out.shape), dtype=out.dtype)
+    stacked = b.expand(repeats, *b.shape), a.expand(repeats, *a.shape)
+    return Prepared(
+        lambda: out.addmm_(b, a).numpy(),
+        lambda: torch.bmm(*stacked, out=stack),
+        repeats,
+        note="overwrites instead of adding",
+    )

@@ -1,0 +1,113 @@
+"""The process of one contestant: takes JSON lines on standard input and answers each with one on standard output.
+
+    {"do": "prepare", "case": {…}, "threads": 1, "target": "cpu"}   {"compile_seconds": 0.003, "right": true, …}
+    {"do": "measure", "seconds": 0.05}                              {"seconds": 0.0012}
+    {"do": "peak", "seconds": 0.01}                                 {"rate": 2.6e11}
+    {"do": "copy", "seconds": 0.05}                                 {"rate": 3.1e10}
+
+Peak is in flop a second, copy in bytes read and written a second. An answer with `problem` takes the place of the
+usual one where something failed. What libraries print goes to standard error.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import sys
+import time
+from typing import Any, TextIO
+
+import numpy as np
+
+from einloom.bench.cases import Case
+from einloom.bench.check import check_result
+from einloom.bench.contestants import Prepared
+from einloom.bench.data import Array, make_operands, make_output
+from einloom.errors import UnsupportedTarget
+
+__all__ = ["serve"]
+
+
+def serve(contestant: str, import_seconds: float) -> None:
+    """Answer requests until standard input ends. The first line says who is there."""
+    answers = _private_output()
+    session = _Session(contestant)
+    package = importlib.import_module(contestant)
+    version = getattr(package, "__version__", "")
+    _send(answers, {"contestant": contestant, "version": str(version), "import_seconds": import_seconds})
+    for line in sys.stdin:
+        _send(answers, session.answer(json.loads(line)))
+
+
+class _Session:
+    """One case at a time: prepared, checked, measured."""
+
+    def __init__(self, contestant: str) -> None:
+        self._module = importlib.import_module(f"einloom.bench.with_{contestant}")
+        self._prepared: Prepared | None = None
+        self._arrays: list[Array] = []
+        self._copied: Array | None = None
+        self._threads = 1
+        self._dtype = "float32"
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer to a request; failures of the contestant are answers too."""
+        action = {"prepare": self._prepare, "measure": self._measure, "peak": self._peak, "copy": self._copy}
+        try:
+            return action[request.pop("do")](**request)
+        except UnsupportedTarget as error:
+            return {"problem": str(error)}
+        except Exception as error:
+            return {"problem": f"{type(error).__name__}: {error}"}
+
+    def _prepare(self, case: dict[str, Any], threads: int, target: str) -> dict[str, Any]:
+        work = Case(**case)
+        operands, output = make_operands(work), make_output(work)
+        start = output.copy() if work.accumulates else output
+        prepared = self._module.prepare(work, operands, output, threads, target)
+        verdict = check_result(work, operands, start, prepared.once())
+        self._prepared, self._arrays, self._threads = prepared, [*operands, output], threads
+        self._dtype = work.dtype
+        seen = {"compile_seconds": prepared.compile_seconds, "note": prepared.note}
+        return seen | {"right": verdict.right, "elements": verdict.elements, "error": verdict.error}
+
+    def _measure(self, seconds: float) -> dict[str, Any]:
+        """The fastest of at least two calls, for at least so many seconds."""
+        assert self._prepared is not None  # asked in order
+        call, least, spent, calls = self._prepared.call, float("inf"), 0.0, 0
+        gc.disable()
+        while calls < 2 or spent < seconds:
+            begin = time.perf_counter()
+            call()
+            passed = time.perf_counter() - begin
+            least, spent, calls = min(least, passed), spent + passed, calls + 1
+        gc.enable()
+        return {"seconds": least / self._prepared.repeats}
+
+    def _peak(self, seconds: float) -> dict[str, Any]:
+        from einloom.bench.peak import peak_flops
+
+        return {"rate": peak_flops(self._dtype, self._threads, seconds)}
+
+    def _copy(self, seconds: float) -> dict[str, Any]:
+        from einloom.bench.with_einloom import copy_seconds
+
+        source = self._arrays[0]
+        if self._copied is None:
+            self._copied = np.zeros_like(source)
+        least = copy_seconds(source, self._copied, self._threads, seconds)
+        return {"rate": 2 * source.nbytes / least}
+
+
+def _private_output() -> TextIO:
+    """Keep standard output for answers: what anybody else prints goes to standard error."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return answers
+
+
+def _send(answers: TextIO, message: dict[str, Any]) -> None:
+    answers.write(json.dumps(message) + "\n")
+    answers.flush()

@@ -1,0 +1,122 @@
+"""The command line as a user types it: exit codes, messages without tracebacks, JSON that programs read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from einloom import __version__
+from einloom.cli import COMMANDS, main, make_parser
+
+INTERPRETED = ["--target", "interpreter", "--runs", "1", "--threads", "1"]
+
+
+def error_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert not captured.out
+    assert "Traceback" not in captured.err
+    return captured.err
+
+
+def usage_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_info_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["einloom"] == __version__
+    assert facts["caches"].keys() == {"l1d", "l2", "l3"}
+    assert facts["cores"] >= 1
+    assert isinstance(facts["features"], list)
+    assert "peak" not in facts
+
+
+def test_info_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["info"]) == 0
+    text = capsys.readouterr().out
+    for word in ("machine", "kernels for", "caches", "cores", "threads by", "Python"):
+        assert f"\n{word}" in text
+
+
+def test_einsum_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["einsum", "ab, bc", "--sizes", "a=3,b=4 c=5", "--dtype", "float64", "--peers", "numpy", "--json"]
+    assert main([*line, *INTERPRETED]) == 0
+    report = json.loads(capsys.readouterr().out)
+    (row,) = report["rows"]
+    assert row["equation"] == "ab,bc->ac"
+    assert row["flops"] == 2 * 3 * 4 * 5
+    assert row["einloom"]["right"] is True
+    assert row["einloom"]["rate"] > 0
+    assert row["peers"]["numpy"]["ratio"] > 0
+
+
+def test_einsum_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["einsum", "ab->ba", "--sizes", "a=3,b=4", "--peers", "", *INTERPRETED]) == 0
+    text = capsys.readouterr().out
+    assert "ab->ba   a=3 b=4   float32" in text
+    assert "right: 12 elements compared with float64, exact" in text
+
+
+def test_a_missing_size_is_pointed_at(capsys: pytest.CaptureFixture[str]) -> None:
+    message = error_of(capsys, "einsum", "abc,cd->abd", "--sizes", "a=8,b=9,d=2")
+    assert message == "einloom: ShapeError: no size for c\n  abc,cd->abd\n    ^\n  Add c=8 to --sizes.\n"
+
+
+def test_an_unknown_size_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    message = error_of(capsys, "show", "ab->ba", "--sizes", "a=8,b=9,x=2")
+    assert "a size for x, which the equation has not" in message
+    assert "Its labels are a, b." in message
+
+
+@pytest.mark.parametrize(
+    ("equation", "words"),
+    [("a...->a", "an ellipsis has no sizes"), ("ab->abz", "EquationError"), ("a1->a", "EquationError")],
+)
+def test_a_wrong_equation_is_no_traceback(capsys: pytest.CaptureFixture[str], equation: str, words: str) -> None:
+    assert words in error_of(capsys, "einsum", equation, "--sizes", "a=8,b=9")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [("a=8,b", "'b' is not label=number"), ("ab=8", "'ab=8' is not"), ("a=-1", "'a=-1' is not"), ("a=1,a=2", "twice")],
+)
+def test_sizes_that_cannot_be_read(capsys: pytest.CaptureFixture[str], sizes: str, words: str) -> None:
+    assert words in usage_of(capsys, "einsum", "ab->ba", "--sizes", sizes)
+
+
+def test_wrong_usage_is_code_two(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "command" in usage_of(capsys)
+    assert "invalid choice" in usage_of(capsys, "fly")
+    assert "--sizes" in usage_of(capsys, "einsum", "ab->ba")
+    assert "invalid choice: 'tccg25'" in usage_of(capsys, "bench", "tccg25")
+    assert "--threads" in usage_of(capsys, "bench", "tccg24", "--threads", "0")
+    assert "no peer 'jax'" in error_of(capsys, "bench", "permutations", "--peers", "jax")
+    assert "no case of permutations" in error_of(capsys, "bench", "permutations", "--cases", "xyz")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    assert f"einloom {command}" in capsys.readouterr().out
+    assert COMMANDS[command][1] in make_parser([]).format_help().replace("\n", " ").replace("  ", "")
+
+
+def test_python_m_einloom() -> None:
+    line = [sys.executable, "-m", "einloom", "--version"]
+    assert subprocess.run(line, capture_output=True, text=True, check=True).stdout == f"einloom {__version__}\n"
+
+
+def test_a_command_imports_only_what_it_needs() -> None:
+    code = "import sys; from einloom.cli import main; main(['info', '--json']); print(*sys.modules, file=sys.stderr)"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()
+    assert not {"rich", "opt_einsum", "einloom.space", "einloom.csp", "einloom.bench"} & set(modules)
