@@ -41,6 +41,7 @@ class Term:
     slot: int
     child: int
     need: int
+    identity: int
     at: int = 0
 
 
@@ -49,7 +50,7 @@ class Counter:
     """A counter for one tuple of objects.
 
     Attributes:
-        identity: 0 of a sum, 1 of a product.
+        identity: what a term adds whose conditions do not hold: 0 to a sum, 1 to a product.
         parents: terms of other counters that count this one.
         disjunctions: numbers of the disjunctions that read it (grows as objects wake).
         at: index of its low in the list of numbers.
@@ -60,14 +61,11 @@ class Counter:
     objects: tuple[int, ...]
     need: int
     base: int
+    identity: int
+    half: bool
     terms: list[Term] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     at: int = 0
-
-    @property
-    def identity(self) -> int:
-        """What a term contributes whose conditions do not hold."""
-        return 0 if self.row.operation == "sum" else 1
 
 
 class Counters:
@@ -101,11 +99,11 @@ class Counters:
 
     def _counter(self, row: CounterRow, objects: tuple[int, ...], need: int) -> None:
         hosts = self.layout.members.hosts
-        base = 0 if row.operation == "sum" else 1
+        identity = base = 0 if row.operation == "sum" else 1
         if row.base is not None:
             base = _whole(hosts.call(row.base, objects), base, f"{row.place}: the base of {row.name}")
         self.numbers[row.name][objects] = len(self.all)
-        self.all.append(Counter(len(self.all), row, objects, need, base))
+        self.all.append(Counter(len(self.all), row, objects, need, base, identity, row.half))
 
     def _terms(self, counter: Counter) -> None:
         row, members = counter.row, self.layout.members
@@ -119,7 +117,8 @@ class Counters:
             constant, slot, child = self._increment(row, objects)
             if constant == counter.identity:
                 continue
-            term = Term(len(self.terms), counter.number, literals, constant, slot, child, need)
+            number = len(self.terms)
+            term = Term(number, counter.number, literals, constant, slot, child, need, counter.identity)
             self.terms.append(term)
             counter.terms.append(term)
 

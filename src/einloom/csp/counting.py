@@ -38,29 +38,12 @@ class Counting:
         """Compute all ranges from the domains; limits stay."""
         for counter in self.all:
             self.numbers[counter.at + LOW] = counter.base
-            self.numbers[counter.at + HIGH] = INFINITE if counter.row.half else counter.base
+            self.numbers[counter.at + HIGH] = INFINITE if counter.half else counter.base
         for term in self.terms:
-            identity = self.all[term.counter].identity
-            self.numbers[term.at] = self.numbers[term.at + 1] = identity
+            self.numbers[term.at] = self.numbers[term.at + 1] = term.identity
         for term in self.terms:
             self.touch(term.number)
         self.pending.clear()
-
-    def contribution(self, term: Term) -> tuple[Any, Any]:
-        """Return the least and the greatest that a term can contribute."""
-        domains, numbers = self.domains, self.numbers
-        identity = self.all[term.counter].identity
-        sure = not term.need & numbers[ASLEEP]
-        if not sure and term.need & numbers[GONE]:
-            return identity, identity
-        for slot, mask in term.literals:
-            mine = domains[slot]
-            if not mine & mask:
-                return identity, identity
-            if mine & ~mask:
-                sure = False
-        low, high = self.increment(term)
-        return (low if sure else identity), high
 
     def increment(self, term: Term) -> tuple[Any, Any]:
         """Return the least and the greatest increment of a term whose conditions hold."""
@@ -75,19 +58,34 @@ class Counting:
     def touch(self, number: int) -> None:
         """Update a term after a change of what it reads."""
         term, numbers = self.terms[number], self.numbers
-        low, high = self.contribution(term)
         at = term.at
+        domains, sure = self.domains, not term.need & numbers[ASLEEP]
+        for slot, mask in term.literals:
+            mine = domains[slot]
+            if not mine & mask:
+                low = high = term.identity
+                break
+            if mine & ~mask:
+                sure = False
+        else:
+            if not sure and term.need & numbers[ASLEEP] & numbers[GONE]:
+                low = high = term.identity
+            else:
+                low, high = self.increment(term)
+                if not sure:
+                    low = term.identity
         old_low, old_high = numbers[at], numbers[at + 1]
         if low == old_low and high == old_high:
             return
         numbers[at], numbers[at + 1] = low, high
         counter = self.all[term.counter]
         base = counter.at
-        if counter.identity:
-            numbers[base] = numbers[base] // old_low * low
-        else:
-            numbers[base] += low - old_low
-        if not counter.row.half:
+        if low != old_low:
+            if term.identity:
+                numbers[base] = numbers[base] // old_low * low
+            else:
+                numbers[base] += low - old_low
+        if not counter.half:
             self._update_high(counter, old_high, high)
         self.pending[term.counter] = None
 
@@ -129,9 +127,9 @@ class Counting:
             return
         for parent in counter.parents:
             self.touch(parent)
-        readers = self.readers.get(number)
-        if readers:
-            self.state.disjoin(readers)
+        for part, disjunction in self.readers.get(number, ()):
+            if part.bound is None or not part.possible(self.state):
+                self.state.disjoined[disjunction] = None
         if numbers[at + LOW] > numbers[at + CAP] or numbers[at + HIGH] < numbers[at + FLOOR]:
             self.state.die(counter)
         if numbers[at + HIGH] > numbers[at + CAP]:
@@ -226,7 +224,7 @@ class Counting:
         if term.child >= 0:
             return None
         least, most = self.numbers[term.at], self.numbers[term.at + 1]
-        identity = self.all[term.counter].identity
+        identity = term.identity
         if least == most == identity:
             return {identity}
         values = {term.constant}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from einloom.csp.counters import ASLEEP
 from einloom.csp.truth import OPERATORS, Table
 
 if TYPE_CHECKING:
@@ -20,19 +22,6 @@ class ValuePart:
 
     slot: int
     mask: int
-
-    @property
-    def slots(self) -> tuple[int, ...]:
-        """The slots that it reads."""
-        return (self.slot,)
-
-    def possible(self, state: State) -> bool:
-        """Whether it can still hold."""
-        return bool(state.domains[self.slot] & self.mask)
-
-    def enforce(self, state: State, reason: Any) -> None:
-        """Make it hold."""
-        state.narrow(self.slot, self.mask, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +69,8 @@ class CounterPart:
     def possible(self, state: State) -> bool:
         """Whether it can still hold."""
         low, high = state.range(self.counter)
+        if self.bound is not None:
+            return _meets(self.operator, low, high, self.bound)
         return any(_meets(self.operator, low, high, value) for value in self._values(state))
 
     def _values(self, state: State) -> tuple[int, ...]:
@@ -119,31 +110,47 @@ def _meets(operator: str, low: int, high: float, value: int) -> bool:
 Part = ValuePart | PairPart | CounterPart
 
 
-@dataclass(frozen=True, slots=True)
 class Disjunction:
-    """One of `parts` holds, for the objects of `source`, once the lowerings of `need` are awake."""
+    """One of some parts holds, for the objects of `source`, once the lowerings of `need` are awake.
 
-    number: int
-    parts: tuple[Part, ...]
-    need: int
-    source: tuple[int, tuple[int, ...]]
+    Attributes:
+        values: the parts on single slots, which are quick to look at.
+        others: the other parts.
+    """
+
+    __slots__ = ("need", "number", "others", "source", "values")
+
+    def __init__(self, number: int, parts: Sequence[Part], need: int, source: tuple[int, tuple[int, ...]]) -> None:
+        self.number = number
+        self.need = need
+        self.source = source
+        self.values = tuple((part.slot, part.mask) for part in parts if isinstance(part, ValuePart))
+        self.others = tuple(part for part in parts if not isinstance(part, ValuePart))
 
     @property
     def slots(self) -> tuple[int, ...]:
         """The slots that it reads, without those of counters."""
-        return tuple(slot for part in self.parts for slot in part.slots)
+        return (*(slot for slot, _ in self.values), *(slot for part in self.others for slot in part.slots))
 
     def propagate(self, state: State) -> None:
         """Enforce the last part that can hold."""
-        if self.need & state.asleep:
+        if self.need & state.numbers[ASLEEP]:
             return
+        domains, slot, keep = state.domains, -1, 0
+        for each, mask in self.values:
+            if domains[each] & mask:
+                if slot >= 0:
+                    return
+                slot, keep = each, mask
         last = None
-        for part in self.parts:
+        for part in self.others:
             if part.possible(state):
-                if last is not None:
+                if slot >= 0 or last is not None:
                     return
                 last = part
-        if last is None:
-            state.die(self)
-        else:
+        if slot >= 0:
+            state.narrow(slot, keep, self)
+        elif last is not None:
             last.enforce(state, self)
+        else:
+            state.die(self)

@@ -126,7 +126,7 @@ def _describe(problem: Problem, reason: Any, slot: int | None) -> tuple[str, tup
             return f"limit of {problem.counters.name(reason.number)}", (*slots, *_needs(reason.need))
         case Disjunction():
             text = _clause(problem, *reason.source)
-            counted = [part.counter for part in reason.parts if isinstance(part, CounterPart)]
+            counted = [part.counter for part in reason.others if isinstance(part, CounterPart)]
             inner = [each for number in counted for each in _describe(problem, problem.counters.all[number], None)[1]]
             return text, (*reason.slots, *inner, *_needs(reason.need))
         case (Ground() as ground, _):

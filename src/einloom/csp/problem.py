@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Problem", "Variable"]
 
+Lists = tuple[list[int], list[int], list[Any], list[tuple[int, int, Any]]]
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:
@@ -219,25 +221,22 @@ class Problem:
         Raises:
             DeadEnd: the constraints alone leave no implementation.
         """
-        state = State(self)
-        root = self._root_state
-        state.trail[:] = root.trail
-        state.restore((*root.save()[:3], len(root.trail)))
-        return state
+        self.root_lists  # noqa: B018 - propagates the root first
+        return State(self)
 
     @cached_property
-    def _root_state(self) -> State:
+    def root_lists(self) -> Lists:
+        """Domains, rows, numbers and trail of the root's fixpoint.
+
+        Raises:
+            DeadEnd: the constraints alone leave no implementation.
+        """
         state = State(self)
         try:
             state.start()
         except Dead:
             raise dead_end(state, None) from None
-        return state
-
-    @property
-    def root_saved(self) -> Any:
-        """The root's fixpoint, for `State.restore`."""
-        return self._root_state.save()
+        return state.domains, state.rows, state.numbers, state.trail
 
     def load(self, snapshot: bytes) -> Candidate:
         """Return the candidate that `Candidate.snapshot` or `State.snapshot` described.
@@ -250,8 +249,16 @@ class Problem:
 
     # -- for propagators ----------------------------------------------------------------------------------------------
 
-    def fresh_numbers(self) -> list[Any]:
-        """Return the list of numbers of a state in which everything sleeps."""
+    def first_lists(self) -> Lists:
+        """Return new lists for a state: the root's, or, while the root is made, those of full domains."""
+        if "root_lists" in self.__dict__:
+            domains, rows, numbers, trail = self.root_lists
+            return domains.copy(), rows.copy(), numbers.copy(), trail.copy()
+        domains, numbers = list(self.layout.full), self._fresh_numbers()
+        return domains, self.rows.fill(domains, numbers[ASLEEP]), numbers, []
+
+    def _fresh_numbers(self) -> list[Any]:
+        """Return the numbers of a state in which everything sleeps."""
         numbers: list[Any] = [0] * (FIRST + 5 * len(self.counters.all) + 2 * len(self.counters.terms))
         numbers[ASLEEP] = (1 << len(self.members.lowerings)) - 1
         for counter in self.counters.all:

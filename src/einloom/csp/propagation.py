@@ -28,6 +28,7 @@ def bind(state: State) -> tuple[Callable[[int, int, Any], None], Callable[[], No
     pairs, triples, wide = watching.pairs, watching.triples, watching.wide
     emptied, changed, relations_of = watching.emptied, watching.changed, watching.relations
     append = state.trail.append
+    disjoined, disjunctions, counting, electing = state.disjoined, watching.disjunctions, state.counting, state.electing
 
     def assign(slot: int, mask: int, reason: Any) -> None:
         """Set a slot to a smaller mask, keep the rows in step and queue the slot."""
@@ -49,11 +50,19 @@ def bind(state: State) -> tuple[Callable[[int, int, Any], None], Callable[[], No
     relates = [relation.bind(domains, rows, assign, ends) for relation in problem.relations]
 
     def run() -> None:
-        """Propagate until nothing changes."""
-        while dirty or pending():
-            slot, old = dirty.popitem() if dirty else (-1, 0)
-            if slot < 0:
+        """Propagate until nothing changes; the slower propagators wait until all slots are quiet."""
+        while True:
+            if not dirty:
+                if disjoined:
+                    disjunctions[disjoined.popitem()[0]].propagate(state)
+                elif counting.pending:
+                    counting.propagate(counting.pending.popitem()[0])
+                elif electing.pending:
+                    electing.propagate(*electing.pending.popitem()[0])
+                else:
+                    return
                 continue
+            slot, old = dirty.popitem()
             new = domains[slot]
             for relation in relations_of[slot]:
                 relates[relation](slot, new)
@@ -94,17 +103,5 @@ def bind(state: State) -> tuple[Callable[[int, int, Any], None], Callable[[], No
         for slot, mask in zip(slots, entry[0][tuple([domains[slot] for slot in slots])]):
             if mask != domains[slot]:
                 assign(slot, mask, entry)
-
-    def pending() -> bool:
-        """Run one of the slower propagators that wait until all slots are quiet; False if none waits."""
-        if state.disjoined:
-            watching.disjunctions[state.disjoined.popitem()[0]].propagate(state)
-        elif state.counting.pending:
-            state.counting.propagate(state.counting.pending.popitem()[0])
-        elif state.electing.pending:
-            state.electing.propagate(*state.electing.pending.popitem()[0])
-        else:
-            return False
-        return True
 
     return assign, run

@@ -55,12 +55,14 @@ class State:
         failure: what failed, after a dead end; else None.
     """
 
+    domains: list[int]
+    rows: list[int]
+    numbers: list[Any]
+    trail: list[tuple[int, int, Any]]
+
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        self.domains = list(problem.layout.full)
-        self.numbers: list[Any] = problem.fresh_numbers()
-        self.rows = problem.rows.fill(self.domains, self.numbers[ASLEEP])
-        self.trail: list[tuple[int, int, Any]] = []
+        self.domains, self.rows, self.numbers, self.trail = problem.first_lists()
         self.failure: Any = None
         self.disjoined: dict[int, None] = {}
         self._saved: list[Saved] = []
@@ -181,7 +183,8 @@ class State:
             ValueError: it is not a snapshot of this problem.
         """
         domains = self.problem.layout.parse(snapshot)
-        self.restore(self.problem.root_saved)
+        root = self.problem.root_lists
+        self.restore((*root[:3], len(root[3])))
         for slot, (old, new) in enumerate(zip(self.domains, domains)):
             if old != new:
                 self.assign(slot, new, None)
@@ -223,11 +226,6 @@ class State:
     def admit(self, counter: int, values: Sequence[int], reason: Any) -> None:
         """Allow only some results of a counter."""
         self.counting.admit(counter, frozenset(values))
-
-    def disjoin(self, numbers: Sequence[int]) -> None:
-        """Have disjunctions looked at again."""
-        for number in numbers:
-            self.disjoined[number] = None
 
     def _disjoin_one(self, number: int) -> None:
         self.disjoined[number] = None

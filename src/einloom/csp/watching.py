@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from einloom.csp.bitrows import Where
-from einloom.csp.disjunction import CounterPart, Disjunction, ValuePart
+from einloom.csp.disjunction import CounterPart, Disjunction
 from einloom.csp.ground import Ground
 from einloom.csp.lowering import Trigger
 from einloom.csp.quotients import Quotient
@@ -53,7 +53,7 @@ class Watching:
         emptied: `(mask, handler, argument)`.
         changed: `(handler, argument)`.
         relations: numbers of the relations over the slot's choice.
-        readers: for each counter, the disjunctions that read it.
+        readers: for each counter, the parts that read it, with their disjunctions. A limit that is set once is not read.
         disjunctions: all of them, by number.
     """
 
@@ -67,7 +67,7 @@ class Watching:
         self.emptied: list[list[tuple[int, int, Any]]] = [[] for _ in range(count)]
         self.changed: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
         self.relations: list[tuple[int, ...]] = [()] * count
-        self.readers: dict[int, list[int]] = {}
+        self.readers: dict[int, list[tuple[CounterPart, int]]] = {}
         self.disjunctions: list[Disjunction] = []
         for number, relation in enumerate(problem.relations):
             self._watch_relation(number, relation)
@@ -158,14 +158,14 @@ class Watching:
             self._watch_disjunction(disjunction)
 
     def _watch_disjunction(self, disjunction: Disjunction) -> None:
-        for part in disjunction.parts:
-            if isinstance(part, ValuePart):
-                self.emptied[part.slot].append((part.mask, DISJOIN, disjunction.number))
-                continue
+        for slot, mask in disjunction.values:
+            self.emptied[slot].append((mask, DISJOIN, disjunction.number))
+        alone = len(disjunction.values) + len(disjunction.others) == 1
+        for part in disjunction.others:
             for slot in part.slots:
                 self.changed[slot].append((DISJOIN, disjunction.number))
-            if isinstance(part, CounterPart):
-                self.readers.setdefault(part.counter, []).append(disjunction.number)
+            if isinstance(part, CounterPart) and not (alone and part.bound is not None):
+                self.readers.setdefault(part.counter, []).append((part, disjunction.number))
 
     def wake_lists(self) -> list[WakeList]:
         """Return, for each lowering, what to look at again when it wakes."""
