@@ -97,6 +97,7 @@ class Expression:
         self._optimize = optimize
         self._schedule = parse_schedule(schedule) if isinstance(schedule, str) else schedule
         self._threads = threads
+        thread_count(threads, cores=1)  # Refuses what is no number of threads.
         self._target = target
         self._lock = threading.Lock()
         self._variants: OrderedDict[tuple[Any, ...], list[_CompiledStep]] = OrderedDict()
@@ -107,6 +108,7 @@ class Expression:
         self.output_shape = self._problem.output_shape
         self._numpy_dtype = np.dtype(self.dtype.name)
         self._plan = plan_problem(self._problem, None, optimize)
+        self._is_small = max(self._plan.flops, self._plan.bytes) < 2 * LEAST_WORK
         if target != "interpreter":
             self._machine()
             self._compiled(self._problem.strides, None, self._thread_count())
@@ -207,9 +209,7 @@ class Expression:
         return machine
 
     def _thread_count(self) -> int:
-        if max(self._plan.flops, self._plan.bytes) < 2 * LEAST_WORK:
-            return 1
-        return thread_count(self._threads, cores=host().cores)
+        return 1 if self._is_small else thread_count(self._threads, cores=host().cores)
 
     def _compiled(
         self, strides: tuple[tuple[int, ...], ...], out_strides: tuple[int, ...] | None, threads: int
@@ -302,8 +302,12 @@ class Expression:
 
 def _may_overlap(addresses: Sequence[int], spans: Sequence[tuple[int, int]]) -> bool:
     """Whether the bytes between the ends of the output, the last argument, lie among those of another."""
-    low, high = addresses[-1] + spans[-1][0], addresses[-1] + spans[-1][1]
-    return any(a + first < high and low < a + end for a, (first, end) in zip(addresses[:-1], spans))
+    *inputs, output = addresses
+    low, high = output + spans[-1][0], output + spans[-1][1]
+    for start, (first, end) in zip(inputs, spans):  # noqa: SIM110 (this is on the path of every call)
+        if start + first < high and low < start + end:
+            return True
+    return False
 
 
 def _strides(array: Array) -> tuple[int, ...]:

@@ -140,11 +140,11 @@ class _Blocking:
             self.k_steps[axis.name] = 1
         if self.prims.k is None:
             return
-        extent = self.extents[self.prims.k]
+        extent = max(self.extents[self.prims.k], 1)
         self.k_steps[self.prims.k] = balanced_block(extent, self.targets.k) if packed else extent
         batch, step = self.prims.batch, self.k_steps[self.prims.k]
         if batch is not None:
-            whole = self.extents[batch]
+            whole = max(self.extents[batch], 1)
             self.k_steps[batch] = balanced_block(whole, max(self.targets.k // step, 1)) if packed else whole
 
     def _block_side(self, side: _Side, budget: int) -> None:
@@ -153,13 +153,11 @@ class _Blocking:
         left = max(budget, side.tile)
         order = sorted(side.axes, key=lambda a: (a.name != side.prim, abs(strides[a.name])))
         for axis in order:
+            multiple = side.tile if axis.name == side.prim else 1
             target = max(left, 1)
-            if axis.name == side.prim:
-                step = axis.extent if axis.extent <= target else balanced_block(axis.extent, target, side.tile)
-            else:
-                step = axis.extent if axis.extent <= target else balanced_block(axis.extent, target)
+            step = max(axis.extent, 1) if axis.extent <= target else balanced_block(axis.extent, target, multiple)
             side.steps[axis.name] = step
-            left //= round_up(step, side.tile) if axis.name == side.prim else max(step, 1)
+            left //= round_up(step, multiple)
 
     # ---- putting it together -------------------------------------------------------------------------------------
 
@@ -183,7 +181,7 @@ class _Blocking:
         limits = {self.prims.m: COMMON_VECTOR, self.prims.n: self.targets.tile_n}
         loops = []
         for axis in self._outermost_first(self.common):
-            step = min(limits.get(axis.name, 1), axis.extent)
+            step = max(min(limits.get(axis.name, 1), axis.extent), 1)
             if step < axis.extent or axis.name not in self.prims.names:
                 loops.append(Loop(axis.name, step))
         return loops
@@ -206,13 +204,16 @@ class _Blocking:
         reduced axis and the panel that the tensor has, so that the copy moves whole runs.
         """
         strides = self.operation.strides(side.operand)
-        inside = [a for a in self._outermost_first(side.axes) if a.name != side.prim and side.steps[a.name] > 1]
-        digits = [Digit(axis.name) for axis in inside]
-        if side.prim is not None and side.steps[side.prim] > side.tile:
+        steps = {axis.name: side.steps[axis.name] for axis in side.axes if strides[axis.name]}  # 0: broadcast
+        digits = [
+            Digit(a.name) for a in self._outermost_first(side.axes) if a.name != side.prim and steps.get(a.name, 1) > 1
+        ]
+        width = steps.get(side.prim or "", 1)
+        if side.prim is not None and width > side.tile:
             digits.append(Digit(side.prim, side.tile))
+        panel = [Digit(side.prim)] if side.prim is not None and width > 1 else []
         reduced = [Digit(a.name) for a in self.reduced if strides[a.name] and self.k_steps[a.name] > 1]
         reduced.sort(key=lambda d: (self.prims.batch != d.axis, self.prims.k != d.axis))
-        panel = [Digit(side.prim)] if side.prim is not None and strides[side.prim] and side.steps[side.prim] > 1 else []
         keeps_k = side is self.b and self.prims.k is not None and abs(strides[self.prims.k]) == 1
         digits += [*panel, *reduced] if keeps_k else [*reduced, *panel]
         return Pack(side.position, depth, (*digits, *self._common_digits(strides)))
