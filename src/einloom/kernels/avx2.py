@@ -1,0 +1,151 @@
+"""The vector verbs on AVX2 with FMA: 16 registers of 32 bytes.
+
+A mask is the number of lanes. One, two or half the lanes are narrower loads and stores; other numbers take
+`vmaskmov`, whose mask lies in data behind the code.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from einloom.asm.x86.operands import mem, r11, xmm, ymm
+from einloom.dtypes import DType
+from einloom.kernels.machine import Place
+
+if TYPE_CHECKING:
+    from einloom.kernels.x86 import X86Machine
+
+__all__ = ["Avx2Vectors"]
+
+ARITHMETIC = ("add", "sub", "mul", "div", "min", "max", "sqrt", "and", "or", "xor", "andn")
+
+
+class Avx2Vectors:
+    """See `einloom.kernels.machine.VectorMachine`. Masks are numbers of lanes."""
+
+    registers: tuple[Any, ...] = ymm[:16]
+    memory_operand = True
+    broadcast_operand = False
+    index_bytes = 0
+
+    def __init__(self, km: X86Machine, dtype: DType) -> None:
+        self.km = km
+        self.dtype = dtype
+        self.lanes = 32 // dtype.size
+        suffix = {4: "ps", 8: "pd"}[dtype.size]
+        asm = km.asm
+        self.asm = asm
+        self._mov = getattr(asm, f"vmovu{suffix}")
+        self._stream = getattr(asm, f"vmovnt{suffix}")
+        self._masked = getattr(asm, f"vmaskmov{suffix}")
+        self._broadcast = asm.vbroadcastss if dtype.size == 4 else asm.vbroadcastsd
+        self._narrow = {self.lanes // 2: self._mov, 8 // dtype.size: asm.vmovsd, 4 // dtype.size: asm.vmovss}
+        self._narrow.pop(0, None)
+        self.fma = getattr(asm, f"vfmadd231{suffix}")
+        for name in ARITHMETIC:
+            setattr(self, name, getattr(asm, f"v{name}{suffix}"))
+
+    def mask(self, count: int) -> int | None:
+        return None if count == self.lanes else count
+
+    def _mask_place(self, count: int) -> Place:
+        code = {4: "<8i", 8: "<4q"}[self.dtype.size]
+        return mem(self.asm.data(struct.pack(code, *(-(lane < count) for lane in range(self.lanes))), 32))
+
+    # Whole vectors
+
+    def load(self, dst: Any, place: Place, mask: int | None = None) -> None:
+        if mask is None:
+            self._mov(dst, place)
+        elif mask in self._narrow:
+            self._narrow[mask](xmm[dst.number], place)
+        else:
+            self._mov(dst, self._mask_place(mask))
+            self._masked(dst, dst, place)
+
+    def store(
+        self, place: Place, src: Any, mask: int | None = None, nontemporal: bool = False, temporary: Any = None
+    ) -> None:
+        if mask is None:
+            (self._stream if nontemporal else self._mov)(place, src)
+        elif mask in self._narrow:
+            self._narrow[mask](place, xmm[src.number])
+        else:
+            self._mov(temporary, self._mask_place(mask))
+            self._masked(place, temporary, src)
+
+    def broadcast(self, dst: Any, place: Place) -> None:
+        self._broadcast(dst, place)
+
+    def zero(self, dst: Any) -> None:
+        low = xmm[dst.number]
+        self.asm.vxorps(low, low, low)
+
+    def copy(self, dst: Any, src: Any) -> None:
+        self._mov(dst, src)
+
+    def add_memory(self, dst: Any, place: Place, mask: int | None = None, temporary: Any = None) -> None:
+        """dst += the lanes at a place; masked bytes are not touched."""
+        if mask is None:
+            self.add(dst, dst, place)
+        else:
+            self.load(temporary, place, mask)
+            self.add(dst, dst, temporary)
+
+    def finish(self) -> None:
+        """End a function that used vectors: SSE code that follows runs at full speed."""
+        self.asm.vzeroupper()
+
+    # Strided vectors, an element at a time: a walk along r11
+
+    def stride_index(self, stride: Any, slot: int, temporary: Any) -> Any:
+        return stride
+
+    def load_strided(self, dst: Any, base: Any, offset: int, index: Any, count: int, temporaries: Any) -> None:
+        places = self._places(base, offset, index, count)
+        half, upper = self.lanes // 2, xmm[temporaries[0].number]
+        self._load_half(xmm[dst.number], places, min(count, half))
+        if count > half:
+            self._load_half(upper, places, count - half)
+            self.asm.vinsertf128(dst, dst, upper, 1)
+
+    def _load_half(self, dst: Any, places: Any, count: int) -> None:
+        if self.dtype.size == 8:
+            self.asm.vmovsd(dst, next(places))
+            if count == 2:
+                self.asm.vmovhpd(dst, dst, next(places))
+            return
+        self.asm.vmovss(dst, next(places))
+        for lane in range(1, count):
+            self.asm.vinsertps(dst, dst, next(places), lane << 4)
+
+    def store_strided(self, base: Any, offset: int, src: Any, index: Any, count: int, temporaries: Any) -> None:
+        places = self._places(base, offset, index, count)
+        half, upper = self.lanes // 2, xmm[temporaries[0].number]
+        self._store_half(places, xmm[src.number], min(count, half))
+        if count > half:
+            self.asm.vextractf128(upper, src, 1)
+            self._store_half(places, upper, count - half)
+
+    def _store_half(self, places: Any, src: Any, count: int) -> None:
+        if self.dtype.size == 8:
+            self.asm.vmovlpd(next(places), src)
+            if count == 2:
+                self.asm.vmovhpd(next(places), src)
+            return
+        self.asm.vmovss(next(places), src)
+        for lane in range(1, count):
+            self.asm.vextractps(next(places), src, lane)
+
+    def _places(self, base: Any, offset: int, stride: Any, count: int) -> Any:
+        """Yield the address of each lane; each must be used before the next is asked for."""
+        if isinstance(stride, int):
+            for lane in range(count):
+                yield mem(base, offset + lane * stride)
+            return
+        self.asm.lea(r11, mem(base, offset))
+        for lane in range(count):
+            if lane:
+                self.asm.add(r11, stride)
+            yield mem(r11)

@@ -1,0 +1,145 @@
+"""The vector verbs on AVX-512 (F, VL, BW, DQ): 32 registers of 64 bytes, eight mask registers.
+
+k7 belongs to gathers and scatters, which clear their mask; k1 to k6 hold the masks of edges.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+from einloom.asm.x86.operands import Mask, gpr32, k, mem, r11, xmm, ymm, zmm
+from einloom.dtypes import DType
+from einloom.errors import InternalError
+from einloom.kernels.machine import Place
+
+if TYPE_CHECKING:
+    from einloom.kernels.x86 import X86Machine
+
+__all__ = ["Avx512Vectors"]
+
+ARITHMETIC = ("add", "sub", "mul", "div", "min", "max", "sqrt", "and", "or", "xor", "andn")
+
+
+class Avx512Vectors:
+    """See `einloom.kernels.machine.VectorMachine`. Masks are mask registers."""
+
+    registers: tuple[Any, ...] = zmm
+    memory_operand = True
+    broadcast_operand = True
+    index_bytes = 128
+
+    def __init__(self, km: X86Machine, dtype: DType) -> None:
+        self.km = km
+        self.dtype = dtype
+        self.lanes = 64 // dtype.size
+        self._masks: dict[int, Mask] = {}
+        suffix = {4: "ps", 8: "pd"}[dtype.size]
+        asm = km.asm
+        self.asm = asm
+        self._mov = getattr(asm, f"vmovu{suffix}")
+        self._stream = getattr(asm, f"vmovnt{suffix}")
+        self._broadcast = asm.vbroadcastss if dtype.size == 4 else asm.vbroadcastsd
+        self.fma = getattr(asm, f"vfmadd231{suffix}")
+        for name in ARITHMETIC:
+            setattr(self, name, getattr(asm, f"v{name}{suffix}"))
+
+    def mask(self, count: int) -> Mask | None:
+        if count == self.lanes:
+            return None
+        if count not in self._masks:
+            if len(self._masks) == 6:
+                raise InternalError("a kernel needs more than six masks")
+            register = k[1 + len(self._masks)]
+            self._set(register, count)
+            self._masks[count] = register
+        return self._masks[count]
+
+    def _set(self, register: Mask, count: int) -> None:
+        self.asm.mov(gpr32[r11.number], (1 << count) - 1)
+        self.asm.kmovw(register, gpr32[r11.number])
+
+    # Whole vectors
+
+    def load(self, dst: Any, place: Place, mask: Mask | None = None) -> None:
+        self._mov(dst if mask is None else dst | mask.z, place)
+
+    def store(
+        self, place: Place, src: Any, mask: Mask | None = None, nontemporal: bool = False, temporary: Any = None
+    ) -> None:
+        if mask is not None:
+            self._mov(place | mask, src)
+        elif nontemporal:
+            self._stream(place, src)
+        else:
+            self._mov(place, src)
+
+    def broadcast(self, dst: Any, place: Place) -> None:
+        self._broadcast(dst, place)
+
+    def element(self, place: Place) -> Place:
+        return place.bcst
+
+    def zero(self, dst: Any) -> None:
+        if dst.number < 16:  # The shorter VEX form clears the whole register.
+            low = xmm[dst.number]
+            self.asm.vxorps(low, low, low)
+        else:
+            self.asm.vpxord(dst, dst, dst)
+
+    def copy(self, dst: Any, src: Any) -> None:
+        self._mov(dst, src)
+
+    def add_memory(self, dst: Any, place: Place, mask: Mask | None = None, temporary: Any = None) -> None:
+        """dst += the lanes at a place; masked bytes are not touched."""
+        self.add(dst if mask is None else dst | mask, dst, place)
+
+    def finish(self) -> None:
+        """End a function that used vectors: SSE code that follows runs at full speed."""
+        self.asm.vzeroupper()
+
+    # Strided vectors
+
+    def stride_index(self, stride: Any, slot: int, temporary: Any) -> tuple[Place, Place]:
+        """Return where the byte offsets of lanes 0 to 7 and 8 to 15 lie; a register's are written to the frame."""
+        if isinstance(stride, int):
+            table = struct.pack("<16q", *(lane * stride for lane in range(16)))
+            low, high = (self.asm.data(table[i : i + 64], 64) for i in (0, 64))
+            return mem(low), mem(high)
+        for start in (0, 8):
+            lanes = self.asm.data(struct.pack("<8q", *range(start, start + 8)), 64)
+            self.asm.vpbroadcastq(temporary, stride)
+            self.asm.vpmullq(temporary, temporary, mem(lanes))
+            self.asm.vmovdqu64(self.km.slot_place(slot + 8 * start), temporary)
+        return self.km.slot_place(slot), self.km.slot_place(slot + 64)
+
+    def load_strided(self, dst: Any, base: Any, offset: int, index: Any, count: int, temporaries: Any) -> None:
+        gather = self.asm.vgatherqps if self.dtype.size == 4 else self.asm.vgatherqpd
+        where, upper = temporaries
+        narrow = ymm if self.dtype.size == 4 else zmm
+        self.zero(dst)
+        self._lanes(where, index[0], min(count, 8))
+        gather(narrow[dst.number] | k[7], mem(base, offset, where))
+        if count > 8:
+            self.zero(upper)
+            self._lanes(where, index[1], count - 8)
+            gather(ymm[upper.number] | k[7], mem(base, offset, where))
+            self.asm.vinsertf32x8(dst, dst, ymm[upper.number], 1)
+
+    def store_strided(self, base: Any, offset: int, src: Any, index: Any, count: int, temporaries: Any) -> None:
+        scatter = self.asm.vscatterqps if self.dtype.size == 4 else self.asm.vscatterqpd
+        where, upper = temporaries
+        narrow = ymm if self.dtype.size == 4 else zmm
+        self._lanes(where, index[0], min(count, 8))
+        scatter(mem(base, offset, where) | k[7], narrow[src.number])
+        if count > 8:
+            self._lanes(where, index[1], count - 8)
+            self.asm.vextractf32x8(ymm[upper.number], src, 1)
+            scatter(mem(base, offset, where) | k[7], ymm[upper.number])
+
+    def _lanes(self, where: Any, offsets: Place, count: int) -> None:
+        self.asm.vmovdqu64(where, offsets)
+        if count == 8:
+            self.asm.kxnorw(k[7], k[7], k[7])
+        else:
+            self._set(k[7], count)

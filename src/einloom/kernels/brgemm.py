@@ -1,0 +1,251 @@
+"""The generator of BRGEMM kernels: loops over tiles, batch and k around microkernels.
+
+for rows of tiles, for columns of tiles:      loops where there are several of a kind
+    clear the accumulators
+    for batch, for k in steps of the unrolling: the microkernel's steps
+    add C, store
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from einloom.kernels.cursor import Cursor, Strides
+from einloom.kernels.frame import Frame, TooManyVariables
+from einloom.kernels.machine import KernelMachine
+from einloom.kernels.microkernel import Microkernel, Setting
+from einloom.kernels.product import Product
+from einloom.kernels.specs import Brgemm, signature
+from einloom.kernels.tiles import Demand, split, tile_of
+
+__all__ = ["emit_brgemm"]
+
+STRAIGHT = 144
+"""Most vector FMAs that are emitted without a loop over k."""
+
+BODY = 96
+"""About how many vector FMAs the body of a loop over k holds."""
+
+
+def emit_brgemm(km: KernelMachine, spec: Brgemm) -> None:
+    """Emit the function of a spec at the current position; its arguments are `signature(spec)`."""
+    for most_columns in (32, 5, 1):
+        try:
+            generator = _Generator(km, spec, most_columns)
+            break
+        except TooManyVariables:
+            if most_columns == 1:
+                raise
+    generator.emit()
+
+
+class _Generator:
+    """Plans one kernel in the constructor, emits it in `emit`."""
+
+    def __init__(self, km: KernelMachine, spec: Brgemm, most_columns: int) -> None:
+        self.km = km
+        self.vec = km.vectors(spec.dtype)
+        self.product = product = Product.of(spec)
+        self.demand = Demand.of(product, km.machine)
+        self.tile = tile_of(self.demand, most_columns)
+        self.tail = product.m % self.vec.lanes
+        self.unroll = self._unrolling()
+        self.trips, self.rest = divmod(product.k, self.unroll) if self.unroll else (0, 0)
+        if self.trips == 1:
+            self.trips, self.rest = 0, self.unroll + self.rest
+        self._resolve_strides()
+        self._plan_frame(spec)
+
+    # Plan
+
+    def _unrolling(self) -> int:
+        """Return how many steps of k the loop's body holds; k itself where no loop is worth it."""
+        k, size = self.product.k, max(self.tile.accumulators, 1)
+        if k * size <= STRAIGHT:
+            return k
+        most = max(1, min(16, round(BODY / size), k))
+        least = max(1, most // 2)
+        return min(range(least, most + 1), key=lambda unroll: (k % unroll > 0, k % unroll / unroll, -unroll))
+
+    def _resolve_strides(self) -> None:
+        product, tile = self.product, self.tile
+        self.strides = Strides(self.km, product.dtype.size)
+        extents = (tile.vectors * self.vec.lanes, tile.columns, self.unroll + self.rest, 1)
+        self.input_strides = [self.strides.of(operand, extents) for operand in product.inputs]
+        self.output = self.strides.of(product.c, extents)
+        self.single = product.m <= tile.vectors * self.vec.lanes and product.n <= tile.columns
+        moves = self.trips or product.batch > 1 or any(isinstance(s[2], str) for s in self.input_strides)
+        self.walks = bool(moves) and product.steps > 0
+        copies = self.walks and not self.single
+        self.cursors = tuple(
+            Cursor.of(self.km, operand, strides, tile.columns, f"{operand.name}_walk" if copies else operand.name)
+            for operand, strides in zip(product.inputs, self.input_strides)
+        )
+        self.copies = copies
+        self.batch_steps = [self._batch_step(cursor) for cursor in self.cursors]
+
+    def _batch_step(self, cursor: Cursor) -> int | str:
+        """Return how far a pointer moves from the end of one matrix of the batch to the next one."""
+        along_k, along_batch = cursor.strides[2:]
+        if self.product.batch == 1:
+            return 0
+        if isinstance(along_k, int) and isinstance(along_batch, int):
+            return along_batch - along_k * self._walked(along_k)
+        return f"{cursor.operand.name}_batch"
+
+    def _walked(self, along_k: int | str) -> int:
+        """Return the steps of k by which the pointers have moved at the end of k."""
+        return self.product.k if isinstance(along_k, str) else self.trips * self.unroll
+
+    def _plan_frame(self, spec: Brgemm) -> None:
+        product = self.product
+        hot = [name for cursor in self.cursors for name in cursor.variables] if product.steps else []
+        hot += ["k"] if self.trips else []
+        if isinstance(self.output[1], str) and self.tile.columns > 1:
+            hot += ["c_walk", self.output[1]]
+        hot += [self.output[0]] if isinstance(self.output[0], str) else []
+        strides = [s for part in (*self.input_strides, self.output) for s in part if isinstance(s, str)]
+        cold = ["c", *(o.name for o in product.inputs), *(["beta"] if product.beta is None else [])]
+        cold += [step for step in self.batch_steps if isinstance(step, str)]
+        cold += [*strides, "n", "m", "batch"]
+        self.strided = [o for o in (*product.inputs, product.c) if o.kind == "strided"]
+        extra = self.vec.index_bytes * len(self.strided)
+        self.frame = Frame(self.km, signature(spec), hot, cold, extra)
+
+    # Emission
+
+    def emit(self) -> None:
+        """Emit the function."""
+        product = self.product
+        if product.m == 0 or product.n == 0 or (product.steps == 0 and product.beta == 1):
+            self.km.return_()
+            return
+        self.frame.enter()
+        self._set_up()
+        self._rows()
+        self.vec.finish()
+        self.frame.leave()
+
+    def _set_up(self) -> None:
+        """Bring strides into bytes, and set up masks and the offsets of strided vectors."""
+        km, frame = self.km, self.frame
+        shift = self.product.dtype.size
+        for name in self.strides.scaled:
+            with frame.changed(name) as register:
+                km.multiply_constant(register, register, shift)
+        for name, value in self.strides.constants.items():
+            with frame.assigned(name) as register:
+                km.constant(register, value)
+        for cursor in self.cursors:
+            if cursor.triple and self.product.steps:
+                source = frame.read(str(cursor.strides[1]))
+                km.sum_multiple(frame.read(cursor.triple), source, source, 2)
+        for cursor, name in zip(self.cursors, self.batch_steps):
+            if isinstance(name, str):
+                self._set_batch_step(cursor, name)
+        self.setting = Setting(km, self.vec, frame, self.product, self.cursors, self.output)
+        for number, operand in enumerate(self.strided):
+            strides = (*self.input_strides, self.output)[(*self.product.inputs, self.product.c).index(operand)]
+            stride = strides[0] if isinstance(strides[0], int) else frame.read(strides[0])
+            slot = self.vec.index_bytes * number
+            self.setting.indices[operand.name] = self.vec.stride_index(stride, slot, self.vec.registers[0])
+        if self.tail:
+            self.vec.mask(self.tail)
+
+    def _set_batch_step(self, cursor: Cursor, name: str) -> None:
+        along_k, along_batch = cursor.strides[2:]
+        with self.frame.assigned(name) as register:
+            if isinstance(along_batch, int):
+                self.km.constant(register, along_batch)
+            else:
+                self.km.move(register, self.frame.read(along_batch))
+        self.frame.advance(name, along_k, -self._walked(along_k))
+
+    def _row_parts(self) -> list[tuple[int, int, int]]:
+        """Return (vectors, count, lanes of the last vector or 0) of the rows of tiles."""
+        parts = [(vectors, count, 0) for vectors, count in split(self.demand.vectors, self.tile.vectors)]
+        if self.tail:
+            vectors, count, _ = parts.pop()
+            parts += [(vectors, count - 1, 0)] if count > 1 else []
+            parts.append((vectors, 1, self.tail))
+        return parts
+
+    def _rows(self) -> None:
+        parts = self._row_parts()
+        for index, (vectors, count, tail) in enumerate(parts):
+            last = index == len(parts) - 1
+            with self._loop(count, "m"):
+                self._columns(vectors, tail, rewind=not (last and count == 1))
+                if not (last and count == 1):
+                    self._move(0, vectors * self.vec.lanes)
+
+    def _columns(self, vectors: int, tail: int, rewind: bool) -> None:
+        parts = split(self.product.n, self.tile.columns)
+        moved = 0
+        for index, (columns, count) in enumerate(parts):
+            stays = index == len(parts) - 1 and count == 1
+            with self._loop(count, "n"):
+                self._tile(vectors, columns, tail)
+                if not stays:
+                    self._move(1, columns)
+            moved += 0 if stays else columns * count
+        if rewind:
+            self._move(1, -moved)
+
+    def _loop(self, count: int, name: str) -> Any:
+        return self.frame.loop(count, name) if count > 1 else nullcontext()
+
+    def _move(self, axis: int, count: int) -> None:
+        """Move the pointers of the operands that depend on an axis by `count` indices."""
+        for operand, strides in zip((*self.product.inputs, self.product.c), (*self.input_strides, self.output)):
+            self.frame.advance(operand.name, strides[axis], count)
+
+    def _tile(self, vectors: int, columns: int, tail: int) -> None:
+        tile = self.demand.with_sets(vectors, columns)
+        assert tile is not None
+        self.km.asm.comment(f"tile of {vectors} vectors x {columns} columns" + (f", last {tail} lanes" if tail else ""))
+        micro = Microkernel(self.setting, tile, tail)
+        if self.product.steps:
+            self._start_pointers(columns)
+        if self.trips or self.product.batch > 1 or not self.product.steps:
+            micro.clear()
+        if self.product.steps:
+            with self._batches(columns):
+                self._steps(micro, columns)
+        micro.finish()
+
+    def _start_pointers(self, columns: int) -> None:
+        for cursor in self.cursors:
+            if self.copies:
+                with self.frame.assigned(cursor.pointers[0]) as pointer:
+                    self.km.move(pointer, self.frame.read(cursor.operand.name))
+            cursor.spread(self.km, self.frame, columns)
+
+    @contextmanager
+    def _batches(self, columns: int) -> Iterator[None]:
+        if self.product.batch == 1:
+            yield
+            return
+        with self.frame.loop(self.product.batch, "batch"):
+            yield
+            for cursor, step in zip(self.cursors, self.batch_steps):
+                for name in cursor.pointers[: -(-columns // cursor.group)]:
+                    self.frame.advance(name, step, 1)
+
+    def _steps(self, micro: Microkernel, columns: int) -> None:
+        if self.trips:
+            with self._loop(self.trips, "k"):
+                self._unrolled(micro, columns, self.unroll)
+                for cursor in self.cursors:
+                    if isinstance(cursor.strides[2], int):
+                        cursor.advance(self.frame, columns, self.unroll)
+        self._unrolled(micro, columns, self.rest)
+
+    def _unrolled(self, micro: Microkernel, columns: int, count: int) -> None:
+        for step in range(count):
+            micro.step(step)
+            for cursor in self.cursors:
+                if isinstance(cursor.strides[2], str):
+                    cursor.advance(self.frame, columns, 1)

@@ -1,0 +1,19 @@
+"""`emit_kernel`: the one door to all generators."""
+
+from __future__ import annotations
+
+from einloom.kernels.brgemm import emit_brgemm
+from einloom.kernels.machine import KernelMachine
+from einloom.kernels.specs import Brgemm, Spec
+
+__all__ = ["emit_kernel"]
+
+
+def emit_kernel(km: KernelMachine, spec: Spec) -> None:
+    """Emit the function that a spec describes at the current position, with the C calling convention.
+
+    Its arguments are `signature(spec)`, strides in elements. It clobbers the registers that a call may clobber and all
+    vector registers but those that the ABI preserves.
+    """
+    if isinstance(spec, Brgemm):
+        emit_brgemm(km, spec)

@@ -1,0 +1,246 @@
+"""`Microkernel`: one tile of C in registers: start, one step of the sum after another, add C and store.
+
+It is straight code between pointers that its caller moves; the loops are in `brgemm`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from einloom.kernels.cursor import Cursor
+from einloom.kernels.frame import Frame
+from einloom.kernels.machine import KernelMachine, VectorMachine
+from einloom.kernels.product import Product
+from einloom.kernels.tiles import Tile
+
+__all__ = ["Microkernel", "Setting"]
+
+
+@dataclass(slots=True)
+class Setting:
+    """What all tiles of a kernel share: the product, its cursors and pointers, the machine.
+
+    Attributes:
+        inputs: cursors of A and, if there is one, B.
+        output: strides of C along (m, n) in bytes or names of variables.
+        indices: what strided accesses need, by operand.
+    """
+
+    km: KernelMachine
+    vec: VectorMachine
+    frame: Frame
+    product: Product
+    inputs: tuple[Cursor, ...]
+    output: tuple[int | str, ...]
+    indices: dict[str, Any] = field(default_factory=dict)
+
+
+class Microkernel:
+    """One tile: `vectors` x `columns` accumulators; the last vector of each column has `tail` lanes (0: all)."""
+
+    def __init__(self, setting: Setting, tile: Tile, tail: int) -> None:
+        self.setting = setting
+        self.vec = setting.vec
+        self.tile = tile
+        self.tail = tail
+        self.mask = self.vec.mask(tail) if tail else None
+        registers = self.vec.registers
+        used = tile.accumulators * tile.sets
+        self.accumulators = [registers[s * tile.accumulators : (s + 1) * tile.accumulators] for s in range(tile.sets)]
+        self.free = registers[used:]
+        self.fresh = set(range(tile.sets))
+        self.strided = setting.product.c.kind == "strided" or any(c.operand.kind == "strided" for c in setting.inputs)
+        self.temporaries = self.free[-2:] if self.strided else ()
+
+    # Start and steps
+
+    def clear(self) -> None:
+        """Set the accumulators to zero; without it the first step of each set overwrites them."""
+        for registers in self.accumulators:
+            for register in registers:
+                self.vec.zero(register)
+        self.fresh.clear()
+
+    def step(self, step: int) -> None:
+        """Add one product of every element, `step` of k behind the pointers."""
+        which = step % self.tile.sets
+        free = list(self.free)
+        shared = {c.operand.name: self._shared(c, step, free) for c in self.setting.inputs if not c.operand.per_column}
+        for column in range(self.tile.columns):
+            private = list(free)
+            broadcast = {
+                c.operand.name: self._broadcast(c, column, step, private)
+                for c in self.setting.inputs
+                if c.operand.per_column and c.operand.kind == "broadcast"
+            }
+            for row in range(self.tile.vectors):
+                room = list(private)
+                operands = [
+                    shared[name][row]
+                    if name in shared
+                    else broadcast.get(name) or self._private(c, row, column, step, room)
+                    for c in self.setting.inputs
+                    for name in (c.operand.name,)
+                ]
+                self._accumulate(which, column * self.tile.vectors + row, operands, room)
+        self.fresh.discard(which)
+
+    def _shared(self, cursor: Cursor, step: int, free: list[Any]) -> list[Any]:
+        """Load what all columns use; return a register for each row."""
+        if cursor.operand.kind == "broadcast":
+            register = free.pop(0)
+            self.vec.broadcast(register, self._place(cursor, 0, 0, step))
+            return [register] * self.tile.vectors
+        registers = [free.pop(0) for _ in range(self.tile.vectors)]
+        for row, register in enumerate(registers):
+            self._load(cursor, register, row, 0, step)
+        return registers
+
+    def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[Any]) -> Any:
+        place = self._place(cursor, 0, column, step)
+        others = [c for c in self.setting.inputs if c is not cursor]
+        in_register = others and not others[0].operand.per_column
+        if self.vec.broadcast_operand and self.tile.vectors == 1 and in_register:
+            return self.vec.element(place)
+        register = free.pop(0)
+        self.vec.broadcast(register, place)
+        return register
+
+    def _private(self, cursor: Cursor, row: int, column: int, step: int, free: list[Any]) -> Any:
+        register = free.pop(0)
+        self._load(cursor, register, row, column, step)
+        return register
+
+    def _accumulate(self, which: int, index: int, operands: list[Any], free: list[Any]) -> None:
+        target = self.accumulators[which][index]
+        fresh = which in self.fresh
+        if len(operands) == 1:
+            if fresh:
+                self.vec.copy(target, operands[0])
+            else:
+                self.vec.add(target, target, operands[0])
+        elif fresh:
+            self.vec.mul(target, *operands)
+        else:
+            self.vec.fma(target, *operands)
+
+    # Fetching
+
+    def _row_mask(self, row: int) -> Any:
+        return self.mask if row == self.tile.vectors - 1 else None
+
+    def _row_lanes(self, row: int) -> int:
+        return self.tail if self.tail and row == self.tile.vectors - 1 else self.vec.lanes
+
+    def _place(self, cursor: Cursor, row: int, column: int, step: int) -> Any:
+        row_bytes = row * self.vec.lanes * cursor.strides[0] if isinstance(cursor.strides[0], int) else 0
+        return cursor.place(self.setting.km, self.setting.frame, row_bytes, column, step)
+
+    def _load(self, cursor: Cursor, register: Any, row: int, column: int, step: int) -> None:
+        if cursor.operand.kind == "vector":
+            self.vec.load(register, self._place(cursor, row, column, step), self._row_mask(row))
+            return
+        if cursor.operand.kind == "broadcast":
+            self.vec.broadcast(register, self._place(cursor, 0, column, step))
+            return
+        base, offset = self._strided_base(cursor, row, column, step)
+        index = self.setting.indices[cursor.operand.name]
+        self.vec.load_strided(register, base, offset, index, self._row_lanes(row), self.temporaries)
+
+    def _strided_base(self, cursor: Cursor, row: int, column: int, step: int) -> tuple[Any, int]:
+        km, frame = self.setting.km, self.setting.frame
+        stride = cursor.strides[0]
+        row_bytes = row * self.vec.lanes * stride if isinstance(stride, int) else 0
+        base, offset, index, scale = cursor.address(frame, row_bytes, column, step)
+        if index is not None:
+            km.sum_multiple(frame.temporary, base, index, scale)
+            base = frame.temporary
+        if isinstance(stride, str) and row:
+            km.sum_multiple(frame.temporary, base, frame.read(stride), row * self.vec.lanes)
+            base = frame.temporary
+        return base, offset
+
+    # End
+
+    def finish(self) -> None:
+        """Add up the sets, scale, add C as beta says, and store."""
+        started = [s for s in range(self.tile.sets) if s not in self.fresh] or [0]
+        for other in started[1:]:
+            for target, source in zip(self.accumulators[started[0]], self.accumulators[other]):
+                self.vec.add(target, target, source)
+        self.result = self.accumulators[started[0]]
+        if self.setting.product.alpha != 1:
+            self._scale()
+        self._add()
+        for column, base, offset in self._columns():
+            for row in range(self.tile.vectors):
+                self._store(self.result[column * self.tile.vectors + row], base, offset, row)
+
+    def _scale(self) -> None:
+        factor = self.free[0]
+        self.vec.broadcast_constant(factor, self.setting.product.alpha)
+        for register in self.result:
+            self.vec.mul(register, register, factor)
+
+    def _add(self) -> None:
+        """Add C, unless beta is 0 now or at run time."""
+        beta = self.setting.product.beta
+        if beta == 0:
+            return
+        km, skip = self.setting.km, None
+        if beta is None:
+            skip = km.asm.forward("overwrite")
+            km.branch("eq", self.setting.frame.read("beta"), 0, skip)
+        for column, base, offset in self._columns():
+            for row in range(self.tile.vectors):
+                self._add_block(self.result[column * self.tile.vectors + row], base, offset, row)
+        if skip is not None:
+            km.asm.bind(skip)
+
+    def _columns(self) -> Iterator[tuple[int, Any, int]]:
+        """Yield (column, base, offset) of C; a run-time stride is walked."""
+        km, frame, stride = self.setting.km, self.setting.frame, self.setting.output[1]
+        if isinstance(stride, int) or self.tile.columns == 1:
+            base = frame.read("c")
+            for column in range(self.tile.columns):
+                yield column, base, column * stride if isinstance(stride, int) else 0
+            return
+        walk = frame.read("c_walk")
+        km.move(walk, frame.read("c"))
+        for column in range(self.tile.columns):
+            if column:
+                km.add(walk, frame.read(stride))
+            yield column, walk, 0
+
+    def _add_block(self, register: Any, base: Any, offset: int, row: int) -> None:
+        km, stride = self.setting.km, self.setting.output[0]
+        if self.setting.product.c.kind == "vector":
+            place = km.place(base, offset + row * self.vec.lanes * self.vec.dtype.size)
+            self.vec.add_memory(register, place, self._row_mask(row), self.free[0])
+            return
+        base, offset = self._row_base(base, offset, stride, row)
+        index = self.setting.indices["c"]
+        self.vec.load_strided(self.free[0], base, offset, index, self._row_lanes(row), self.temporaries)
+        self.vec.add(register, register, self.free[0])
+
+    def _store(self, register: Any, base: Any, offset: int, row: int) -> None:
+        km, stride, product = self.setting.km, self.setting.output[0], self.setting.product
+        if product.c.kind == "vector":
+            place = km.place(base, offset + row * self.vec.lanes * self.vec.dtype.size)
+            mask = self._row_mask(row)
+            self.vec.store(place, register, mask, product.nontemporal, self.free[0] if mask is not None else None)
+            return
+        base, offset = self._row_base(base, offset, stride, row)
+        index = self.setting.indices["c"]
+        self.vec.store_strided(base, offset, register, index, self._row_lanes(row), self.temporaries)
+
+    def _row_base(self, base: Any, offset: int, stride: int | str, row: int) -> tuple[Any, int]:
+        if isinstance(stride, int):
+            return base, offset + row * self.vec.lanes * stride
+        frame = self.setting.frame
+        if row:
+            self.setting.km.sum_multiple(frame.temporary, base, frame.read(stride), row * self.vec.lanes)
+            base = frame.temporary
+        return base, offset

@@ -1,0 +1,147 @@
+"""`Product`: a Brgemm brought into the form that its generator works on.
+
+Axes of size 1 are dropped, a batch that continues k is merged with it, and m and n are exchanged (A and B with them)
+where that makes the vectors run along memory. Run-time strides bear the names of their arguments.
+
+>>> from einloom.kernels.specs import Brgemm
+>>> row_major = Brgemm("float32", 8, 8, 8, a=(8, 0, 1, 0), b=(0, 1, 8, 0), c=(8, 1))
+>>> product = Product.of(row_major)
+>>> product.a.name, product.a.strides, product.c.strides
+('b', (1, 0, 8, 0), (1, 8))
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from einloom.dtypes import DType
+from einloom.kernels.specs import Brgemm, Stride, run_time_strides
+
+__all__ = ["Operand", "Product"]
+
+NamedStride: TypeAlias = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """An operand: the argument that points to it, and its strides along (m, n, k, batch) in elements or by name."""
+
+    name: str
+    strides: tuple[NamedStride, ...]
+
+    @property
+    def kind(self) -> str:
+        """How a vector of it is fetched: `vector`, `broadcast` or `strided`."""
+        return {1: "vector", 0: "broadcast"}.get(self.strides[0], "strided")  # type: ignore[call-overload]
+
+    @property
+    def per_column(self) -> bool:
+        """Whether it depends on n."""
+        return self.strides[1] != 0
+
+    def exchanged(self) -> Operand:
+        """Return the operand with m and n exchanged."""
+        return replace(self, strides=(self.strides[1], self.strides[0], *self.strides[2:]))
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """C = beta C + alpha sum A B; see `Brgemm`. `a`'s fragments are the ones that vectors are loaded of."""
+
+    dtype: DType
+    m: int
+    n: int
+    k: int
+    batch: int
+    a: Operand
+    b: Operand | None
+    c: Operand
+    beta: int | None
+    alpha: float
+    nontemporal: bool
+
+    @staticmethod
+    def of(spec: Brgemm) -> Product:
+        """Return the product that a spec describes, in the form that is generated best."""
+        a, b, c = (_named(name, strides) for name, strides in (("a", spec.a), ("b", spec.b), ("c", spec.c)))
+        assert a is not None and c is not None
+        product = Product(
+            spec.dtype, spec.m, spec.n, spec.k, spec.batch, a, b, c, spec.beta, spec.alpha, spec.nontemporal
+        )
+        product = product._without_unit_axes()._merged()
+        exchanged = product._exchanged()
+        product = min((product, exchanged), key=Product._effort)
+        return product._vector_operand_first()
+
+    @property
+    def steps(self) -> int:
+        """How many products are summed."""
+        return self.k * self.batch
+
+    @property
+    def inputs(self) -> tuple[Operand, ...]:
+        """A, and B if there is one."""
+        return (self.a,) if self.b is None else (self.a, self.b)
+
+    def _map(self, change) -> Product:
+        b = None if self.b is None else change(self.b)
+        return replace(self, a=change(self.a), b=b, c=change(self.c))
+
+    def _without_unit_axes(self) -> Product:
+        sizes = (self.m, self.n, self.k, self.batch)
+
+        def change(operand: Operand) -> Operand:
+            strides = tuple(0 if size == 1 else stride for size, stride in zip(sizes, operand.strides))
+            if operand.name == "c" and strides[0] == 0:
+                strides = (1, *strides[1:])  # A vector of one lane.
+            return replace(operand, strides=strides)
+
+        return self._map(change)
+
+    def _merged(self) -> Product:
+        """Return the product with one summed axis where the batch is a continuation of k, or k is trivial."""
+        if self.batch == 1:
+            return self
+        continues = all(_times(o.strides[2], self.k) == o.strides[3] for o in self.inputs)
+        if self.k != 1 and not continues:
+            return self
+        axis = 3 if self.k == 1 else 2
+        product = self._map(lambda o: replace(o, strides=(*o.strides[:2], o.strides[axis], 0)))
+        return replace(product, k=self.k * self.batch, batch=1)
+
+    def _exchanged(self) -> Product:
+        product = replace(self._map(Operand.exchanged), m=self.n, n=self.m)
+        return product._without_unit_axes()
+
+    def _effort(self) -> float:
+        """Estimate the work per element and step: strided accesses cost a load or store for each lane."""
+        lanes = 64 // self.dtype.size
+        vectors = -(-self.m // lanes)
+        shares = {"vector": 1.0, "broadcast": 1.0, "strided": float(min(lanes, max(self.m, 1)))}
+        effort = 0.5 * vectors * self.n * self.steps
+        for operand in self.inputs:
+            fragments = vectors if operand.kind != "broadcast" else 1
+            columns = self.n if operand.per_column else max(1, self.n / 12)
+            effort += 0.4 * shares[operand.kind] * fragments * columns * self.steps / (2 if operand.per_column else 1)
+        return effort + 2 * shares[self.c.kind] * vectors * self.n
+
+    def _vector_operand_first(self) -> Product:
+        """Return the product with the operand that is shared by all columns as A, where there is one."""
+        if self.b is not None and self.a.per_column and not self.b.per_column:
+            return replace(self, a=self.b, b=self.a)
+        return self
+
+
+def _named(operand: str, strides: tuple[Stride, ...] | None) -> Operand | None:
+    if strides is None:
+        return None
+    names = {axis: name for name, axis in run_time_strides(operand, strides)}
+    named = [names.get(axis, stride) for axis, stride in enumerate(strides[:3])]
+    named += [0] * (3 - len(named))
+    batch = strides[3] if len(strides) == 4 else 0
+    return Operand(operand, (*named, f"br_stride_{operand}" if batch is None else batch))  # type: ignore[arg-type]
+
+
+def _times(stride: NamedStride, count: int) -> NamedStride:
+    return stride * count if isinstance(stride, int) else stride if count == 1 else ""

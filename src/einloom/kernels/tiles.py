@@ -1,0 +1,174 @@
+"""Which part of C a microkernel holds in registers: one rule for all kernels, by counting cycles.
+
+>>> from einloom.dtypes import FLOAT32
+>>> from einloom.machine import AVX512
+>>> choose_tile(FLOAT32, AVX512, 64, 48, 64)
+(4, 6)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from einloom.dtypes import DType
+from einloom.kernels.product import Product
+from einloom.machine import Machine
+
+__all__ = ["Demand", "Tile", "choose_tile", "tile_of"]
+
+FMAS_PER_CYCLE = 2
+LOADS_PER_CYCLE = 2
+FMA_LATENCY = 4
+"""Of the processors that einloom runs on: Intel Golden Cove, AMD Zen 4 and 5, Arm Neoverse V1 and V2 (there 4 FMAs)."""
+
+TILE_OVERHEAD = 18
+"""Cycles that a tile costs besides its products: fill and drain, address arithmetic, a mispredicted branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Registers of C: `vectors` along m times `columns`, in `sets` copies over which the sum is distributed."""
+
+    vectors: int
+    columns: int
+    sets: int = 1
+
+    @property
+    def accumulators(self) -> int:
+        """Registers of one set."""
+        return self.vectors * self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What decides about a product's tile.
+
+    Attributes:
+        vectors: vectors that cover m.
+        columns: n.
+        steps: products that are summed.
+        fragments: (kind, depends on n) of each input.
+        registers: vector registers that there are.
+        spare: of them, how many strided accesses need.
+        embedded: whether an FMA takes a broadcast element from memory.
+        lanes: elements of a vector, the cost of a strided access.
+    """
+
+    vectors: int
+    columns: int
+    steps: int
+    fragments: tuple[tuple[str, bool], ...]
+    registers: int
+    spare: int
+    embedded: bool
+    lanes: int
+
+    @staticmethod
+    def of(product: Product, machine: Machine) -> Demand:
+        """Return the demand of a product on a machine."""
+        lanes = machine.vector_bits // 8 // product.dtype.size
+        strided = any(o.kind == "strided" for o in product.inputs)
+        spare = 2 if strided else 0
+        if product.c.kind == "strided":
+            spare = max(spare, 2)
+        fragments = tuple((o.kind, o.per_column) for o in product.inputs)
+        embedded = machine.vector == "avx512"
+        vectors = -(-product.m // lanes)
+        return Demand(vectors, product.n, product.steps, fragments, machine.registers, spare, embedded, lanes)
+
+    def fragment_registers(self, vectors: int) -> int:
+        """Registers that the inputs of one step take beside the accumulators."""
+        shared = sum(1 if kind == "broadcast" else vectors for kind, per_column in self.fragments if not per_column)
+        private = sum(per_column for _, per_column in self.fragments)
+        if private == 1 and vectors == 1 and self.embedded and not self.spare:
+            private = 0  # The FMA takes it from memory.
+        return shared + max(private, 1 if self.spare or not private and not shared else private) + self.spare
+
+    def loads(self, vectors: int, columns: int) -> float:
+        """Loads of one step of a tile, those that go through several operations counted for each."""
+        total = 0.0
+        for kind, per_column in self.fragments:
+            each = {"vector": vectors, "broadcast": 1, "strided": vectors * self.lanes}[kind]
+            total += each * (columns if per_column else 1)
+        return total
+
+    def cycles(self, tile: Tile) -> float:
+        """Estimate the cycles of a whole tile."""
+        step = max(
+            tile.accumulators / FMAS_PER_CYCLE,
+            self.loads(tile.vectors, tile.columns) / LOADS_PER_CYCLE,
+            FMA_LATENCY / tile.sets,
+        )
+        end = tile.accumulators * (1.0 + (tile.sets - 1) / FMAS_PER_CYCLE)
+        return step * 1.02 * self.steps + end + TILE_OVERHEAD
+
+    def fits(self, tile: Tile) -> bool:
+        """Whether the registers suffice; a free one is left where C is added through a mask."""
+        fragments = max(self.fragment_registers(tile.vectors), 3 if self.spare else 1)
+        return tile.accumulators * tile.sets + fragments <= self.registers
+
+    def with_sets(self, vectors: int, columns: int) -> Tile | None:
+        """Return the tile with the number of sets that costs least, or None if it does not fit."""
+        tiles = [Tile(vectors, columns, sets) for sets in (1, 2, 3, 4) if sets <= max(self.steps, 1)]
+        fitting = [tile for tile in tiles if self.fits(tile)]
+        return min(fitting, key=self.cycles) if fitting else None
+
+
+def choose_tile(dtype: DType, machine: Machine, m: int, n: int, k: int) -> tuple[int, int]:
+    """Return (vectors of m, columns) of the microkernel for C[m, n] += A B with k products, A's and C's m contiguous."""
+    lanes = machine.vector_bits // 8 // dtype.size
+    fragments = (("vector", False), ("broadcast", True))
+    demand = Demand(-(-m // lanes), n, k, fragments, machine.registers, 0, machine.vector == "avx512", lanes)
+    tile = tile_of(demand)
+    return tile.vectors, tile.columns
+
+
+@lru_cache(1024)
+def tile_of(demand: Demand, most_columns: int = 32) -> Tile:
+    """Return the tile with the least estimated time for the whole product, the smaller code where that is equal."""
+    best: tuple[float, int, int] | None = None
+    choice = Tile(1, 1)
+    for vectors in range(1, min(max(demand.vectors, 1), 8) + 1):
+        for columns in _even_columns(demand, vectors, most_columns):
+            tile = demand.with_sets(vectors, columns)
+            if tile is None:
+                continue
+            parts = covering(demand, tile)
+            cost = sum(count * demand.cycles(part) for part, count in parts)
+            code = sum(part.accumulators for part, _ in parts)
+            key = (round(cost, 1), code, -tile.accumulators)
+            if best is None or key < best:
+                best, choice = key, tile
+    return choice
+
+
+def _even_columns(demand: Demand, vectors: int, most: int) -> list[int]:
+    """Return widths that cut n into nearly equal parts: the widest that the registers allow, and a few narrower ones."""
+    n = max(demand.columns, 1)
+    widest = min(n, most, max(demand.registers // vectors, 1))
+    while widest > 1 and not demand.fits(Tile(vectors, widest)):
+        widest -= 1
+    fewest = -(-n // widest)
+    return list(dict.fromkeys(-(-n // parts) for parts in range(fewest, 2 * fewest + 2)))[:5]
+
+
+def covering(demand: Demand, tile: Tile) -> list[tuple[Tile, int]]:
+    """Return the tiles that cover C and how many there are of each."""
+    parts = []
+    for rows, row_count in split(demand.vectors, tile.vectors):
+        for columns, column_count in split(demand.columns, tile.columns):
+            part = demand.with_sets(rows, columns)
+            assert part is not None
+            parts.append((part, row_count * column_count))
+    return parts
+
+
+def split(size: int, step: int) -> list[tuple[int, int]]:
+    """Return (length, count) of the parts of a range cut at multiples of `step`: whole ones, then the rest.
+
+    >>> split(64, 6)
+    [(6, 10), (4, 1)]
+    """
+    whole, rest = divmod(size, step)
+    return [(length, count) for length, count in ((step, whole), (rest, 1)) if length and count]
