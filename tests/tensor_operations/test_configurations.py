@@ -1,0 +1,128 @@
+"""Configurations: the lists of the founding document, what they refuse, and their text forms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import einloom as el
+from einloom.ir.operation import Primitive
+
+SEED = el.TensorOperationConfig(
+    dtype="float32",
+    prim_first_touch="zero",
+    prim_main="brgemm",
+    prim_last_touch="relu",
+    dim_types=("m", "n", "k", "m", "n", "k"),
+    exec_types=("shared", "seq", "prim", "prim", "prim", "prim"),
+    dim_sizes=(32, 32, 8, 32, 32, 32),
+    strides_in0=(8192, 0, 1024, 1, 0, 32),
+    strides_in1=(0, 8192, 1024, 0, 32, 1),
+    strides_out=(32768, 1024, 0, 1, 32, 0),
+)
+
+
+def test_what_the_lists_say() -> None:
+    assert str(SEED.schedule) == "shared m0:1 seq n1:1 prim m=m3 n=n4 k=k5 batch=k2"
+    assert SEED.operation.flops == 2 * 32**5 * 8
+
+
+def test_enumerations_and_strings_are_equal() -> None:
+    other = replace(
+        SEED,
+        prim_main=Primitive.BRGEMM,
+        dim_types=tuple(map(el.DimType, SEED.dim_types)),
+        exec_types=tuple(map(el.ExecType, SEED.exec_types)),
+    )
+    assert other == SEED and hash(other) == hash(SEED)
+
+
+def test_json_round_trip() -> None:
+    tiled = el.optimize(replace(SEED, dim_sizes=(31, 33, 8, 32, 32, 37)), threads=2)
+    for config in (SEED, tiled):
+        assert el.TensorOperationConfig.from_json(config.to_json()) == config
+    with pytest.raises(el.ScheduleError, match="colour"):
+        el.TensorOperationConfig.from_json(SEED.to_json()[:-1] + ', "colour": 1}')
+
+
+def test_tiles_of_one_axis_with_a_short_last_block() -> None:
+    config = el.TensorOperationConfig(
+        dtype="float32",
+        prim_main="gemm",
+        dim_types=("m", "m", "n", "k"),
+        exec_types=("seq", "prim", "prim", "prim"),
+        dim_sizes=(4, 16, 5, 6),
+        strides_in0=(16, 1, 0, 50),
+        strides_in1=(0, 0, 6, 1),
+        strides_out=(16, 1, 50, 0),
+        dim_axes=(0, 0, 1, 2),
+        axis_sizes=(50, 5, 6),
+    )
+    assert str(config.schedule) == "seq m0:16 prim m=m0 n=n1 k=k2"
+    assert config.operation.axis("m0").extent == 50
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "words"),
+    [
+        ({"dim_sizes": (32, 32, 8, 32, 32)}, el.ScheduleError, ["dim_sizes", "5", "6"]),
+        ({"strides_in0": (1, 2)}, el.ScheduleError, ["strides_in0", "2"]),
+        ({"prim_main": "gemm"}, el.ScheduleError, ["gemm", "one k"]),
+        ({"exec_types": ("shared", "seq", "seq", "prim", "prim", "prim")}, el.ScheduleError, ["brgemm", "two k"]),
+        ({"prim_main": "conv"}, el.ScheduleError, ["prim_main", "'conv'", "brgemm"]),
+        ({"prim_last_touch": "gemm"}, el.ScheduleError, ["last touch", "gemm"]),
+        ({"dim_types": ("m", "n", "q", "m", "n", "k")}, el.ScheduleError, ["dim_types", "'q'"]),
+        ({"dtype": "float16"}, el.DTypeError, ["float16", "float32"]),
+        ({"dim_sizes": (32, -1, 8, 32, 32, 32)}, el.ScheduleError, ["dimension 1", "-1"]),
+        (
+            {"prim_main": "gemm", "exec_types": ("seq", "seq", "shared", "prim", "prim", "prim")},
+            el.ScheduleError,
+            ["shared"],
+        ),
+        (
+            {"prim_main": "gemm", "exec_types": ("prim", "prim", "prim", "seq", "seq", "seq")},
+            el.ScheduleError,
+            ["dimension 3", "inside the prim"],
+        ),
+        ({"strides_in0": (8192, 4, 1024, 1, 0, 32)}, el.StrideError, ["n1", "in0", "4"]),
+        ({"strides_out": (32768, 0, 0, 1, 32, 0)}, el.StrideError, ["n1", "output"]),
+        ({"strides_in1": None}, el.ScheduleError, ["strides_in1"]),
+    ],
+)
+def test_illegal_configurations(change: dict[str, Any], kind: type[Exception], words: list[str]) -> None:
+    with pytest.raises(kind) as caught:
+        replace(SEED, **change)
+    assert all(word in str(caught.value) for word in words), caught.value
+
+
+def test_a_shared_contracted_dimension() -> None:
+    config = replace(SEED, prim_main="gemm", exec_types=("seq", "seq", "seq", "prim", "prim", "prim"))
+    el.TensorOperation(config)
+    shared = replace(
+        config,
+        dim_types=("k", "m", "n", "m", "n", "k"),
+        exec_types=("shared", "seq", "seq", "prim", "prim", "prim"),
+        dim_sizes=(8, 32, 32, 32, 32, 32),
+        strides_in0=(1024, 8192, 0, 1, 0, 32),
+        strides_in1=(1024, 0, 8192, 0, 32, 1),
+        strides_out=(0, 32768, 1024, 1, 32, 0),
+    )
+    with pytest.raises(el.ScheduleError, match=r"k0.*shared"):
+        el.TensorOperation(shared)
+
+
+def test_strides_of_tiles_must_fit() -> None:
+    with pytest.raises(el.StrideError, match="dimension 0"):
+        el.TensorOperationConfig(
+            dtype="float32",
+            prim_main="identity",
+            dim_types=("c", "c"),
+            exec_types=("seq", "prim"),
+            dim_sizes=(4, 16),
+            strides_in0=(17, 1),
+            strides_in1=None,
+            strides_out=(16, 1),
+            dim_axes=("a", "a"),
+        )
