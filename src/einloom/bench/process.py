@@ -74,7 +74,7 @@ class Process:
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(json.dumps({"do": do, **request}).encode() + b"\n")
-        except OSError:
+        except (OSError, ValueError):  # it died, or was ended after it took too long
             raise self._death() from None
         return self._answer(timeout)
 

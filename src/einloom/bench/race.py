@@ -186,8 +186,12 @@ class _Lane:
                 self._see(seconds=(*self.figures.seconds, answer["seconds"]))
 
     def ceiling(self, case: Case) -> float:
+        """Return the machine's peak or copying speed, 0 where it cannot be measured: that is no failure of the lane."""
+        before = self.figures
         answer = self._ask("copy" if case.unit == "GB/s" else "peak", seconds=CEILING_SECONDS)
-        return answer.get("rate") or 0.0
+        if not answer:
+            self.figures = before
+        return answer.get("rate", 0.0)
 
     def _ask(self, do: str, **request: Any) -> dict[str, Any]:
         """Return the answer, {} after a failure."""

@@ -10,7 +10,7 @@ import numpy as np
 from einloom.api import compile
 from einloom.bench.cases import Case
 from einloom.bench.contestants import Prepared, kernel_repeats
-from einloom.bench.data import Array
+from einloom.bench.data import Array, aligned_copy
 from einloom.errors import UnsupportedTarget
 from einloom.ir.configuration import TensorOperationConfig
 from einloom.tensor_operation import TensorOperation
@@ -55,7 +55,7 @@ def _kernel(case: Case, operands: list[Array], output: Array) -> Prepared:
     begin = time.perf_counter()
     single = TensorOperation(_repeated(case, 1), 1)
     ready = time.perf_counter() - begin
-    repeated, scratch = TensorOperation(_repeated(case, repeats), 1), output.copy()
+    repeated, scratch = TensorOperation(_repeated(case, repeats), 1), aligned_copy(output)
     return Prepared(lambda: single.execute(a, b, output), lambda: repeated.execute(a, b, scratch), repeats, ready)
 
 

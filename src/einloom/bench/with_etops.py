@@ -15,7 +15,7 @@ import etops  # pyright: ignore[reportMissingImports]
 
 from einloom.bench.cases import Case
 from einloom.bench.contestants import Prepared, kernel_repeats
-from einloom.bench.data import Array
+from einloom.bench.data import Array, aligned_copy
 from einloom.errors import UnsupportedTarget
 
 __all__ = ["prepare"]
@@ -124,7 +124,7 @@ def _kernel(case: Case, operands: list[Array], output: Array) -> Prepared:
         single.execute(*operands, output)
         return output
 
-    return Prepared(once, _call(repeated, operands, output.copy()), repeats)
+    return Prepared(once, _call(repeated, operands, aligned_copy(output)), repeats)
 
 
 def _strides(term: str, array_shape: Sequence[int], order: Sequence[str]) -> tuple[int, ...]:
