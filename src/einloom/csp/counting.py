@@ -127,9 +127,10 @@ class Counting:
             return
         for parent in counter.parents:
             self.touch(parent)
-        for part, disjunction in self.readers.get(number, ()):
-            if part.bound is None or not part.possible(self.state):
-                self.state.disjoined[disjunction] = None
+        if number in self.readers:
+            for part, disjunctions in self.readers[number].items():
+                if part.bound is None or not part.possible(self.state):
+                    self.state.disjoined.update(dict.fromkeys(disjunctions))
         if numbers[at + LOW] > numbers[at + CAP] or numbers[at + HIGH] < numbers[at + FLOOR]:
             self.state.die(counter)
         if numbers[at + HIGH] > numbers[at + CAP]:

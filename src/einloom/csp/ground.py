@@ -37,6 +37,8 @@ class Ground:
         entries: `(table, slot, .., need)`.
         disjunctions: what no table holds.
         sources: for each tuple of slots, the clause rows (by number) and objects that it came from.
+        loud, loud_disjunctions: what narrows full domains, or may: to be looked at when the ground becomes active.
+        entries_of, disjunctions_of: what to look at then if this slot, of other lowerings, is no longer full.
     """
 
     need: int
@@ -44,6 +46,10 @@ class Ground:
     entries: list[tuple[Any, ...]] = field(default_factory=list)
     disjunctions: list[Disjunction] = field(default_factory=list)
     sources: dict[tuple[int, ...], list[Source]] = field(default_factory=dict)
+    loud: list[tuple[Any, ...]] = field(default_factory=list)
+    loud_disjunctions: list[int] = field(default_factory=list)
+    entries_of: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
+    disjunctions_of: dict[int, list[int]] = field(default_factory=dict)
 
 
 class _Found:
@@ -85,10 +91,35 @@ class Grounder:
                     self._file(found, merged, clause, (number, objects))
         _absorb(merged, found.sources, self.layout.domain_of)
         for slots, clauses in merged.items():
+            if len(slots) > 2 and len(clauses) == 1 and not next(iter(clauses)).pairs:
+                masks = dict(zip(slots, next(iter(clauses)).masks))
+                source = found.sources[slots][0]
+                found.disjunctions.append(self._disjunction(_Found(), masks, need, source))
+                continue
             table = self._table(slots, frozenset(clauses))
             if not table.is_trivial:
                 found.entries.append((table, *slots, need))
+        self._sort_posts(found)
         return found
+
+    def _sort_posts(self, ground: Ground) -> None:
+        """Find what must be looked at when a ground becomes active: all that full domains do not leave idle."""
+        full, needs = self.layout.full, self.layout.need_of
+        for entry in ground.entries:
+            slots = entry[1:-1]
+            if entry[0][tuple(full[slot] for slot in slots)]:
+                ground.loud.append(entry)
+                continue
+            for slot in slots:
+                if needs[slot] != ground.need:
+                    ground.entries_of.setdefault(slot, []).append(entry)
+        for disjunction in ground.disjunctions:
+            if len(disjunction.values) < 2:
+                ground.loud_disjunctions.append(disjunction.number)
+                continue
+            for slot, _ in disjunction.values:
+                if needs[slot] != ground.need:
+                    ground.disjunctions_of.setdefault(slot, []).append(disjunction.number)
 
     def _tuples(self, row: ClauseRow, need: int) -> Iterator[tuple[int, ...]]:
         """Yield the tuples of a row that need exactly `need` and for which no guard holds."""

@@ -298,9 +298,15 @@ class Problem:
             if not need
         ]
 
-    def must_start(self, relations: Iterable[int]) -> bool:
-        """Whether a fully open pair of one of these relations restricts something."""
-        return not all(self.relations[number].is_idle_when_open for number in relations)
+    @cached_property
+    def started(self) -> dict[int, set[int]]:
+        """For each need, the slots of relations in which even a fully open pair restricts something."""
+        found: dict[int, set[int]] = {}
+        for relation in self.relations:
+            if not relation.is_idle_when_open:
+                for slot in set(relation.slots) - {-1}:
+                    found.setdefault(self.layout.need_of[slot], set()).add(slot)
+        return found
 
     def slot_table(self, name: str) -> list[int]:
         """Return the slots of a choice by object, or by `first * objects + second`; -1 where there is none."""

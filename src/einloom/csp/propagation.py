@@ -58,7 +58,7 @@ def bind(state: State) -> tuple[Callable[[int, int, Any], None], Callable[[], No
                 elif counting.pending:
                     counting.propagate(counting.pending.popitem()[0])
                 elif electing.pending:
-                    electing.propagate(*electing.pending.popitem()[0])
+                    electing.propagate(*electing.pending.popitem())
                 else:
                     return
                 continue
@@ -92,9 +92,10 @@ def bind(state: State) -> tuple[Callable[[int, int, Any], None], Callable[[], No
             for entry in wide[slot]:
                 if not entry[-1] & asleep:
                     propagate_wide(entry)
-            for mask, handler, argument in emptied[slot]:
-                if old & mask and not new & mask:
-                    handlers[handler](argument)
+            for mask, watches in emptied[slot].items():
+                if not new & mask and old & mask:
+                    for handler, argument in watches:
+                        handlers[handler](argument)
             for handler, argument in changed[slot]:
                 handlers[handler](argument)
 

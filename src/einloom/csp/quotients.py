@@ -42,7 +42,8 @@ class Quotient:
     """A quotient for one tuple of owners.
 
     Attributes:
-        eligible: bits of the objects that can be members, their guards met.
+        members: bits of all objects of the set that is divided.
+        eligible: bits of those that can be representatives, their guards met.
         sleepers: `(bit, need)` of the eligible objects that lowerings bring.
         needs: for each object of the set, its lowerings.
         marks: slot of the representative choice of each object.
@@ -56,6 +57,7 @@ class Quotient:
     number: int
     row: QuotientRow
     owners: tuple[int, ...]
+    members: int = 0
     eligible: int = 0
     sleepers: list[tuple[int, int]] = field(default_factory=list)
     needs: dict[int, int] = field(default_factory=dict)
@@ -84,6 +86,7 @@ def _quotient(layout: Layout, rows: BitRows, quotient: Quotient) -> Quotient:
     for objects, more in sorted(members.tuples_from((*row.parameters, row.item), owners, need)):
         each = objects[-1]
         quotient.needs[each] = more
+        quotient.members |= 1 << each
         quotient.marks[each] = layout.choices[row.representative].slots[objects]
         if all(members.hosts.call(guard, objects) for guard in row.guards):
             quotient.eligible |= 1 << each
@@ -136,7 +139,7 @@ class Electing:
     """Propagates the quotients of one state.
 
     Attributes:
-        pending: `(quotient, object)` pairs to look at again.
+        pending: for each quotient to look at again, the bits of its objects.
     """
 
     __slots__ = ("all", "by_row", "domains", "numbers", "pending", "rows", "state")
@@ -148,7 +151,7 @@ class Electing:
         self.by_row: dict[QuotientRow, list[Quotient]] = {}
         for quotient in quotients:
             self.by_row.setdefault(quotient.row, []).append(quotient)
-        self.pending: dict[tuple[int, int], None] = {}
+        self.pending: dict[int, int] = {}
 
     def member_changed(self, place: tuple[int, int]) -> None:
         """Look again at an object and at all that it could represent."""
@@ -158,33 +161,37 @@ class Electing:
         near = 0
         for start in quotient.equal:
             near |= rows[start + each]
-        near = near >> each << each | 1 << each
-        for other in quotient.marks:
-            if near >> other & 1:
-                self.pending[number, other] = None
+        near = (near >> each | 1) << each & quotient.members
+        self.pending[number] = self.pending.get(number, 0) | near
 
     def pair_changed(self, place: tuple[QuotientRow, int]) -> None:
         """Look again at an object in all quotients of a row: its equivalence to a lower one has changed."""
         row, each = place
+        bit, pending = 1 << each, self.pending
         for quotient in self.by_row[row]:
-            if each in quotient.marks:
-                self.pending[quotient.number, each] = None
+            if quotient.members & bit:
+                pending[quotient.number] = pending.get(quotient.number, 0) | bit
 
     def everyone(self, number: int) -> None:
         """Look again at all objects of a quotient."""
-        for each in self.all[number].marks:
-            self.pending[number, each] = None
+        self.pending[number] = self.all[number].members
 
-    def propagate(self, number: int, each: int) -> None:
-        """Make the mark of an object and what it depends on agree."""
+    def propagate(self, number: int, bits: int) -> None:
+        """Make the marks of some objects and what they depend on agree."""
         quotient, asleep = self.all[number], self.numbers[ASLEEP]
-        if quotient.needs[each] & asleep:
-            return
+        may, must, sleeping = self._members(quotient)
+        while bits:
+            bit = bits & -bits
+            bits ^= bit
+            each = bit.bit_length() - 1
+            if not quotient.needs[each] & asleep:
+                self._propagate_one(quotient, each, may, must, sleeping)
+
+    def _propagate_one(self, quotient: Quotient, each: int, may: int, must: int, sleeping: int) -> None:
         bit, mark = 1 << each, quotient.marks[each]
         if not quotient.eligible & bit:
             self.state.narrow(mark, FALSE, (quotient, each))
             return
-        may, must, sleeping = self._members(quotient)
         rows = self.rows
         equal = unequal = 0
         for start in quotient.equal:

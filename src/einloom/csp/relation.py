@@ -94,7 +94,9 @@ class Relation:
                     if lost:
                         for source in sources:
                             lost &= ~rows[source + two]
-                        if lost:
+                            if not lost:
+                                break
+                        else:
                             changed |= lost
                             gone.append((bit, lost))
                 if changed and reason is None:

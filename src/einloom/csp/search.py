@@ -1,4 +1,4 @@
-"""The two plainest searches over a problem: all leaves, and one random descent. Strategies that measure time live elsewhere.
+"""The two plainest searches over a problem: all its leaves, and one random descent.
 
 >>> from einloom.csp import Instance, parse_space
 >>> space = parse_space("set A: end  choice enum f($a in A): value X: value Y: end")

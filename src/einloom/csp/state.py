@@ -244,18 +244,26 @@ class State:
             if slot < 0:
                 self.die((ground, ()))
             self.narrow(slot, mask, (ground, slot))
-        domains = self.domains
-        for entry in ground.entries:
-            table, slots = entry[0], entry[1:-1]
-            for slot, mask in zip(slots, table[tuple([domains[slot] for slot in slots])]):
-                self.narrow(slot, mask, entry)
-        for disjunction in ground.disjunctions:
-            self.disjoined[disjunction.number] = None
-        full = problem.layout.full
+        domains, full = self.domains, problem.layout.full
+        for entry in ground.loud:
+            self._post(entry)
+        for slot, entries in ground.entries_of.items():
+            if domains[slot] != full[slot]:
+                for entry in entries:
+                    self._post(entry)
+        self.disjoined.update(dict.fromkeys(ground.loud_disjunctions))
+        for slot, numbers in ground.disjunctions_of.items():
+            if domains[slot] != full[slot]:
+                self.disjoined.update(dict.fromkeys(numbers))
+        started = problem.started.get(need, ())
         for slot in problem.layout.by_need.get(need, ()):
-            relations = problem.watching.relations[slot]
-            if domains[slot] != full[slot] or (relations and problem.must_start(relations)):
+            if domains[slot] != full[slot] or slot in started:
                 self.dirty.setdefault(slot, full[slot])
+
+    def _post(self, entry: tuple[Any, ...]) -> None:
+        domains, slots = self.domains, entry[1:-1]
+        for slot, mask in zip(slots, entry[0][tuple([domains[slot] for slot in slots])]):
+            self.narrow(slot, mask, entry)
 
     def start(self) -> None:
         """Post everything at the root and propagate.

@@ -50,10 +50,10 @@ class Watching:
         pairs: entries `(table, slot, slot, need)`.
         triples: entries `(table, slot, slot, slot, need)`.
         wide: entries over more slots.
-        emptied: `(mask, handler, argument)`.
+        emptied: for each mask, `(handler, argument)` of those that wait for its last value to go.
         changed: `(handler, argument)`.
         relations: numbers of the relations over the slot's choice.
-        readers: for each counter, the parts that read it, with their disjunctions. A limit that is set once is not read.
+        readers: for each counter, the parts that read it, with their disjunctions. Limits set for good are not read.
         disjunctions: all of them, by number.
     """
 
@@ -64,10 +64,10 @@ class Watching:
         self.pairs: list[list[tuple[Any, ...]]] = [[] for _ in range(count)]
         self.triples: list[list[tuple[Any, ...]]] = [[] for _ in range(count)]
         self.wide: list[list[tuple[Any, ...]]] = [[] for _ in range(count)]
-        self.emptied: list[list[tuple[int, int, Any]]] = [[] for _ in range(count)]
+        self.emptied: list[dict[int, list[tuple[int, Any]]]] = [{} for _ in range(count)]
         self.changed: list[list[tuple[int, Any]]] = [[] for _ in range(count)]
         self.relations: list[tuple[int, ...]] = [()] * count
-        self.readers: dict[int, list[tuple[CounterPart, int]]] = {}
+        self.readers: dict[int, dict[CounterPart, list[int]]] = {}
         self.disjunctions: list[Disjunction] = []
         for number, relation in enumerate(problem.relations):
             self._watch_relation(number, relation)
@@ -84,7 +84,10 @@ class Watching:
         """Watch a literal become false and become true."""
         full = self.layout.full[slot]
         for each in {mask, full & ~mask} - {0, full}:
-            self.emptied[slot].append((each, handler, argument))
+            self._watch(slot, each, handler, argument)
+
+    def _watch(self, slot: int, mask: int, handler: int, argument: Any) -> None:
+        self.emptied[slot].setdefault(mask, []).append((handler, argument))
 
     def _watch_relation(self, number: int, relation: Relation) -> None:
         for slot in set(relation.slots) - {-1}:
@@ -123,7 +126,7 @@ class Watching:
             choice = self.layout.choices[literal.choice]
             for objects, slot in choice.slots.items():
                 if len(objects) == 1:
-                    self.emptied[slot].append((literal.mask, handler + 3 + literal.arguments[0], objects[0]))
+                    self._watch(slot, literal.mask, handler + 3 + literal.arguments[0], objects[0])
                     continue
                 self._watch_line_pair(handler, literal, objects, slot, literal.mask)
                 if isinstance(choice.row, EnumRow) and choice.row.converse is not None:
@@ -139,7 +142,7 @@ class Watching:
         sets = [quantifier.set for i, quantifier in enumerate(self._quantifiers(handler)) if i != free]
         members = self.layout.members.sets
         if all(each in members[name].get((), {}) for each, name in zip(pair, sets)):
-            self.emptied[slot].append((mask, handler + free, pair))
+            self._watch(slot, mask, handler + free, pair)
 
     def _quantifiers(self, handler: int) -> tuple[Any, ...]:
         number = self.problem.line_numbers[(handler - LINES) // 6]
@@ -159,13 +162,13 @@ class Watching:
 
     def _watch_disjunction(self, disjunction: Disjunction) -> None:
         for slot, mask in disjunction.values:
-            self.emptied[slot].append((mask, DISJOIN, disjunction.number))
+            self._watch(slot, mask, DISJOIN, disjunction.number)
         alone = len(disjunction.values) + len(disjunction.others) == 1
         for part in disjunction.others:
             for slot in part.slots:
                 self.changed[slot].append((DISJOIN, disjunction.number))
             if isinstance(part, CounterPart) and not (alone and part.bound is not None):
-                self.readers.setdefault(part.counter, []).append((part, disjunction.number))
+                self.readers.setdefault(part.counter, {}).setdefault(part, []).append(disjunction.number)
 
     def wake_lists(self) -> list[WakeList]:
         """Return, for each lowering, what to look at again when it wakes."""
