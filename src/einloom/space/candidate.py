@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 
 from einloom import csp
-from einloom.errors import ScheduleError
+from einloom.errors import DeadEnd, ScheduleError
 from einloom.ir.nest import Nest
 from einloom.space.backbone import Backbone
 from einloom.space.checker import violations
@@ -28,6 +28,8 @@ from einloom.space.kernels import Kernel
 __all__ = ["Candidate", "Space"]
 
 Values = str | int | Iterable[str | int]
+PATIENCE = 100
+"""Random descents that may meet dead ends before `complete` gives up."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +72,26 @@ class Space:
         return self._slots[groups]
 
     def random_leaf(self, seed: int | Random = 0) -> Candidate:
-        """Return a leaf found by uniform random descents, each from the root; dead ends are dropped."""
-        random = seed if isinstance(seed, Random) else Random(seed)
-        while True:
-            state = self.problem.state()
-            if descend(state, self.slots(), random):
-                return Candidate(self, self.problem.load(state.snapshot()))
+        """Return a leaf, by uniform random decisions from the root; see `Candidate.complete`."""
+        return self.root.complete(seed)
+
+    def decided(self, state: csp.State) -> dict[str, str | int]:
+        """Return the decisions of a state of the engine that have one value, by name."""
+        alive, domains = state.alive, state.domains
+        return {
+            name: values[domains[slot].bit_length() - 1]
+            for name, slot, values, needed in self._variables
+            if needed & alive == needed and not domains[slot] & (domains[slot] - 1)
+        }
+
+    @cached_property
+    def _variables(self) -> list[tuple[str, int, tuple[str | int, ...], int]]:
+        """For each decision its name, slot and values, and the bits of the lowerings that it needs."""
+        bits = {key: 1 << position for position, key in enumerate(self.problem.lowerings)}
+        return [
+            (each.name, each.slot, each.values, sum(bits[key] for key in each.lowerings))
+            for each in self.problem.variables
+        ]
 
     def load(self, path: str | Path) -> Candidate:
         """Return the candidate that `Candidate.save` wrote."""
@@ -127,12 +143,7 @@ class Candidate:
     @cached_property
     def assignment(self) -> dict[str, str | int]:
         """Every decision that has one value, by name."""
-        return {name: values[0] for name, values in self._domains() if len(values) == 1}
-
-    def _domains(self) -> Iterable[tuple[str, tuple[str | int, ...]]]:
-        for variable in self.space.problem.variables:
-            if variable.lowering is None or variable.lowering in self.inner.alive:
-                yield variable.name, self.inner.domain(variable.name)
+        return self.space.decided(self.inner.state())
 
     def domain(self, name: str) -> tuple[str | int, ...]:
         """Return the values that a decision still has."""
@@ -147,8 +158,18 @@ class Candidate:
         return Candidate(self.space, self.inner.restrict(name, values))
 
     def apply(self, expert: Mapping[str, Values]) -> Candidate:
-        """Return the candidate in which an expert's decisions are fixed, by name; their order does not matter."""
-        return Candidate(self.space, self.inner.apply(expert))
+        """Return the candidate in which an expert's decisions are fixed, by name; their order does not matter.
+
+        Raises:
+            DeadEnd: nothing is left; the message names the constraint and the decisions.
+        """
+        state, taken = self.inner.state(), list(self.inner.decisions)
+        for name, given in expert.items():
+            values = (given,) if isinstance(given, str | int) else tuple(given)
+            if not state.restrict_name(name, *values):
+                return Candidate(self.space, self.inner.apply(expert))
+            taken.append((name, values))
+        return Candidate(self.space, csp.Candidate(self.space.problem, state.snapshot(), tuple(taken)))
 
     def why(self, name: str, value: str | int) -> csp.Reason | None:
         """Say which constraint and which decisions took a value away; None if it is still there."""
@@ -158,14 +179,23 @@ class Candidate:
         """Return a leaf below this candidate, by uniform random decisions.
 
         Raises:
-            DeadEnd: a hundred descents found none.
+            DeadEnd: many descents found none.
         """
         random = seed if isinstance(seed, Random) else Random(seed)
-        for _ in range(100):
-            state = self.inner.state()
-            if descend(state, self.space.slots(), random):
-                return Candidate(self.space, self.space.problem.load(state.snapshot()))
-        raise ScheduleError("a hundred random descents from this candidate met dead ends")
+        problem, start = self.space.problem, self.inner.snapshot()
+        state = problem.state()
+        for _ in range(PATIENCE):
+            state.load(start)
+            path: list[tuple[int, int]] = []
+            if descend(state, self.space.slots(), random, path):
+                taken = [(problem.describe(slot).name, self._values(slot, mask)) for slot, mask in path]
+                decisions = (*self.inner.decisions, *taken)
+                return Candidate(self.space, csp.Candidate(problem, state.snapshot(), decisions))
+        raise DeadEnd(f"{PATIENCE} random descents from this candidate met dead ends\n  Undo a decision.")
+
+    def _values(self, slot: int, mask: int) -> tuple[str | int, ...]:
+        values = self.space.problem.describe(slot).values
+        return tuple(value for position, value in enumerate(values) if mask >> position & 1)
 
     def nest(self) -> Nest:
         """Return the one nest of a leaf.

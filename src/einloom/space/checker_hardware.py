@@ -118,9 +118,11 @@ def _thread_levels(assignment: Assignment, around: dict[str, tuple[Fused, ...]],
                 yield f"thread_level({a}, {b}) is {_level(assignment, a, b)}, but the others make it {expected}"
             if expected == "MAPPED" and assignment.extent(a) != assignment.extent(b):
                 yield f"{a} and {b} map to one hardware dimension and have different sizes"
+            if expected in ("INNER", "OUTER") and assignment.order(a, b) == "MERGED":
+                yield f"{a} and {b} are one thread loop and map to two hardware dimensions"
     for name in threads:
         for loop in around[name]:
-            if assignment.kind(loop.name) == "THREAD" and level[loop.name] >= level[name]:
+            if assignment.kind(loop.name) == "THREAD" and level.get(loop.name, -1) >= level[name]:
                 yield f"thread loop {name} stands inside {loop.name}, which maps to no outer hardware dimension"
     extents = [assignment.extent(name) for _, name in sorted({v: k for k, v in level.items()}.items())]
     if len(extents) > device.max_thread_levels:

@@ -24,7 +24,7 @@ def decision_slots(problem: csp.Problem, groups: Sequence[str] = PAPER_ORDER) ->
     Raises:
         ScheduleError: a group names no choice.
     """
-    known = dict.fromkeys(variable.choice for variable in problem.variables)
+    known = dict.fromkeys((*(variable.choice for variable in problem.variables), *PAPER_ORDER))
     for group in groups:
         if group not in known:
             raise ScheduleError(f"{group!r} names no choice of this space\n  known: {', '.join(known)}")
@@ -54,11 +54,13 @@ def children(state: csp.State, slot: int) -> list[int]:
     return valid
 
 
-def descend(state: csp.State, slots: Sequence[int], random: Random) -> bool:
-    """Take one uniformly chosen valid value after the other until the state is a leaf; False at a dead end.
+def descend(
+    state: csp.State, slots: Sequence[int], random: Random, path: list[tuple[int, int]] | None = None
+) -> bool:
+    """Take one uniformly chosen valid value after the other until all of `slots` are decided; False at a dead end.
 
     The first value of a random permutation that propagation accepts is uniform among the valid ones, so the others need
-    not be tried. What was pushed stays pushed.
+    not be tried. `path` collects the decisions, as slots and masks.
     """
     while (slot := state.next_open(slots)) >= 0:
         values = masks(state.domains[slot])
@@ -66,8 +68,11 @@ def descend(state: csp.State, slots: Sequence[int], random: Random) -> bool:
         for mask in values:
             state.push()
             if state.restrict(slot, mask):
+                state.drop()
                 break
             state.pop()
         else:
             return False
+        if path is not None:
+            path.append((slot, mask))
     return True

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import sqrt
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from einloom import csp
 from einloom.errors import ScheduleError
@@ -152,37 +152,44 @@ def _knuth(state: csp.State, slots: Sequence[int], random: Random) -> _Tally:
     return tally
 
 
+@dataclass(slots=True)
+class _Stratum:
+    """Similar subtrees: how many nodes, and one of them as the engine's saved state with its trail."""
+
+    weight: float
+    saved: tuple[Any, list[Any]]
+
+
 def _chen(state: csp.State, slots: Sequence[int], random: Random) -> _Tally:
     """One sweep over the strata, from the root down; each is represented by one of its nodes, drawn by weight."""
-    tally = _Tally()
-    level = {0: (1.0, state.snapshot())}
-    depth = 0
+    tally, depth = _Tally(), 0
+    level = {0: _Stratum(1.0, (state.save(), state.trail.copy()))}
     while level:
-        below: dict[int, tuple[float, bytes]] = {}
-        tally.depths[depth] = sum(weight for weight, _ in level.values())
-        for weight, snapshot in level.values():
-            state.load(snapshot)
+        below: dict[int, _Stratum] = {}
+        tally.depths[depth] = sum(stratum.weight for stratum in level.values())
+        for stratum in level.values():
+            saved, state.trail[:] = stratum.saved
+            state.restore(saved)
             slot = state.next_open(slots)
             if slot < 0:
-                tally.leaves += weight
+                tally.leaves += stratum.weight
                 continue
             for mask in masks(state.domains[slot]):
                 state.push()
                 if state.restrict(slot, mask):
-                    _represent(below, state, weight, random)
+                    _represent(below, state, stratum.weight, random)
                 state.pop()
         level, depth = below, depth + 1
     return tally
 
 
-def _represent(level: dict[int, tuple[float, bytes]], state: csp.State, weight: float, random: Random) -> None:
+def _represent(level: dict[int, _Stratum], state: csp.State, weight: float, random: Random) -> None:
     """Add a node to its stratum: it becomes the representative with the probability of its share of the weight."""
-    stratum = len(state.open())
-    total, snapshot = level.get(stratum, (0.0, b""))
-    total += weight
-    if random.random() * total < weight:
-        snapshot = state.snapshot()
-    level[stratum] = (total, snapshot)
+    remaining = len(state.open())
+    stratum = level.setdefault(remaining, _Stratum(0.0, ((), [])))
+    stratum.weight += weight
+    if random.random() * stratum.weight < weight:
+        stratum.saved = (state.save(), state.trail.copy())
 
 
 _SAMPLERS: dict[str, Callable[[csp.State, Sequence[int], Random], _Tally]] = {"knuth": _knuth, "chen": _chen}

@@ -81,9 +81,10 @@ def _siblings(assignment: Assignment, names: list[str]) -> tuple[Fused | str, ..
 
 
 def _node(assignment: Assignment, group: tuple[str, ...], inside: list[str]) -> Fused | str:
-    if group[0] in assignment.instructions:
-        return group[0]
-    return Fused(group, _siblings(assignment, inside))
+    points = [name for name in group if name in assignment.instructions]
+    if points and (len(group) > 1 or inside):
+        raise ScheduleError(f"the instruction {points[0]} is treated as a loop")
+    return points[0] if points else Fused(group, _siblings(assignment, inside))
 
 
 def _intervals(nodes: tuple[Fused | str, ...], clock: Iterator[int]) -> Iterator[tuple[str, tuple[int, int]]]:

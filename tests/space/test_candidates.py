@@ -1,0 +1,108 @@
+"""Candidates for people: open decisions, reasons, experts, files, text, equality."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import einloom.space as space_module
+from einloom.errors import DeadEnd, ScheduleError
+from einloom.space import gpu
+
+SPACE = gpu("matmul", m=1024, n=1024, k=1024)
+ROOT = SPACE.root
+
+
+def test_open_decisions_carry_their_values():
+    assert set(ROOT.open["dim_kind(n.1)"]) == {"LOOP", "UNROLL", "THREAD", "BLOCK"}
+    assert ROOT.domain("size(m.1)") == (2, 4, 8, 16, 32)
+    assert not ROOT.is_leaf
+
+
+def test_restricting_propagates_both_ways():
+    threads = ROOT.restrict("dim_kind(n.1)", "THREAD")
+    assert threads.domain("dim_kind(n.1)") == ("THREAD",)
+    assert "dim_kind(n.1)" not in threads.open
+    inside = ROOT.restrict("order(m.1, n.1)", "OUTER").restrict("dim_kind(m.1)", "UNROLL")
+    assert set(inside.domain("dim_kind(n.1)")) == {"UNROLL"}
+    outside = ROOT.restrict("order(m.1, n.1)", "OUTER").restrict("dim_kind(n.1)", "THREAD")
+    assert "UNROLL" not in outside.domain("dim_kind(m.1)")
+    assert ROOT.domain("dim_kind(n.1)") != ("THREAD",)
+
+
+def test_decisions_commute_and_candidates_compare_by_value():
+    taken = {"dim_kind(n.1)": "THREAD", "size(m.1)": 16, "order(m.1, n.1)": "OUTER"}
+    forwards, backwards = ROOT, ROOT
+    for name, value in taken.items():
+        forwards = forwards.restrict(name, value)
+    for name, value in reversed(taken.items()):
+        backwards = backwards.restrict(name, value)
+    assert forwards == backwards == ROOT.apply(taken)
+    assert forwards != ROOT and hash(forwards) == hash(backwards)
+
+
+def test_why_names_the_constraint_and_the_decisions():
+    threads = ROOT.restrict("dim_kind(n.1)", "THREAD")
+    assert threads.why("dim_kind(m.1)", "VECTOR") is not None
+    assert threads.why("dim_kind(n.1)", "THREAD") is None
+    inside = ROOT.restrict("order(m.1, n.1)", "OUTER").restrict("dim_kind(m.1)", "UNROLL")
+    reason = inside.why("dim_kind(n.1)", "THREAD")
+    assert reason is not None
+    assert "UNROLL" in reason.constraint
+    assert {name for name, _ in reason.decisions} == {"order(m.1, n.1)", "dim_kind(m.1)"}
+
+
+def test_a_dead_end_is_a_schedule_error_with_a_reason():
+    threads = ROOT.restrict("dim_kind(n.1)", "THREAD")
+    with pytest.raises(DeadEnd):
+        threads.apply({"order(m.1, n.1)": "OUTER", "dim_kind(m.1)": "UNROLL"})
+    with pytest.raises(ScheduleError):
+        ROOT.restrict("dim_kind(k.0)", "BLOCK")
+
+
+def test_unknown_names_are_met_with_near_ones():
+    with pytest.raises(Exception, match=r"dim_kind\(n\.1\)|dim_kind"):
+        ROOT.domain("dim_kind(n1)")
+
+
+def test_decisions_are_saved_and_loaded_by_name(tmp_path):
+    candidate = ROOT.apply({"dim_kind(n.1)": "THREAD", "size(m.1)": [8, 16]})
+    candidate.save(tmp_path / "candidate.json")
+    assert SPACE.load(tmp_path / "candidate.json") == candidate
+    assert json.loads(candidate.to_json())["decisions"]["dim_kind(n.1)"] == ["THREAD"]
+    with pytest.raises(ScheduleError, match="belong to"):
+        gpu("axpy", n=64).from_json(candidate.to_json())
+
+
+def test_an_expert_leaves_the_rest_to_random_descents():
+    expert = {"dim_kind(m.0)": "BLOCK", "dim_kind(n.0)": "BLOCK", "dim_kind(m.1)": "THREAD", "dim_kind(n.2)": "UNROLL"}
+    leaf = ROOT.apply(expert).complete(seed=5)
+    assert leaf.is_leaf and leaf.violations() == ()
+    for name, value in expert.items():
+        assert leaf.domain(name) == (value,)
+    assert leaf.show().startswith("block ")
+
+
+def test_text_and_html():
+    text = repr(ROOT)
+    assert "open" in text and "dim_kind" in text
+    html = ROOT._repr_html_()
+    assert html.startswith("<p>") and html.count("<tr>") == len(text.splitlines())
+    assert "matmul(m=1024, n=1024, k=1024)" in repr(SPACE)
+    with pytest.raises(ScheduleError, match="decisions are open"):
+        ROOT.nest()
+
+
+def test_snapshots_are_small():
+    assert len(ROOT.inner.snapshot()) <= 8 * 1024
+
+
+def test_a_prime_size_has_an_open_space():
+    odd = gpu("matmul", m=127, n=131, k=113)
+    assert odd.root.domain("tail(m)") == ("PREDICATED",)
+    assert odd.random_leaf(0).violations() == ()
+
+
+def test_names_that_people_use():
+    assert {"gpu", "estimate", "Candidate", "Space"} <= set(space_module.__all__)

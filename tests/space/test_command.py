@@ -1,0 +1,48 @@
+"""`einloom space`: the table beside the paper's, and JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+
+from einloom.errors import ScheduleError
+from einloom.space import command
+
+
+def run(capsys, *words: str) -> str:
+    """Run the command and return what it printed."""
+    parser = argparse.ArgumentParser()
+    command.add_parser(parser.add_subparsers())
+    arguments = parser.parse_args(["space", *words])
+    assert arguments.run(arguments) == 0
+    return capsys.readouterr().out
+
+
+def test_the_open_decisions_are_shown_without_an_estimator(capsys):
+    out = run(capsys, "axpy", "n=64")
+    assert "space axpy(n=64) on Quadro K4000" in out and "dim_kind" in out
+
+
+def test_the_table_stands_beside_the_papers(capsys):
+    out = run(capsys, "axpy", "--estimate", "knuth", "--samples", "5", "--dead-ends")
+    assert "1.1e+11" in out and "86,587" in out and "dead ends" in out
+
+
+def test_json_carries_the_same(capsys):
+    found = json.loads(run(capsys, "axpy", "--estimate", "knuth", "--samples", "5", "--json"))
+    assert found["paper"] == {"size": 1.1e11, "dead_ends": 0.001, "nodes_at_depth_10": 86587}
+    assert found["estimate"]["interval"][0] <= found["estimate"]["size"] <= found["estimate"]["interval"][1]
+
+
+def test_the_order_of_decisions_is_the_callers(capsys):
+    found = json.loads(run(capsys, "axpy", "n=64", "--order", "order, dim_kind", "--json"))
+    assert found["order"] == ["order", "dim_kind"]
+    with pytest.raises(ScheduleError, match="'colour' names no choice"):
+        run(capsys, "axpy", "n=64", "--order", "colour", "--estimate", "knuth", "--samples", "1")
+
+
+def test_a_size_without_a_name_is_refused(capsys):
+    with pytest.raises(ScheduleError, match="NAME=VALUE"):
+        run(capsys, "axpy", "64")
