@@ -25,6 +25,9 @@ __all__ = ["emit_brgemm"]
 STRAIGHT = 144
 """Most vector FMAs that are emitted without a loop over k."""
 
+LONG = 48
+"""From this many products on, C is fetched into the cache while they are computed."""
+
 BODY = 96
 """About how many vector FMAs the body of a loop over k holds."""
 
@@ -209,12 +212,19 @@ class _Generator:
         micro = Microkernel(self.setting, tile, tail)
         if self.product.steps:
             self._start_pointers(columns)
+        if self._worth_prefetching():
+            micro.prefetch()
         if self.trips or self.product.batch > 1 or not self.product.steps:
             micro.clear()
         if self.product.steps:
             with self._batches(columns):
                 self._steps(micro, columns)
         micro.finish()
+
+    def _worth_prefetching(self) -> bool:
+        """Whether C comes from beyond L1 in the time that the products take, and goes through the caches."""
+        product = self.product
+        return product.steps >= LONG and product.c.kind == "vector" and not product.nontemporal
 
     def _start_pointers(self, columns: int) -> None:
         for cursor in self.cursors:

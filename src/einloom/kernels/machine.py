@@ -153,6 +153,10 @@ class KernelMachine(Protocol):
         """The 8 bytes at base + offset = src."""
         ...
 
+    def prefetch(self, place: Place) -> None:
+        """Ask for the cache line at a place, to be written soon; any address is legal."""
+        ...
+
     def address_of(self, dst: Register, label: Label) -> None:
         """dst = address of a label in code or data."""
         ...

@@ -17,6 +17,8 @@ from einloom.kernels.tiles import Tile
 
 __all__ = ["Microkernel", "Setting"]
 
+CACHE_LINE = 64
+
 
 @dataclass(slots=True)
 class Setting:
@@ -55,6 +57,14 @@ class Microkernel:
         self.temporaries = self.free[-2:] if self.strided else ()
 
     # Start and steps
+
+    def prefetch(self) -> None:
+        """Ask for the tile of C, which is needed at the end; unaligned columns reach into one line more."""
+        size = self.vec.dtype.size
+        length = ((self.tile.vectors - 1) * self.vec.lanes + self._row_lanes(self.tile.vectors - 1)) * size
+        for _, base, offset in self._columns():
+            for line in (*range(0, length, CACHE_LINE), length - 1):
+                self.setting.km.prefetch(self.setting.km.place(base, offset + line))
 
     def clear(self) -> None:
         """Set the accumulators to zero; without it the first step of each set overwrites them."""

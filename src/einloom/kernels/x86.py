@@ -211,6 +211,12 @@ class X86Machine:
     def store(self, base: R64, offset: int, src: R64) -> None:
         self.asm.mov(mem(base, offset), src)
 
+    def prefetch(self, place: Place) -> None:
+        if "prefetchw" in self.machine.features:
+            self.asm.prefetchw(place)
+        else:
+            self.asm.prefetcht0(place)
+
     def address_of(self, dst: R64, label: Label) -> None:
         self.asm.lea(dst, mem(label))
 
