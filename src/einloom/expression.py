@@ -41,8 +41,9 @@ class _CompiledStep:
     """A step with its decided nest and, unless it is interpreted, its executable."""
 
     step: Step
-    nest: Nest | None
-    executable: Executable | None
+    schedule: Schedule | None = None
+    nest: Nest | None = None
+    executable: Executable | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,14 +239,14 @@ class Expression:
 
     def _compile_step(self, step: Step, threads: int) -> _CompiledStep:
         if self._target == "interpreter":
-            return _CompiledStep(step, None, None)
+            return _CompiledStep(step)
         machine = self._machine()
         if self._schedule is not None:
             operation, schedule = step.operation, self._schedule
         else:
             operation, schedule = optimize_operation(step.operation, machine, threads)
         nest = bind(operation, schedule)
-        return _CompiledStep(step, nest, Executable(nest, machine))
+        return _CompiledStep(step, schedule, nest, Executable(nest, machine))
 
     # ---- looking -------------------------------------------------------------------------------------------------
 
@@ -280,14 +281,14 @@ class Expression:
             if compiled.nest is None:
                 parts.append(str(compiled.step.operation))
             elif what == "nest":
-                parts.append(f"{compiled.nest.operation}\n\n{compiled.nest}")
+                parts.append(f"{compiled.nest.operation}\n\n{compiled.schedule}\n\n{compiled.nest}")
             else:
                 parts.append(compiled.executable.kernel.listing())
         return "\n\n".join(parts)
 
     def _last(self) -> list[_CompiledStep]:
         if not self._variants:
-            return [_CompiledStep(step, None, None) for step in self._plan.steps]
+            return [_CompiledStep(step) for step in self._plan.steps]
         return next(reversed(self._variants.values()))
 
     def __repr__(self) -> str:

@@ -24,13 +24,16 @@ from einloom.ir.operation import Axis, DimType, Operand, Operation
 from einloom.ir.schedule import Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.identify import vector_operand
-from einloom.passes.split import balanced_block, round_up
+from einloom.passes.split import balanced_block
 from einloom.passes.tile import BlockTargets, block_targets
 
 __all__ = ["block_contraction"]
 
 COMMON_VECTOR = 1024
 """Most indices of a vector axis that both inputs depend on, in one block."""
+
+LEAST_REUSE = 8
+"""A pack that makes whole cache lines useful pays from this reuse on."""
 
 REUSE_THAT_PAYS = 64
 """A pack pays when each element is used at least this often: one copy against as many multiplications."""
@@ -117,12 +120,14 @@ class _Blocking:
     def _pays(self, side: _Side, reuse: int) -> bool:
         stride = self.operation.strides(side.operand)
         size = math.prod(axis.extent for axis in self.operation.axes if stride[axis.name])
-        vector = self.prims.m
+        vector, contiguous = self.prims.m, self._contiguous_axis(side.operand)
         if vector is not None and stride[vector] not in (0, 1):
-            return size > self.targets.lanes and self._has_contiguous_axis(side.operand)
-        if reuse < REUSE_THAT_PAYS or size <= self.targets.small:
+            return size > self.targets.lanes and contiguous is not None
+        if size <= self.targets.small:
             return False
-        return self._panel_span(side, stride) > self.targets.panel
+        if contiguous is not None and contiguous not in self.prims.names and reuse >= LEAST_REUSE:
+            return True  # Kernels would use one element of each cache line.
+        return reuse >= REUSE_THAT_PAYS and self._panel_span(side, stride) > self.targets.panel
 
     def _panel_span(self, side: _Side, stride: dict[str, int]) -> int:
         """Elements from the first to the last that one panel of the operand reads where it lies."""
@@ -130,34 +135,45 @@ class _Blocking:
         along_k = abs(stride[k]) * min(self.extents[k], self.targets.k) if k else 0
         return along_k + (abs(stride[prim]) * side.tile if prim else 0)
 
-    def _has_contiguous_axis(self, operand: Operand) -> bool:
+    def _contiguous_axis(self, operand: Operand) -> str | None:
         strides = self.operation.strides(operand)
-        return any(abs(strides[axis.name]) == 1 and axis.extent > 1 for axis in self.operation.axes)
+        return next((a.name for a in self.operation.axes if abs(strides[a.name]) == 1 and a.extent > 1), None)
 
     def _block_reduced(self) -> None:
-        packed = any(side.packed for side in self._sides())
-        for axis in self.reduced:
-            self.k_steps[axis.name] = 1
-        if self.prims.k is None:
+        """Blocks of the reduced axes: the primitive's k first, but whole cache lines of packed operands."""
+        self.k_steps = {axis.name: 1 for axis in self.reduced}
+        taken = [axis for axis in self.reduced if axis.name in (self.prims.k, self.prims.batch)]
+        if not any(side.packed for side in self._sides()):
+            self.k_steps |= {axis.name: max(axis.extent, 1) for axis in taken}
             return
-        extent = max(self.extents[self.prims.k], 1)
-        self.k_steps[self.prims.k] = balanced_block(extent, self.targets.k) if packed else extent
-        batch, step = self.prims.batch, self.k_steps[self.prims.k]
-        if batch is not None:
-            whole = max(self.extents[batch], 1)
-            self.k_steps[batch] = balanced_block(whole, max(self.targets.k // step, 1)) if packed else whole
+        taken.sort(key=lambda axis: axis.name != self.prims.k)
+        self.k_steps |= self._shares(taken, self.targets.k, self._whole_lines(self._sides()), {})
 
     def _block_side(self, side: _Side, budget: int) -> None:
         """Choose how far the block reaches along each own axis: the primitive's first, then what lies closest."""
         strides = self.operation.strides(side.operand)
-        left = max(budget, side.tile)
         order = sorted(side.axes, key=lambda a: (a.name != side.prim, abs(strides[a.name])))
+        least = self._whole_lines([side])
+        multiple = {side.prim: side.tile} if side.prim else {}
+        side.steps = self._shares(order, budget, least | multiple, multiple)
+
+    def _whole_lines(self, sides: Iterable[_Side]) -> dict[str, int]:
+        """At least a cache line of the axis that is contiguous in a packed operand: a copy moves whole lines."""
+        names = [self._contiguous_axis(side.operand) for side in sides if side.packed]
+        return {name: self.targets.line for name in names if name is not None}
+
+    @staticmethod
+    def _shares(order: list[Axis], budget: int, least: dict[str, int], multiple: dict[str, int]) -> dict[str, int]:
+        """Return blocks of the axes whose product is about `budget`, the first axes as long as possible."""
+        steps = {axis.name: max(min(axis.extent, least.get(axis.name, 1)), 1) for axis in order}
         for axis in order:
-            multiple = side.tile if axis.name == side.prim else 1
-            target = max(left, 1)
-            step = max(axis.extent, 1) if axis.extent <= target else balanced_block(axis.extent, target, multiple)
-            side.steps[axis.name] = step
-            left //= round_up(step, multiple)
+            others = math.prod(steps.values()) // steps[axis.name]
+            target = max(budget // others, steps[axis.name])
+            whole = axis.extent <= target
+            steps[axis.name] = (
+                max(axis.extent, 1) if whole else balanced_block(axis.extent, target, multiple.get(axis.name, 1))
+            )
+        return steps
 
     # ---- putting it together -------------------------------------------------------------------------------------
 

@@ -35,12 +35,15 @@ def _identify_contraction(operation: Operation) -> Prims:
     kept = [axis for axis in operation.axes if axis.role is not DimType.K]
     summed = [axis for axis in operation.axes if axis.role is DimType.K]
     m = min(kept, key=lambda axis: operation.distance(operation.output, axis), default=None)
+    vector = operation.inputs[-1 if m is not None and m.role is DimType.N else 0]
     other = operation.inputs[0 if m is not None and m.role is DimType.N else -1]
     columns = _column_axes(operation, kept, m)
     n = min(columns, key=lambda axis: operation.distance(operation.output, axis), default=None)
     # Reduced axes: what is contiguous in the operand that kernels broadcast is read element after element.
-    order = sorted(summed, key=lambda axis: operation.distance(other, axis))
-    k, batch = [*order, None, None][:2]
+    # The second one is the closest in the operand that kernels read as vectors, where a pack transposes it.
+    k = min(summed, key=lambda axis: operation.distance(other, axis), default=None)
+    rest = [axis for axis in summed if axis is not k]
+    batch = min(rest, key=lambda axis: operation.distance(vector, axis), default=None)
     return Prims(_name(m), _name(n), _name(k), _name(batch))
 
 

@@ -23,6 +23,7 @@ class BlockTargets:
 
     Attributes:
         lanes: elements of a vector register.
+        line: elements of a cache line.
         tile_m, tile_n: elements along the vector axis, and columns, of the microkernel.
         k: indices of the reduced axes whose panel (tile_m x k) fits L1.
         streamed: elements of the vector operand's block (L3, within the scratch limit).
@@ -32,6 +33,7 @@ class BlockTargets:
     """
 
     lanes: int
+    line: int
     tile_m: int
     tile_n: int
     k: int
@@ -49,11 +51,12 @@ def block_targets(machine: Machine, dtype: DType, m: int) -> BlockTargets:
     tile_m = max(vectors, 1) * lanes
     return BlockTargets(
         lanes=lanes,
+        line=64 // dtype.size,
         tile_m=tile_m,
         tile_n=accumulators // max(vectors, 1),
         k=max(machine.l1d * 3 // 4 // (dtype.size * tile_m), 16),
-        streamed=min(SCRATCH_LIMIT // 2, max(machine.l3 // 4, machine.l2)) // dtype.size,
-        resident=min(SCRATCH_LIMIT // 4, machine.l2 // 4) // dtype.size,
+        streamed=min(SCRATCH_LIMIT * 3 // 8, max(machine.l3 // 4, machine.l2)) // dtype.size,
+        resident=min(SCRATCH_LIMIT // 8, machine.l2 // 4) // dtype.size,
         small=machine.l1d // 2 // dtype.size,
         panel=machine.l1d // dtype.size,
     )
