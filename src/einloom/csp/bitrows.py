@@ -87,6 +87,18 @@ class BitRows:
         beyond = len(row.values) * self.objects
         return tuple(start + beyond for start in self.first_rows(name, mask))
 
+    def deltas(self, lost: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return how rows change, as `(row, bits to flip)`, when slots lose values."""
+        found: dict[int, int] = {}
+        for slot, mask in lost:
+            place = self.places[slot]
+            if place is not None:
+                steps, a, bit_a, b, bit_b = place
+                for forward, backward in steps[mask]:
+                    found[forward + a] = found.get(forward + a, 0) ^ bit_b
+                    found[backward + b] = found.get(backward + b, 0) ^ bit_a
+        return list(found.items())
+
     def fill(self, domains: list[int], asleep: int) -> list[int]:
         """Return the rows of some domains."""
         rows = [0] * self.size

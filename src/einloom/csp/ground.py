@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
+from einloom.csp.bitrows import BitRows
 from einloom.csp.disjunction import CounterPart, Disjunction, PairPart, Part, ValuePart
 from einloom.csp.layout import Domain, Layout
 from einloom.csp.rows import (
@@ -33,7 +34,11 @@ class Ground:
     """The constraints of the objects that need exactly one mask of lowerings.
 
     Attributes:
-        restrictions: masks of single slots.
+        slots: the slots that begin to matter.
+        own, restrictions: masks of single slots, of these and of others.
+        impossible: whether a clause fails whatever the domains.
+        first: `(slot, full mask, first mask, reason)` for `own`; None if one is empty.
+        deltas: how rows change when all of `own` are narrowed from full domains.
         entries: `(table, slot, .., need)`.
         disjunctions: what no table holds.
         sources: for each tuple of slots, the clause rows (by number) and objects that it came from.
@@ -42,7 +47,12 @@ class Ground:
     """
 
     need: int
+    slots: list[int] = field(default_factory=list)
+    own: dict[int, int] = field(default_factory=dict)
     restrictions: dict[int, int] = field(default_factory=dict)
+    impossible: bool = False
+    first: list[tuple[int, int, int, Any]] | None = None
+    deltas: list[tuple[int, int]] = field(default_factory=list)
     entries: list[tuple[Any, ...]] = field(default_factory=list)
     disjunctions: list[Disjunction] = field(default_factory=list)
     sources: dict[tuple[int, ...], list[Source]] = field(default_factory=dict)
@@ -67,24 +77,29 @@ class Grounder:
     """Grounds clause rows for one problem.
 
     Args:
-        rows: the clause rows by their number in the space; only those to be grounded.
+        clauses: the clause rows by their number in the space; only those to be grounded.
         counters: the number of each counter by name and objects.
     """
 
     def __init__(
-        self, layout: Layout, rows: Sequence[tuple[int, ClauseRow]], counters: dict[str, dict[tuple[int, ...], int]]
+        self,
+        layout: Layout,
+        rows: BitRows,
+        clauses: Sequence[tuple[int, ClauseRow]],
+        counters: dict[str, dict[tuple[int, ...], int]],
     ) -> None:
         self.layout = layout
         self.rows = rows
+        self.clauses = clauses
         self.counters = counters
         self.tables: dict[tuple[tuple[int, ...], frozenset[Clause]], Table] = {}
         self.disjunction_count = 0
 
     def ground(self, need: int) -> Ground:
         """Return the constraints of all tuples of objects that need exactly these lowerings."""
-        found = Ground(need)
+        found = Ground(need, self.layout.by_need.get(need, []))
         merged: dict[tuple[int, ...], dict[Clause, None]] = {}
-        for number, row in self.rows:
+        for number, row in self.clauses:
             for objects in self._tuples(row, need):
                 clause = self._clause(row, objects)
                 if clause is not None:
@@ -105,8 +120,14 @@ class Grounder:
     def _sort_posts(self, ground: Ground) -> None:
         """Find what must be looked at when a ground becomes active: all that full domains do not leave idle."""
         full, needs = self.layout.full, self.layout.need_of
+        if all(ground.own.values()) and not ground.impossible:
+            ground.first = [(slot, full[slot], mask, (ground, slot)) for slot, mask in ground.own.items()]
+            ground.first = [each for each in ground.first if each[1] != each[2]]
+            ground.deltas = self.rows.deltas([(slot, old ^ mask) for slot, old, mask, _ in ground.first])
         for entry in ground.entries:
             slots = entry[1:-1]
+            if any(ground.own.get(slot, full[slot]) != full[slot] for slot in slots):
+                continue
             if entry[0][tuple(full[slot] for slot in slots)]:
                 ground.loud.append(entry)
                 continue
@@ -223,10 +244,13 @@ class Grounder:
             return
         slots = tuple(sorted(used))
         ground.sources.setdefault(slots, []).append(source)
-        if len(slots) <= 1 and not pairs:
-            slot = slots[0] if slots else -1
-            mask = masks.get(slot, 0)
-            ground.restrictions[slot] = ground.restrictions.get(slot, mask) & mask
+        if not slots:
+            ground.impossible = True
+            return
+        if len(slots) == 1 and not pairs:
+            slot = slots[0]
+            table = ground.own if self.layout.need_of[slot] == ground.need else ground.restrictions
+            table[slot] = table.get(slot, self.layout.full[slot]) & masks[slot]
             return
         aligned = tuple([masks.get(slot, 0) for slot in slots])
         place = {slot: i for i, slot in enumerate(slots)}

@@ -97,16 +97,14 @@ class Waking:
         for trigger in self.triggers:
             if trigger.need >> lowering & 1 and not self.numbers[REFUTED] >> trigger.number & 1:
                 self._refute(trigger.number)
-        self._revisit(lowering)
+        self._revisit(lowering, self.problem.waking[lowering].terms)
 
-    def _revisit(self, lowering: int) -> None:
+    def _revisit(self, lowering: int, terms: list[int]) -> None:
         """Have counters and quotients look again at what depends on a lowering."""
         state, waking = self.state, self.problem.waking[lowering]
-        for term in waking.terms:
+        for term in terms:
             state.counting.touch(term)
-            state.counting.pending[state.counting.terms[term].counter] = None
-        for counter in waking.counters:
-            state.counting.pending[counter] = None
+        state.counting.pending.update(dict.fromkeys(waking.counters))
         for quotient in waking.quotients:
             state.electing.everyone(quotient)
 
@@ -121,7 +119,7 @@ class Waking:
             state.rows[row] = self.problem.rows.awake(where, asleep)
         for need in self._needs(bit, asleep):
             state.activate(need)
-        self._revisit(lowering)
+        self._revisit(lowering, waking.bare)
         for function, number, need in waking.lines:
             if not need & asleep:
                 state.handlers[function](number)

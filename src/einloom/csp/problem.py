@@ -84,7 +84,7 @@ class Problem:
         self.watching = Watching(self)
         self.waking = self.watching.wake_lists()
         grounded = [(i, row) for i, row in enumerate(space.clauses) if i not in self.line_numbers]
-        self._grounder = Grounder(self.layout, grounded, self.counters.numbers)
+        self._grounder = Grounder(self.layout, self.rows, grounded, self.counters.numbers)
         self._grounds: dict[int, Ground] = {}
         self._zones: dict[tuple[int, int], Any] = {}
         self._slot_tables: dict[str, list[int]] = {}

@@ -57,6 +57,8 @@ def bind(state: State) -> tuple[Callable[[int, int, Any], None], Callable[[], No
                     disjunctions[disjoined.popitem()[0]].propagate(state)
                 elif counting.pending:
                     counting.propagate(counting.pending.popitem()[0])
+                elif electing.pairs:
+                    electing.spread()
                 elif electing.pending:
                     electing.propagate(*electing.pending.popitem())
                 else:

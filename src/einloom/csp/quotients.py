@@ -140,9 +140,10 @@ class Electing:
 
     Attributes:
         pending: for each quotient to look at again, the bits of its objects.
+        pairs: for each row, the bits of objects to look at again in all its quotients.
     """
 
-    __slots__ = ("all", "by_row", "domains", "numbers", "pending", "rows", "state")
+    __slots__ = ("all", "by_row", "domains", "numbers", "pairs", "pending", "rows", "state")
 
     def __init__(self, state: State, quotients: list[Quotient]) -> None:
         self.state = state
@@ -152,6 +153,7 @@ class Electing:
         for quotient in quotients:
             self.by_row.setdefault(quotient.row, []).append(quotient)
         self.pending: dict[int, int] = {}
+        self.pairs: dict[QuotientRow, int] = {}
 
     def member_changed(self, place: tuple[int, int]) -> None:
         """Look again at an object and at all that it could represent."""
@@ -167,10 +169,17 @@ class Electing:
     def pair_changed(self, place: tuple[QuotientRow, int]) -> None:
         """Look again at an object in all quotients of a row: its equivalence to a lower one has changed."""
         row, each = place
-        bit, pending = 1 << each, self.pending
-        for quotient in self.by_row[row]:
-            if quotient.members & bit:
-                pending[quotient.number] = pending.get(quotient.number, 0) | bit
+        self.pairs[row] = self.pairs.get(row, 0) | 1 << each
+
+    def spread(self) -> None:
+        """Pass the objects of changed pairs on to all quotients of their row."""
+        pending = self.pending
+        for row, bits in self.pairs.items():
+            for quotient in self.by_row[row]:
+                mine = bits & quotient.members
+                if mine:
+                    pending[quotient.number] = pending.get(quotient.number, 0) | mine
+        self.pairs.clear()
 
     def everyone(self, number: int) -> None:
         """Look again at all objects of a quotient."""

@@ -19,6 +19,7 @@ from einloom.csp.propagation import Dead, bind
 from einloom.csp.quotients import Electing
 
 if TYPE_CHECKING:
+    from einloom.csp.ground import Ground
     from einloom.csp.problem import Problem
 
 __all__ = ["Decision", "Limit", "State"]
@@ -235,16 +236,19 @@ class State:
         self.disjoined.clear()
         self.counting.pending.clear()
         self.electing.pending.clear()
+        self.electing.pairs.clear()
 
     def activate(self, need: int) -> None:
         """Post the constraints of the objects that need exactly these lowerings."""
         problem = self.problem
         ground = problem.ground(need)
-        for slot, mask in ground.restrictions.items():
-            if slot < 0:
-                self.die((ground, ()))
-            self.narrow(slot, mask, (ground, slot))
         domains, full = self.domains, problem.layout.full
+        if ground.first is not None and all(domains[slot] == full[slot] for slot in ground.slots):
+            self._start_fresh(ground.first, ground.deltas)
+        else:
+            self._start_restricted(ground)
+        for slot, mask in ground.restrictions.items():
+            self.narrow(slot, mask, (ground, slot))
         for entry in ground.loud:
             self._post(entry)
         for slot, entries in ground.entries_of.items():
@@ -255,10 +259,29 @@ class State:
         for slot, numbers in ground.disjunctions_of.items():
             if domains[slot] != full[slot]:
                 self.disjoined.update(dict.fromkeys(numbers))
-        started = problem.started.get(need, ())
-        for slot in problem.layout.by_need.get(need, ()):
-            if domains[slot] != full[slot] or slot in started:
+        for slot in problem.started.get(need, ()):
+            self.dirty.setdefault(slot, full[slot])
+
+    def _start_fresh(self, first: list[tuple[int, int, int, Any]], deltas: list[tuple[int, int]]) -> None:
+        """Give the slots that begin to matter their first masks, all at once: none of them has been restricted yet."""
+        domains, dirty, rows, append = self.domains, self.dirty, self.rows, self.trail.append
+        for slot, full, mask, reason in first:
+            append((slot, full, reason))
+            domains[slot] = mask
+            dirty[slot] = full
+        for row, delta in deltas:
+            rows[row] ^= delta
+
+    def _start_restricted(self, ground: Ground) -> None:
+        """Queue the slots that begin to matter and were restricted before, then give all of them their first masks."""
+        full = self.problem.layout.full
+        for slot in ground.slots:
+            if self.domains[slot] != full[slot]:
                 self.dirty.setdefault(slot, full[slot])
+        if ground.impossible:
+            self.die((ground, ()))
+        for slot, mask in ground.own.items():
+            self.narrow(slot, mask, (ground, slot))
 
     def _post(self, entry: tuple[Any, ...]) -> None:
         domains, slots = self.domains, entry[1:-1]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from einloom.csp.bitrows import Where
+from einloom.csp.counters import Term
 from einloom.csp.disjunction import CounterPart, Disjunction
 from einloom.csp.ground import Ground
 from einloom.csp.lowering import Trigger
@@ -32,11 +33,14 @@ class WakeList:
 
     Attributes:
         rows: watched sets whose members change, with their rows.
-        lines: `(handler, object)` for the new objects in each role of a line clause.
+        terms: terms of counters that its objects make.
+        bare: those of them without a condition on a slot that wakes, which would tell when it is met.
+        lines: `(handler, object, need)` for the new objects in each role of a line clause.
     """
 
     rows: list[tuple[Where, int]] = field(default_factory=list)
     terms: list[int] = field(default_factory=list)
+    bare: list[int] = field(default_factory=list)
     counters: list[int] = field(default_factory=list)
     quotients: list[int] = field(default_factory=list)
     triggers: list[int] = field(default_factory=list)
@@ -176,8 +180,11 @@ class Watching:
         lists = [WakeList() for _ in self.layout.members.lowerings]
         for number, found in enumerate(lists):
             bit = 1 << number
-            found.terms = [term.number for term in problem.counters.terms if term.need & bit]
-            found.counters = [counter.number for counter in problem.counters.all if counter.need & bit]
+            terms = [term for term in problem.counters.terms if term.need & bit]
+            found.terms = [term.number for term in terms]
+            found.bare = [term.number for term in terms if not self._waits(term, bit)]
+            counters = {counter.number: None for counter in problem.counters.all if counter.need & bit}
+            found.counters = list(counters | {term.counter: None for term in terms})
             found.quotients = [
                 quotient.number for quotient in problem.quotients if any(need & bit for need in quotient.needs.values())
             ]
@@ -191,6 +198,10 @@ class Watching:
                         if need & bit:
                             found.lines.append((LINES + 6 * index + 3 + role, each, need))
         return lists
+
+    def _waits(self, term: Term, bit: int) -> bool:
+        """Whether a term has a condition on a slot that needs a lowering."""
+        return any(self.layout.need_of[slot] & bit for slot, _ in term.literals)
 
     def _needs(self, where: Where) -> dict[int, int]:
         return self.layout.members.sets[where[0]].get(where[1], {})
