@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import threading
 from collections.abc import Sequence
 
@@ -12,6 +13,10 @@ from einloom.jit.kernel import Kernel
 from einloom.jit.threads import team_function
 from einloom.machine import Machine
 from einloom.targets.cpu import lower_nest
+
+if platform.machine() == "x86_64":  # With the import of einloom, and not within the first compilation.
+    import einloom.asm.x86.assembler
+    import einloom.kernels.x86  # noqa: F401
 
 __all__ = ["Executable"]
 
