@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -63,6 +64,23 @@ def test_einsum_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert "ab->ba   a=3 b=4   float32" in text
     assert "right: 12 elements compared with float64, exact" in text
+
+
+@pytest.mark.parametrize(("what", "words"), [("tree", "t4 (2, 5) = "), ("nest", "gemm m="), ("asm", "vfmadd231ps ymm")])
+def test_show(capsys: pytest.CaptureFixture[str], what: str, words: str) -> None:
+    line = ["show", "ab,bc,cd->ad", "--sizes", "a=2,b=3,c=4,d=5", "--isa", "avx2", "--threads", "1", "--what", what]
+    assert main(line) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("Expression('ab,bc,cd->ad', float32")
+    assert words in text
+
+
+def test_a_machine_without_kernels_is_an_error_of_this_machine() -> None:
+    line = [sys.executable, "-m", "einloom", "show", "ab->ba", "--sizes", "a=2,b=3"]
+    done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "EINLOOM_ISA": "none"})
+    assert done.returncode == 1
+    assert done.stderr.startswith("einloom: UnsupportedTarget: ")
+    assert "Traceback" not in done.stderr
 
 
 def test_a_missing_size_is_pointed_at(capsys: pytest.CaptureFixture[str]) -> None:
