@@ -332,4 +332,5 @@ class Problem:
 
 
 def _choices_of_quotient(row: QuotientRow) -> set[str]:
-    return {row.equivalence, *(each.choice for each in row.literals if isinstance(each, ValueLiteral))}
+    marks = {row.representative} if len(row.parameters) <= 1 else set()
+    return marks | {row.equivalence, *(each.choice for each in row.literals if isinstance(each, ValueLiteral))}

@@ -24,7 +24,7 @@ def bind(state: State) -> tuple[Callable[[int, int, Any], None], Callable[[], No
     """Return `assign(slot, mask, reason)` and `run()` for a state."""
     problem = state.problem
     domains, rows, numbers, dirty, handlers = state.domains, state.rows, state.numbers, state.dirty, state.handlers
-    places, watching, ends = problem.rows.places, problem.watching, problem.layout.objects_of
+    places, watching = problem.rows.places, problem.watching
     pairs, triples, wide = watching.pairs, watching.triples, watching.wide
     emptied, changed, relations_of = watching.emptied, watching.changed, watching.relations
     append = state.trail.append
@@ -47,14 +47,22 @@ def bind(state: State) -> tuple[Callable[[int, int, Any], None], Callable[[], No
         if slot not in dirty:
             dirty[slot] = old
 
-    relates = [relation.bind(domains, rows, assign, ends) for relation in problem.relations]
+    relates = [relation.bind(domains, rows, assign) for relation in problem.relations]
 
     def run() -> None:
         """Propagate until nothing changes; the slower propagators wait until all slots are quiet."""
         while True:
             if not dirty:
                 if disjoined:
-                    disjunctions[disjoined.popitem()[0]].propagate(state)
+                    disjunction = disjunctions[disjoined.popitem()[0]]
+                    possible = 0
+                    for slot, mask in disjunction.values:
+                        if domains[slot] & mask:
+                            possible += 1
+                            if possible > 1:
+                                break
+                    else:
+                        disjunction.propagate(state)
                 elif counting.pending:
                     counting.propagate(counting.pending.popitem()[0])
                 elif electing.pairs:

@@ -43,6 +43,7 @@ class Quotient:
 
     Attributes:
         members: bits of all objects of the set that is divided.
+        marked: row of the objects that may still be representatives; -1 if there is none.
         eligible: bits of those that can be representatives, their guards met.
         sleepers: `(bit, need)` of the eligible objects that lowerings bring.
         needs: for each object of the set, its lowerings.
@@ -58,6 +59,7 @@ class Quotient:
     row: QuotientRow
     owners: tuple[int, ...]
     members: int = 0
+    marked: int = -1
     eligible: int = 0
     sleepers: list[tuple[int, int]] = field(default_factory=list)
     needs: dict[int, int] = field(default_factory=dict)
@@ -92,6 +94,8 @@ def _quotient(layout: Layout, rows: BitRows, quotient: Quotient) -> Quotient:
             quotient.eligible |= 1 << each
             if more & ~need:
                 quotient.sleepers.append((1 << each, more))
+    if len(owners) <= 1:
+        quotient.marked = rows.first_rows(row.representative, TRUE)[0] + (owners[0] if owners else 0)
     for literal in row.literals:
         assert isinstance(literal, ValueLiteral)
         _add_condition(layout, rows, quotient, literal)
@@ -189,6 +193,8 @@ class Electing:
         """Make the marks of some objects and what they depend on agree."""
         quotient, asleep = self.all[number], self.numbers[ASLEEP]
         may, must, sleeping = self._members(quotient)
+        if quotient.marked >= 0:
+            bits &= may | self.rows[quotient.marked]
         while bits:
             bit = bits & -bits
             bits ^= bit

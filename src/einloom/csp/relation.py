@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Relate", "Relation", "make_relations"]
 
+Rules = tuple[tuple[tuple[int, ...], tuple[tuple[int, int], ...]], ...]
 Relate = Callable[[int, int], None]
 Assign = Callable[[int, int, object], None]
 
@@ -25,9 +26,10 @@ class Relation:
     """A relation of one problem, for one context; it holds no domains.
 
     Attributes:
-        rules: for each mask of f(a, b): `(value bit, its row start, row starts of f(b, c) values that give it)` for the
-            values of f(a, c) that the mask restricts.
+        rules: for each mask of f(a, b): row starts of f(b, c) values, with the values of f(a, c), as `(value bit, row
+            start)`, that need one of them.
         converse: the mask from the other side.
+        ends: the pair of each slot.
         slots: slot of each pair, at `a * objects + b`, in both directions; -1 where there is none.
     """
 
@@ -41,65 +43,60 @@ class Relation:
         owners = tuple(context[position] for position in row.members.owners)
         self.members = rows.members[row.members.set, owners]
         self.slots = [-1] * (self.objects * self.objects)
+        self.ends: dict[int, tuple[int, int]] = {}
         self.converse: tuple[int, ...] = ()
         for numbers, slot in choice.slots.items():
             if numbers[:-2] == context:
                 a, b = numbers[-2:]
                 self.slots[a * self.objects + b] = self.slots[b * self.objects + a] = slot
+                self.ends[slot] = a, b
                 self.converse = layout.domain_of[slot].converse or ()
         starts = rows.first_rows(row.choice, (1 << self.values) - 1, context)
         self.rules = tuple(self._rules(mask, starts) for mask in range(1 << self.values))
 
-    def _rules(self, mask: int, starts: Sequence[int]) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
-        found = []
-        composition = self.row.composition
-        for value in range(self.values):
-            sources = [
-                s
-                for s in range(self.values)
-                if any(mask >> r & 1 and composition[r][s] >> value & 1 for r in range(self.values))
-            ]
+    def _rules(self, mask: int, starts: Sequence[int]) -> Rules:
+        found: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+        composition, values = self.row.composition, range(self.values)
+        for value in values:
+            sources = [s for s in values if any(mask >> r & 1 and composition[r][s] >> value & 1 for r in values)]
             if len(sources) < self.values:
-                found.append((1 << value, starts[value], tuple(starts[s] for s in sources)))
-        return tuple(found)
+                found.setdefault(tuple(starts[s] for s in sources), []).append((1 << value, starts[value]))
+        return tuple((sources, tuple(targets)) for sources, targets in found.items())
 
     @property
     def is_idle_when_open(self) -> bool:
         """Whether a pair that is fully open restricts nothing."""
         return not self.rules[-1]
 
-    def bind(self, domains: list[int], rows: list[int], assign: Assign, ends: Sequence[tuple[int, ...]]) -> Relate:
-        """Return the function that propagates a change of a slot, for the lists of one state.
-
-        Args:
-            ends: the objects of each slot.
-        """
+    def bind(self, domains: list[int], rows: list[int], assign: Assign) -> Relate:
+        """Return the function that propagates a change of a slot, for the lists of one state."""
         relation = self
         members_row, objects, slots = self.members, self.objects, self.slots
-        rules, converse = self.rules, self.converse
+        rules, converse, ends = self.rules, self.converse, self.ends
 
         def relate(slot: int, mask: int) -> None:
-            a, b = ends[slot][-2:]
-            members = rows[members_row]
-            bit_a, bit_b = 1 << a, 1 << b
-            if not (members & bit_a and members & bit_b):
+            a, b = ends[slot]
+            members, both = rows[members_row], 1 << a | 1 << b
+            others = members & ~both
+            if members ^ others != both:
                 return
-            others = members & ~(bit_a | bit_b)
             reason = None
             for one, two, rule in ((a, b, rules[mask]), (b, a, rules[converse[mask]])):
                 changed = 0
                 gone = []
-                for bit, start, sources in rule:
-                    lost = rows[start + one] & others
-                    if lost:
-                        for source in sources:
-                            lost &= ~rows[source + two]
-                            if not lost:
-                                break
-                        else:
-                            changed |= lost
-                            gone.append((bit, lost))
-                if changed and reason is None:
+                for sources, targets in rule:
+                    barred = others
+                    for source in sources:
+                        barred &= ~rows[source + two]
+                    if barred:
+                        for bit, start in targets:
+                            lost = rows[start + one] & barred
+                            if lost:
+                                changed |= lost
+                                gone.append((bit, lost))
+                if not changed:
+                    continue
+                if reason is None:
                     reason = (relation, slot)
                 while changed:
                     low = changed & -changed

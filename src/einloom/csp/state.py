@@ -75,7 +75,7 @@ class State:
             self.electing.member_changed,
             self.electing.pair_changed,
             self.waking.check,
-            self._disjoin_one,
+            self.disjoined.update,
         ]
         self.dirty: dict[int, int] = {}
         self.assign, self._run = bind(self)
@@ -227,9 +227,6 @@ class State:
     def admit(self, counter: int, values: Sequence[int], reason: Any) -> None:
         """Allow only some results of a counter."""
         self.counting.admit(counter, frozenset(values))
-
-    def _disjoin_one(self, number: int) -> None:
-        self.disjoined[number] = None
 
     def _clear(self) -> None:
         self.dirty.clear()

@@ -93,6 +93,15 @@ class Watching:
     def _watch(self, slot: int, mask: int, handler: int, argument: Any) -> None:
         self.emptied[slot].setdefault(mask, []).append((handler, argument))
 
+    def _watch_many(self, slot: int, mask: int, disjunction: int) -> None:
+        """Add a disjunction to the one watch that queues all disjunctions under a mask."""
+        watches = self.emptied[slot].setdefault(mask, [])
+        for handler, disjunctions in watches:
+            if handler == DISJOIN:
+                disjunctions[disjunction] = None
+                return
+        watches.append((DISJOIN, {disjunction: None}))
+
     def _watch_relation(self, number: int, relation: Relation) -> None:
         for slot in set(relation.slots) - {-1}:
             self.relations[slot] = (*self.relations[slot], number)
@@ -166,11 +175,11 @@ class Watching:
 
     def _watch_disjunction(self, disjunction: Disjunction) -> None:
         for slot, mask in disjunction.values:
-            self._watch(slot, mask, DISJOIN, disjunction.number)
+            self._watch_many(slot, mask, disjunction.number)
         alone = len(disjunction.values) + len(disjunction.others) == 1
         for part in disjunction.others:
             for slot in part.slots:
-                self.changed[slot].append((DISJOIN, disjunction.number))
+                self.changed[slot].append((DISJOIN, {disjunction.number: None}))
             if isinstance(part, CounterPart) and not (alone and part.bound is not None):
                 self.readers.setdefault(part.counter, {}).setdefault(part, []).append(disjunction.number)
 
