@@ -125,18 +125,19 @@ class Expression:
         threads = self._thread_count()
         key = self._key(operands, out, threads)
         route = self._routes.get(key) if key is not None else None
+        arrays: Sequence[Array] = operands
         if route is None:
-            operands, route = self._checked_route(operands, out, threads)
+            arrays, route = self._checked_route(operands, out, threads)
             if key is not None:
                 self._routes[key] = route
         result = np.empty(self.output_shape, self._numpy_dtype) if out is None else out
-        addresses = [array_address(array) for array in (*operands, result)]
+        addresses = [array_address(array) for array in (*arrays, result)]
         if out is not None and (not out.flags.writeable or _may_overlap(addresses, route.spans)):
-            check_output(out, self.output_shape, self._numpy_dtype, operands, self.equation)
+            check_output(out, self.output_shape, self._numpy_dtype, arrays, self.equation)
         if route.single is not None:
             route.single(addresses, threads)
         else:
-            self._run(route.steps, list(operands), result, threads)
+            self._run(route.steps, list(arrays), result, threads)
         return result[()] if out is None and not self.output_shape else result
 
     def _key(self, operands: Sequence[Any], out: Any, threads: int) -> tuple[Any, ...] | None:
@@ -278,7 +279,7 @@ class Expression:
             raise ScheduleError(f"show({what!r})\n  Show 'tree', 'nest' or 'asm'.")
         parts = []
         for compiled in self._last():
-            if compiled.nest is None:
+            if compiled.nest is None or compiled.executable is None:
                 parts.append(str(compiled.step.operation))
             elif what == "nest":
                 parts.append(f"{compiled.nest.operation}\n\n{compiled.schedule}\n\n{compiled.nest}")

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from einloom.asm.x86.operands import mem, r11, xmm, ymm
 from einloom.dtypes import DType
+from einloom.kernels.interleave import in_row_order, interleave
 from einloom.kernels.machine import Place
 
 if TYPE_CHECKING:
     from einloom.kernels.x86 import X86Machine
 
 __all__ = ["Avx2Vectors"]
+
+UNORDERED = 3
+"""Predicate of a comparison that holds if an operand is NaN."""
 
 ARITHMETIC = ("add", "sub", "mul", "div", "min", "max", "sqrt", "and", "or", "xor", "andn")
 
@@ -92,6 +96,28 @@ class Avx2Vectors:
         else:
             self.load(temporary, place, mask)
             self.add(dst, dst, temporary)
+
+    def keep_nan(self, dst: Any, src: Any, temporary: Any) -> None:
+        """Lanes of dst = src where src is NaN."""
+        if self.dtype.size == 4:
+            self.asm.vcmpps(temporary, src, src, UNORDERED)
+            self.asm.vblendvps(dst, dst, src, temporary)
+        else:
+            self.asm.vcmppd(temporary, src, src, UNORDERED)
+            self.asm.vblendvpd(dst, dst, src, temporary)
+
+    def transpose(self, block: list[Any], free: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Transpose a block of `lanes` registers with as many free ones; return (where it is now, the others)."""
+        asm, half = self.asm, len(block) // 2
+        if self.dtype.size == 4:
+            block, free = interleave(block, free, asm.vunpcklps, asm.vunpckhps, 1)
+            block, free = in_row_order(*interleave(block, free, asm.vunpcklpd, asm.vunpckhpd, 2))
+        else:
+            block, free = interleave(block, free, asm.vunpcklpd, asm.vunpckhpd, 1)
+        for i in range(half):
+            asm.vperm2f128(free[i], block[i], block[i + half], 0x20)
+            asm.vperm2f128(free[i + half], block[i], block[i + half], 0x31)
+        return free, block
 
     def finish(self) -> None:
         """End a function that used vectors: SSE code that follows runs at full speed."""

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 from einloom.asm.x86.operands import Mask, gpr32, k, mem, r11, xmm, ymm, zmm
 from einloom.dtypes import DType
 from einloom.errors import InternalError
+from einloom.kernels.interleave import in_row_order, interleave
 from einloom.kernels.machine import Place
 
 if TYPE_CHECKING:
     from einloom.kernels.x86 import X86Machine
 
 __all__ = ["Avx512Vectors"]
+
+UNORDERED = 3
+"""Predicate of a comparison that holds if an operand is NaN."""
 
 ARITHMETIC = ("add", "sub", "mul", "div", "min", "max", "sqrt", "and", "or", "xor", "andn")
 
@@ -93,6 +97,33 @@ class Avx512Vectors:
     def add_memory(self, dst: Any, place: Place, mask: Mask | None = None, temporary: Any = None) -> None:
         """dst += the lanes at a place; masked bytes are not touched."""
         self.add(dst if mask is None else dst | mask, dst, place)
+
+    def keep_nan(self, dst: Any, src: Any, temporary: Any) -> None:
+        """Lanes of dst = src where src is NaN."""
+        compare = self.asm.vcmpps if self.dtype.size == 4 else self.asm.vcmppd
+        compare(k[7], src, src, UNORDERED)
+        self._mov(dst | k[7], src)
+
+    def transpose(self, block: list[Any], free: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Transpose a block of `lanes` registers with as many free ones; return (where it is now, the others)."""
+        asm, half = self.asm, len(block) // 2
+        if self.dtype.size == 4:
+            block, free = interleave(block, free, asm.vunpcklps, asm.vunpckhps, 1)
+            block, free = in_row_order(*interleave(block, free, asm.vunpcklpd, asm.vunpckhpd, 2))
+        else:
+            block, free = interleave(block, free, asm.vunpcklpd, asm.vunpckhpd, 1)
+        for step in (half // 2, half):
+            block, free = self._exchange(block, free, step)
+        return block, free
+
+    def _exchange(self, block: list[Any], free: list[Any], step: int) -> tuple[list[Any], list[Any]]:
+        """Gather even and odd 128-bit parts of registers `step` apart."""
+        for i in range(len(block)):
+            if not i & step:
+                pair = (block[i], block[i + step])
+                self.asm.vshuff32x4(free[i], *pair, 0x88)
+                self.asm.vshuff32x4(free[i + step], *pair, 0xDD)
+        return free, block
 
     def finish(self) -> None:
         """End a function that used vectors: SSE code that follows runs at full speed."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from einloom.kernels.binary import emit_binary
 from einloom.kernels.brgemm import emit_brgemm
 from einloom.kernels.machine import KernelMachine
-from einloom.kernels.specs import Brgemm, Spec
+from einloom.kernels.specs import Brgemm, Spec, Unary
+from einloom.kernels.unary import emit_unary
 
 __all__ = ["emit_kernel"]
 
@@ -17,3 +19,7 @@ def emit_kernel(km: KernelMachine, spec: Spec) -> None:
     """
     if isinstance(spec, Brgemm):
         emit_brgemm(km, spec)
+    elif isinstance(spec, Unary):
+        emit_unary(km, spec)
+    else:
+        emit_binary(km, spec)

@@ -123,6 +123,25 @@ class Frame:
         else:
             self.km.sum_multiple(self._registers[name], self._registers[name], step, count)
 
+    def set_strides(self, constants: dict[str, int], scaled: Sequence[str], element: int) -> None:
+        """Assign strides that are known, and bring those that are arguments from elements into bytes."""
+        for name in scaled:
+            with self.changed(name) as register:
+                self.km.multiply_constant(register, register, element)
+        for name, value in constants.items():
+            with self.assigned(name) as register:
+                self.km.constant(register, value)
+
+    def add_multiple(self, register: Register, stride: int | str, count: int) -> None:
+        """Emit register += stride * count; a stride is a number of bytes or a variable."""
+        if isinstance(stride, int):
+            self.km.add_constant(register, stride * count)
+        elif stride in self._registers:
+            self.km.sum_multiple(register, register, self._registers[stride], count)
+        else:
+            for _ in range(count):
+                self.km.add_slot(register, self._slots[stride])
+
     @contextmanager
     def loop(self, count: int, name: str) -> Iterator[None]:
         """Run the body a known number of times; the variable counts down."""

@@ -43,6 +43,7 @@ class KernelMachine(Protocol):
         scratch: other registers that a call clobbers.
         saved: registers that a call preserves; a function that uses them names them to `prologue`.
         result: where a C function leaves its result.
+        reach: the longest displacement of an address, in bytes.
     """
 
     asm: Assembler
@@ -51,6 +52,7 @@ class KernelMachine(Protocol):
     scratch: tuple[Register, ...]
     saved: tuple[Register, ...]
     result: Register
+    reach: int
 
     # Functions
 

@@ -1,0 +1,136 @@
+"""The generator of element-wise kernels: B := op(A) and C := op(A, B), column after column, a vector at a time.
+
+Each operand is a vector (contiguous along m), broadcast (its stride along m is 0) or strided. Transpositions, where one
+operand is contiguous along m and the other along n, are `transposition`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from einloom.kernels.frame import Frame
+from einloom.kernels.machine import KernelMachine
+
+__all__ = ["Columns", "Operand"]
+
+UNROLLED = 4
+"""Vectors that one iteration of the loop along m handles."""
+
+Register = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A matrix of the kernel: the name of its pointer and its strides along (m, n) in bytes or names of variables."""
+
+    name: str
+    strides: tuple[int | str, int | str]
+    element: int
+
+    @property
+    def kind(self) -> str:
+        """How its vectors along m are read: `vector`, `broadcast` or `strided`."""
+        return {self.element: "vector", 0: "broadcast"}.get(self.strides[0], "strided")  # type: ignore[arg-type]
+
+
+class Columns:
+    """Loops over columns and vectors, with `apply(inputs, free) -> register` in the middle.
+
+    Args:
+        km: emits the code.
+        vec: its vector verbs.
+        frame: holds the pointers, the strides and the counters `m` and `n`.
+        size: (m, n).
+        inputs, output: the matrices.
+        apply: emits the operation on one vector; takes the inputs' registers and some free ones.
+    """
+
+    def __init__(
+        self,
+        km: KernelMachine,
+        vec: Any,
+        frame: Frame,
+        size: tuple[int, int],
+        inputs: Sequence[Operand],
+        output: Operand,
+        apply: Callable[[list[Register], list[Register]], Register],
+        nontemporal: bool = False,
+    ) -> None:
+        self.km, self.vec, self.frame = km, vec, frame
+        self.m, self.n = size
+        self.inputs, self.output = list(inputs), output
+        self.apply = apply
+        self.nontemporal = nontemporal
+        self.indices: dict[str, Any] = {}
+        self.temporaries = vec.registers[-2:]
+
+    def emit(self) -> None:
+        """Emit the loops."""
+        self._index_strided()
+        lanes = self.vec.lanes
+        tail = self.m % lanes
+        mask = self.vec.mask(tail) if tail else None
+        whole = self.m // lanes
+        trips, rest = divmod(whole, UNROLLED)
+        if trips == 1:
+            trips, rest = 0, whole
+        with self.frame.loop(self.n, "n"):
+            if trips:
+                with self.frame.loop(trips, "m"):
+                    self._vectors(UNROLLED, 0, None)
+                    self._advance(0, UNROLLED * lanes)
+            self._vectors(rest, tail, mask)
+            if self.n > 1:
+                self._advance(0, -trips * UNROLLED * lanes)
+                self._advance(1, 1)
+
+    def _index_strided(self) -> None:
+        for number, operand in enumerate(o for o in (*self.inputs, self.output) if o.kind == "strided"):
+            stride = operand.strides[0]
+            value = stride if isinstance(stride, int) else self.frame.read(stride)
+            slot = number * self.vec.index_bytes
+            self.indices[operand.name] = self.vec.stride_index(value, slot, self.vec.registers[0])
+
+    def _advance(self, axis: int, count: int) -> None:
+        for operand in (*self.inputs, self.output):
+            self.frame.advance(operand.name, operand.strides[axis], count)
+
+    def _vectors(self, whole: int, tail: int, mask: Any) -> None:
+        for row in range(whole + bool(tail)):
+            last = row == whole
+            self._vector(row, self.vec.lanes if not last else tail, mask if last else None)
+
+    def _vector(self, row: int, count: int, mask: Any) -> None:
+        free = list(self.vec.registers[:-2])
+        values = [self._load(operand, free.pop(0), row, count, mask) for operand in self.inputs]
+        result = self.apply(values, free)
+        base, offset = self._place(self.output, row)
+        if self.output.kind == "vector":
+            self.vec.store(self.km.place(base, offset), result, mask, self.nontemporal, free[-1])
+        else:
+            index = self.indices[self.output.name]
+            self.vec.store_strided(base, offset, result, index, count, self.temporaries)
+
+    def _load(self, operand: Operand, register: Register, row: int, count: int, mask: Any) -> Register:
+        base, offset = self._place(operand, row)
+        if operand.kind == "vector":
+            self.vec.load(register, self.km.place(base, offset), mask)
+        elif operand.kind == "broadcast":
+            self.vec.broadcast(register, self.km.place(base, offset))
+        else:
+            self.vec.load_strided(register, base, offset, self.indices[operand.name], count, self.temporaries)
+        return register
+
+    def _place(self, operand: Operand, row: int) -> tuple[Register, int]:
+        """The pointer and the offset of vector `row`; far ones of a strided operand are reached by adding."""
+        base = self.frame.read(operand.name)
+        stride, elements = operand.strides[0], row * self.vec.lanes
+        if isinstance(stride, int) and abs(stride * elements) <= self.km.reach // 2:
+            return base, stride * elements
+        if row:
+            self.km.move(self.frame.temporary, base)
+            base = self.frame.temporary
+            self.frame.add_multiple(base, stride, elements)
+        return base, 0

@@ -1,0 +1,87 @@
+"""Transpositions by in-register shuffles: square blocks of vectors, loops over blocks, edges by masks.
+
+A block is loaded as columns of A (contiguous along m) and stored as rows of B (contiguous along n). Interleaving pairs
+of registers, then pairs of pairs, and exchanging 128-bit parts at last, takes log2(lanes) shuffles a register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from einloom.kernels.elementwise import Operand
+from einloom.kernels.frame import Frame
+from einloom.kernels.machine import KernelMachine
+
+__all__ = ["Blocks"]
+
+
+class Blocks:
+    """Loops over square blocks. `a` is contiguous along m, `b` along n; `apply` works on one register in place."""
+
+    def __init__(
+        self,
+        km: KernelMachine,
+        vec: Any,
+        frame: Frame,
+        size: tuple[int, int],
+        a: Operand,
+        b: Operand,
+        apply: Callable[[list[Any], list[Any]], Any],
+        nontemporal: bool = False,
+    ) -> None:
+        self.km, self.vec, self.frame = km, vec, frame
+        self.m, self.n = size
+        self.a, self.b = a, b
+        self.apply = apply
+        self.nontemporal = nontemporal
+
+    def emit(self) -> None:
+        """Emit the loops: along n outside, along m, where the reads are contiguous, inside."""
+        lanes = self.vec.lanes
+        for columns, count in _parts(self.n, lanes):
+            with self.frame.loop(count, "n"):
+                for rows, times in _parts(self.m, lanes):
+                    with self.frame.loop(times, "m"):
+                        self._block(rows, columns)
+                        self.frame.advance("a", self.a.strides[0], rows)
+                        self.frame.advance("b", self.b.strides[0], rows)
+                self.frame.advance("a", self.a.strides[0], -self.m)
+                self.frame.advance("b", self.b.strides[0], -self.m)
+                self.frame.advance("a", self.a.strides[1], columns)
+                self.frame.advance("b", self.b.strides[1], columns)
+
+    def _block(self, rows: int, columns: int) -> None:
+        vec = self.vec
+        lanes = vec.lanes
+        registers = list(vec.registers[: 2 * lanes])
+        block, free = registers[:lanes], registers[lanes:]
+        row_mask, column_mask = vec.mask(rows), vec.mask(columns)
+        for register, (base, offset) in zip(block, self._lines(self.a, 1, columns)):
+            vec.load(register, self.km.place(base, offset), row_mask)
+            self.apply([register], free)
+        for register in block[columns:]:
+            vec.zero(register)
+        block, free = vec.transpose(block, free)
+        for register, (base, offset) in zip(block, self._lines(self.b, 0, rows)):
+            vec.store(self.km.place(base, offset), register, column_mask, self.nontemporal, free[0])
+
+    def _lines(self, operand: Operand, axis: int, count: int) -> Iterator[tuple[Any, int]]:
+        """Yield (base, offset) of the columns or rows of a block; large and run-time strides are walked."""
+        stride, base = operand.strides[axis], self.frame.read(operand.name)
+        if isinstance(stride, int) and abs(stride) * count <= self.km.reach:
+            for line in range(count):
+                yield base, line * stride
+            return
+        walk = self.frame.temporary
+        self.km.move(walk, base)
+        for line in range(count):
+            if line:
+                self.frame.add_multiple(walk, stride, 1)
+            yield walk, 0
+
+
+def _parts(size: int, lanes: int) -> list[tuple[int, int]]:
+    """Return (length, count): whole blocks, then the rest."""
+    whole, rest = divmod(size, lanes)
+    return [(length, count) for length, count in ((lanes, whole), (rest, 1)) if length and count]
