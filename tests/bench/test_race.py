@@ -25,7 +25,8 @@ def test_a_race_of_two_in_their_own_processes() -> None:
     (row,) = rows
     assert row.ours.usable
     assert row.best("numpy").usable
-    assert len(row.ours.seconds) == len(row.best("numpy").seconds) == len(row.ceilings) == 2
+    assert len(row.ours.seconds) == len(row.best("numpy").seconds) == 2
+    assert len(row.ceilings) == 4
     assert row.ours.elements == 12
     assert row.ours.compile_seconds is not None
     report = json.loads(json.dumps(make_report("tiny", rows, [PEERS["numpy"]], [], OPTIONS, AVX2)))

@@ -10,9 +10,8 @@ from typing import Any
 from einloom.bench.cases import Case
 from einloom.bench.command import positive
 from einloom.bench.contestants import chosen_peers
-from einloom.bench.race import Options, race_case
+from einloom.bench.race import Options, Row, race_case
 from einloom.bench.report import is_good, make_report
-from einloom.config import thread_count
 from einloom.jit.host import host
 from einloom.machine import Machine
 
@@ -44,7 +43,7 @@ SCENES = (
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command to argparse's subparsers and return its parser."""
     parser = subparsers.add_parser("demo", help="real work, compiled, checked and compared, in under a minute")
-    parser.add_argument("--threads", type=positive, help="default: EINLOOM_THREADS, OMP_NUM_THREADS or all cores")
+    parser.add_argument("--threads", type=positive, default=1, help="threads of each contestant (default: 1)")
     parser.set_defaults(run=run)
     return parser
 
@@ -54,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from einloom.bench.table import draw_report, make_console
 
     console, machine, begin = make_console(), host(), time.perf_counter()
-    threads = thread_count(arguments.threads, cores=machine.cores)
+    threads = arguments.threads
     console.print(_greeting(machine, threads))
     peers, _ = chosen_peers("numpy,torch")
     options = Options(threads, runs=3, seconds=0.1)
@@ -62,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     for number, scene in enumerate(SCENES, 1):
         with console.status(f"{number} of {len(SCENES)}: {scene.about}"):
             rows.append(race_case(scene.case, peers, options, machine))
-        console.print(f"  [bold cyan]{scene.case.equation:24}[/] {scene.about}")
+        console.print(_line(scene, rows[-1]))
     report = make_report("demo", rows, peers, [], options, machine)
     console.print()
     draw_report(report, console, "What this machine did just now")
@@ -76,6 +75,15 @@ def _greeting(machine: Machine, threads: int) -> str:
         "Python now writes machine code for each of these, for exactly these sizes. Every result is checked against\n"
         "float64 arithmetic, then einloom and its peers take turns, each in a process of its own.\n"
     )
+
+
+def _line(scene: Scene, row: Row) -> str:
+    ours, case = row.ours, scene.case
+    if not ours.usable:
+        return f"[bold red]✗[/] {case.equation:20} {scene.about}: failed"
+    rate = f"{case.amount / ours.median / 1e9:.1f} {case.unit}"
+    compiled = f"compiled in {(ours.compile_seconds or 0.0) * 1e3:.0f} ms"
+    return f"[bold green]✓[/] [cyan]{case.equation:20}[/] {scene.about:52} {compiled:19} {rate:>14}"
 
 
 def _farewell(report: dict[str, Any], seconds: float) -> str:

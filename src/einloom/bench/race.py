@@ -21,7 +21,7 @@ from einloom.machine import Machine
 __all__ = ["Figures", "Options", "Row", "race", "race_case"]
 
 CEILING_SECONDS = 0.01
-"""How long the machine's peak is measured before each of einloom's turns."""
+"""How long the machine's peak is measured before and after each of einloom's turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +87,8 @@ class Row:
     """One case: einloom's figures, and all settings of all peers.
 
     Attributes:
-        ceilings: for each round, what the machine reached just before einloom's turn: flop a second of generated
-            multiply-adds, or bytes a second of a plain copy, as the case's unit says.
+        ceilings: what the machine reached just before and just after each of einloom's turns: flop a second of
+            generated multiply-adds, or bytes a second of a plain copy, as the case's unit says.
     """
 
     case: Case
@@ -110,11 +110,15 @@ class Row:
 
     @property
     def share(self) -> float | None:
-        """The share of the ceiling that einloom reaches: the median of the rounds' shares."""
-        if not (self.ours.usable and self.ceilings):
+        """The share of the ceiling that einloom reaches."""
+        if not (self.ours.usable and self.ceiling):
             return None
-        rates = (self.case.amount / seconds for seconds in self.ours.seconds)
-        return statistics.median(rate / ceiling for rate, ceiling in zip(rates, self.ceilings))
+        return self.case.amount / self.ours.median / self.ceiling
+
+    @property
+    def ceiling(self) -> float:
+        """The best that the machine reached, 0 where it was not measured."""
+        return max(self.ceilings, default=0.0)
 
 
 def race(
@@ -153,10 +157,12 @@ def _take_turns(lanes: list[_Lane], case: Case) -> tuple[float, ...]:
     for turn in range(ours.options.runs):
         first = turn % len(lanes)
         for lane in lanes[first:] + lanes[:first]:
-            if lane is ours and not ours.figures.problem:
+            if lane is ours:
                 ceilings.append(ours.ceiling(case))
             lane.measure()
-    return tuple(c for c in ceilings if c) if all(ceilings) else ()
+            if lane is ours:
+                ceilings.append(ours.ceiling(case))
+    return tuple(filter(None, ceilings))
 
 
 class _Lane:

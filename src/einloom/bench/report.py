@@ -70,7 +70,7 @@ def _row(row: Row, peers: Sequence[Contestant]) -> dict[str, Any]:
         "bytes": case.bytes,
         "unit": case.unit,
         "einloom": _figures(row, row.ours),
-        "ceiling": statistics.median(row.ceilings) / 1e9 if row.ceilings else None,
+        "ceiling": row.ceiling / 1e9 or None,
         "share": row.share,
         "peers": {peer.name: _peer(row, peer.name) for peer in peers},
     }
