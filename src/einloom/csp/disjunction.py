@@ -114,18 +114,23 @@ class Disjunction:
     """One of some parts holds, for the objects of `source`, once the lowerings of `need` are awake.
 
     Attributes:
+        number: its place among all disjunctions of the problem.
         values: the parts on single slots, which are quick to look at.
         others: the other parts.
     """
 
     __slots__ = ("need", "number", "others", "source", "values")
 
-    def __init__(self, number: int, parts: Sequence[Part], need: int, source: tuple[int, tuple[int, ...]]) -> None:
-        self.number = number
+    def __init__(self, parts: Sequence[Part], need: int, source: tuple[int, tuple[int, ...]]) -> None:
+        self.number = -1
         self.need = need
         self.source = source
         self.values = tuple((part.slot, part.mask) for part in parts if isinstance(part, ValuePart))
         self.others = tuple(part for part in parts if not isinstance(part, ValuePart))
+
+    def is_entailed(self, domains: Sequence[int]) -> bool:
+        """Whether one of the parts on single slots holds whatever the domains' values."""
+        return any(not domains[slot] & ~mask for slot, mask in self.values)
 
     @property
     def slots(self) -> tuple[int, ...]:

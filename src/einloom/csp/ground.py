@@ -95,8 +95,12 @@ class Grounder:
         self.tables: dict[tuple[tuple[int, ...], frozenset[Clause]], Table] = {}
         self.disjunction_count = 0
 
-    def ground(self, need: int) -> Ground:
-        """Return the constraints of all tuples of objects that need exactly these lowerings."""
+    def ground(self, need: int, domains: Sequence[int]) -> Ground:
+        """Return the constraints of all tuples of objects that need exactly these lowerings.
+
+        Args:
+            domains: masks that no candidate exceeds; what always holds for them is left out.
+        """
         found = Ground(need, self.layout.by_need.get(need, []))
         merged: dict[tuple[int, ...], dict[Clause, None]] = {}
         for number, row in self.clauses:
@@ -105,15 +109,21 @@ class Grounder:
                 if clause is not None:
                     self._file(found, merged, clause, (number, objects))
         _absorb(merged, found.sources, self.layout.domain_of)
+        domains = [found.own.get(slot, full) & full for slot, full in enumerate(domains)]
+        found.disjunctions = [each for each in found.disjunctions if not each.is_entailed(domains)]
         for slots, clauses in merged.items():
             if len(slots) > 2 and len(clauses) == 1 and not next(iter(clauses)).pairs:
                 masks = dict(zip(slots, next(iter(clauses)).masks))
-                source = found.sources[slots][0]
-                found.disjunctions.append(self._disjunction(_Found(), masks, need, source))
+                disjunction = self._disjunction(_Found(), masks, need, found.sources[slots][0])
+                if not disjunction.is_entailed(domains):
+                    found.disjunctions.append(disjunction)
                 continue
             table = self._table(slots, frozenset(clauses))
-            if not table.is_trivial:
+            if not table.is_entailed([domains[slot] for slot in slots]):
                 found.entries.append((table, *slots, need))
+        for disjunction in found.disjunctions:
+            disjunction.number = self.disjunction_count
+            self.disjunction_count += 1
         self._sort_posts(found)
         return found
 
@@ -264,8 +274,7 @@ class Grounder:
             table = self._table(slots, frozenset({Clause((0, 0), ((0, flip_a, operator, 1, flip_b),))}))
             parts.append(PairPart(a, b, table))
         parts += clause.counters
-        self.disjunction_count += 1
-        return Disjunction(self.disjunction_count - 1, tuple(parts), need, source)
+        return Disjunction(tuple(parts), need, source)
 
     def _table(self, slots: Sequence[int], clauses: frozenset[Clause]) -> Table:
         domains = [self.layout.domain_of[slot] for slot in slots]

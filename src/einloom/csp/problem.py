@@ -236,6 +236,7 @@ class Problem:
             state.start()
         except Dead:
             raise dead_end(state, None) from None
+        self.watching.settle(state.domains)
         return state.domains, state.rows, state.numbers, state.trail
 
     def load(self, snapshot: bytes) -> Candidate:
@@ -268,7 +269,8 @@ class Problem:
     def ground(self, need: int) -> Ground:
         """Return the constraints of the objects that need exactly these lowerings, grounded on first use."""
         if need not in self._grounds:
-            found = self._grounds[need] = self._grounder.ground(need)
+            root = self.__dict__.get("root_lists")
+            found = self._grounds[need] = self._grounder.ground(need, root[0] if root else self.layout.full)
             self.watching.add(found)
         return self._grounds[need]
 

@@ -56,6 +56,7 @@ class Quotient:
     """
 
     number: int
+    row_number: int
     row: QuotientRow
     owners: tuple[int, ...]
     members: int = 0
@@ -76,9 +77,9 @@ def make_quotients(layout: Layout, rows: BitRows) -> list[Quotient]:
     """Return the quotients of a problem."""
     members = layout.members
     found: list[Quotient] = []
-    for row in members.space.quotients:
+    for number, row in enumerate(members.space.quotients):
         for owners, _ in sorted(members.tuples(row.parameters)):
-            found.append(_quotient(layout, rows, Quotient(len(found), row, owners)))
+            found.append(_quotient(layout, rows, Quotient(len(found), number, row, owners)))
     return found
 
 
@@ -153,11 +154,11 @@ class Electing:
         self.state = state
         self.domains, self.rows, self.numbers = state.domains, state.rows, state.numbers
         self.all = quotients
-        self.by_row: dict[QuotientRow, list[Quotient]] = {}
+        self.by_row: dict[int, list[Quotient]] = {}
         for quotient in quotients:
-            self.by_row.setdefault(quotient.row, []).append(quotient)
+            self.by_row.setdefault(quotient.row_number, []).append(quotient)
         self.pending: dict[int, int] = {}
-        self.pairs: dict[QuotientRow, int] = {}
+        self.pairs: dict[int, int] = {}
 
     def member_changed(self, place: tuple[int, int]) -> None:
         """Look again at an object and at all that it could represent."""
@@ -170,7 +171,7 @@ class Electing:
         near = (near >> each | 1) << each & quotient.members
         self.pending[number] = self.pending.get(number, 0) | near
 
-    def pair_changed(self, place: tuple[QuotientRow, int]) -> None:
+    def pair_changed(self, place: tuple[int, int]) -> None:
         """Look again at an object in all quotients of a row: its equivalence to a lower one has changed."""
         row, each = place
         self.pairs[row] = self.pairs.get(row, 0) | 1 << each

@@ -84,6 +84,13 @@ class Table(dict[tuple[int, ...], Any]):
         result = self[masks] = () if narrowed == masks else narrowed
         return result
 
+    def is_entailed(self, masks: Sequence[int]) -> bool:
+        """Whether all combinations of some masks are allowed."""
+        rows = self.rows
+        for supports, mask in zip(self.supports, masks):
+            rows &= _union(supports, mask)
+        return not rows & ~self.allowed
+
     @property
     def is_trivial(self) -> bool:
         """Whether every combination is allowed."""

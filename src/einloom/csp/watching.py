@@ -124,9 +124,9 @@ class Watching:
             self._both(slot, 1, MEMBER, (quotient.number, each))
 
     def _watch_equivalences(self) -> None:
-        for row in {quotient.row: None for quotient in self.problem.quotients}:
+        for number, row in enumerate(self.problem.space.quotients):
             for (a, b), slot in self.layout.choices[row.equivalence].slots.items():
-                self._both(slot, row.mask, PAIR, (row, max(a, b)))
+                self._both(slot, row.mask, PAIR, (number, max(a, b)))
 
     def _watch_trigger(self, trigger: Trigger) -> None:
         for slot, mask in trigger.literals:
@@ -183,6 +183,27 @@ class Watching:
             if isinstance(part, CounterPart) and not (alone and part.bound is not None):
                 self.readers.setdefault(part.counter, {}).setdefault(part, []).append(disjunction.number)
 
+    def settle(self, domains: list[int]) -> None:
+        """Forget the watches that cannot matter any more in domains that no candidate exceeds."""
+        for lists in (self.pairs, self.triples, self.wide):
+            for watches in lists:
+                watches[:] = [
+                    each for each in watches if not each[0].is_entailed([domains[slot] for slot in each[1:-1]])
+                ]
+        entailed = {each.number for each in self.disjunctions if each.is_entailed(domains)}
+        idle = {
+            term.number
+            for term in self.problem.counters.terms
+            if any(not domains[slot] & mask for slot, mask in term.literals)
+        }
+        for slot, watches in enumerate(self.emptied):
+            for mask in list(watches):
+                watches[mask][:] = _without(watches[mask], entailed, idle)
+                if not watches[mask] or not domains[slot] & mask or not domains[slot] & ~mask:
+                    del watches[mask]
+        for watches in self.changed:
+            watches[:] = _without(watches, entailed, idle)
+
     def wake_lists(self) -> list[WakeList]:
         """Return, for each lowering, what to look at again when it wakes."""
         problem = self.problem
@@ -214,3 +235,16 @@ class Watching:
 
     def _needs(self, where: Where) -> dict[int, int]:
         return self.layout.members.sets[where[0]].get(where[1], {})
+
+
+def _without(watches: list[tuple[int, Any]], entailed: set[int], idle: set[int]) -> list[tuple[int, Any]]:
+    """Return watches without those of entailed disjunctions and of terms that can never count."""
+    found: list[tuple[int, Any]] = []
+    for handler, argument in watches:
+        if handler == DISJOIN:
+            argument = {number: None for number in argument if number not in entailed}
+            if not argument:
+                continue
+        if handler != TOUCH or argument not in idle:
+            found.append((handler, argument))
+    return found
