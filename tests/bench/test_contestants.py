@@ -13,6 +13,7 @@ from einloom.bench.check import check_result
 from einloom.bench.contestants import PEERS, Contestant, Variant, chosen_peers, kernel_repeats, variants_of
 from einloom.bench.data import make_operands, make_output
 from einloom.errors import ScheduleError, UnsupportedTarget
+from einloom.jit.host import host
 from einloom.machine import AVX2, AVX512
 
 EXPRESSIONS = [
@@ -37,6 +38,21 @@ def test_numpy_does_every_kind_of_case(case: Case) -> None:
     assert check_result(case, operands, start, prepared.once()).right
     prepared.call()
     assert prepared.repeats == (kernel_repeats(case.flops) if case.kind == "kernel" else 1)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("case", [*EXPRESSIONS, *BUILT_IN], ids=lambda case: case.name)
+def test_einloom_does_every_kind_of_case(case: Case, threads: int) -> None:
+    operands, output = make_operands(case), make_output(case)
+    start = output.copy()
+    if host().vector == "none":
+        with pytest.raises(UnsupportedTarget):
+            with_einloom.prepare(case, operands, output, threads, "cpu")
+        return
+    prepared = with_einloom.prepare(case, operands, output, threads, "cpu")
+    assert check_result(case, operands, start, prepared.once()).right
+    prepared.call()
+    assert prepared.compile_seconds is not None
 
 
 @pytest.mark.parametrize("case", EXPRESSIONS, ids=lambda case: case.name)
