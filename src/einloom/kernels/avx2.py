@@ -82,6 +82,11 @@ class Avx2Vectors:
     def broadcast(self, dst: Any, place: Place) -> None:
         self._broadcast(dst, place)
 
+    def broadcast_constant(self, dst: Any, value: float) -> None:
+        """Every lane of dst = a number that lies behind the code."""
+        place = mem(self.asm.data(struct.pack("<f" if self.dtype.size == 4 else "<d", value)))
+        self._broadcast(dst, place)
+
     def zero(self, dst: Any) -> None:
         low = xmm[dst.number]
         self.asm.vxorps(low, low, low)

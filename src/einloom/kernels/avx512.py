@@ -81,6 +81,11 @@ class Avx512Vectors:
     def broadcast(self, dst: Any, place: Place) -> None:
         self._broadcast(dst, place)
 
+    def broadcast_constant(self, dst: Any, value: float) -> None:
+        """Every lane of dst = a number that lies behind the code."""
+        place = mem(self.asm.data(struct.pack("<f" if self.dtype.size == 4 else "<d", value)))
+        self._broadcast(dst, place)
+
     def element(self, place: Place) -> Place:
         return place.bcst
 
