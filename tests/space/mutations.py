@@ -14,6 +14,11 @@ from einloom.space.forest import Fused, forest
 from tests.space.implementations import orders
 
 Decisions = dict[str, str | int]
+FLAGS = {
+    "cache": ["L1", "L2", "READ_ONLY", "NONE"],
+    "mem_space": ["GLOBAL", "SHARED"],
+    "layout": ["OUTER", "INNER"],
+}
 Tree = list  # a loop is [names of its dimensions, [children]], an instruction a name
 
 
@@ -142,7 +147,11 @@ def change_kind(backbone: Backbone, decisions: Decisions, random: Random) -> Dec
 
 def change_flag(backbone: Backbone, decisions: Decisions, random: Random) -> Decisions:
     """Change a cache, a memory space, or the layout of a temporary array."""
-    values = {"cache": ["L1", "L2", "READ_ONLY", "NONE"], "mem_space": ["GLOBAL", "SHARED"], "layout": ["OUTER", "INNER"]}
+    values = {
+        "cache": ["L1", "L2", "READ_ONLY", "NONE"],
+        "mem_space": ["GLOBAL", "SHARED"],
+        "layout": ["OUTER", "INNER"],
+    }
     name = random.choice([name for name in decisions if name.split("(")[0] in values])
     return dict(decisions) | {name: random.choice(values[name.split("(")[0]])}
 

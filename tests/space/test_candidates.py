@@ -40,6 +40,8 @@ def test_decisions_commute_and_candidates_compare_by_value():
         backwards = backwards.restrict(name, value)
     assert forwards == backwards == ROOT.apply(taken)
     assert forwards != ROOT and hash(forwards) == hash(backwards)
+    assert gpu("matmul", m=1024, n=1024, k=1024).root.apply(taken) == forwards
+    assert gpu("matmul", m=1024, n=1024, k=512).root != ROOT
 
 
 def test_why_names_the_constraint_and_the_decisions():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from einloom.space.assignment import Assignment
 from einloom.space.backbone import Backbone
 from einloom.space.checker import violations
 from einloom.space.decode import decode
@@ -36,12 +37,12 @@ def decisions(tree: list | None = None, kinds: dict[str, str] | None = None, **c
 
 def found(given: dict, backbone: Backbone = AXPY.backbone) -> str:
     """Return what the checker says."""
-    return "\n".join(violations(backbone, DEVICE, given))
+    return "\n".join(violations(Assignment(backbone, given), DEVICE))
 
 
 def test_the_example_is_legal():
     assert found(decisions()) == ""
-    assert Meaning(AXPY).is_that_of(decode(AXPY.backbone, decisions()))
+    assert Meaning(AXPY).is_that_of(decode(Assignment(AXPY.backbone, decisions())))
 
 
 def test_vectors_and_blocks_are_legal_where_they_fit():
@@ -104,18 +105,18 @@ def test_too_many_copies_are_found():
     unrolled = dict.fromkeys(OUTER, "UNROLL")
     assert found(decisions(kinds=unrolled)) == ""
     tiny = GpuDevice("tiny", max_unroll=4)
-    assert violations(AXPY.backbone, tiny, decisions(kinds=unrolled)) == tuple(
+    assert violations(Assignment(AXPY.backbone, decisions(kinds=unrolled)), tiny) == tuple(
         f"{name} is unrolled 8 times" for name in INSTRUCTIONS
     )
 
 
 def test_thread_levels_are_checked():
-    levels = {f"thread_level({a}, {b})": "MAPPED" for i, a in enumerate(OUTER) for b in OUTER[i + 1 :]}
+    levels = {name: "MAPPED" for name in decisions() if name.startswith("thread_level(") and name.count("n.1") == 2}
     threads = decisions(kinds=dict.fromkeys(OUTER, "THREAD"))
     assert "thread_level(load_x.n.1, load_y.n.1) is NOT_THREADS" in found(threads)
     assert found(threads | levels) == ""
     small = GpuDevice("small", max_threads=2)
-    assert violations(AXPY.backbone, small, threads | levels) == ("a block has 4 threads",)
+    assert violations(Assignment(AXPY.backbone, threads | levels), small) == ("a block has 4 threads",)
 
 
 def test_misaligned_vectors_are_found():

@@ -43,6 +43,12 @@ def test_the_order_of_decisions_is_the_callers(capsys):
         run(capsys, "axpy", "n=64", "--order", "colour", "--estimate", "knuth", "--samples", "1")
 
 
+def test_nodes_at_a_depth_are_counted(capsys):
+    out = run(capsys, "axpy", "--depth", "2")
+    assert "nodes at depth 2" in out and " 20 " in out
+    assert json.loads(run(capsys, "axpy", "--depth", "2", "--json"))["nodes"] == {"depth": 2, "count": 20}
+
+
 def test_a_size_without_a_name_is_refused(capsys):
     with pytest.raises(ScheduleError, match="NAME=VALUE"):
         run(capsys, "axpy", "64")

@@ -7,6 +7,7 @@ import pytest
 from einloom.errors import ScheduleError
 from einloom.ir.nest import walk
 from einloom.ir.statement import LoopKind, Statement
+from einloom.space.assignment import Assignment
 from einloom.space.checker import violations
 from einloom.space.decode import decode
 from einloom.space.device import K4000
@@ -70,14 +71,14 @@ def decisions(**changes):
 
 
 def test_a_register_tiled_product_with_tails():
-    nest = decode(MATMUL.backbone, decisions())
+    nest = decode(Assignment(MATMUL.backbone, decisions()))
     assert "\n".join(line.rstrip() for line in str(nest).splitlines()) == TEXT
     assert Meaning(MATMUL).is_that_of(nest)
-    assert violations(MATMUL.backbone, K4000, decisions()) == ()
+    assert violations(Assignment(MATMUL.backbone, decisions()), K4000) == ()
 
 
 def test_the_nest_holds_statements_and_gpu_loops_only():
-    nodes = list(walk(decode(MATMUL.backbone, decisions()).body))
+    nodes = list(walk(decode(Assignment(MATMUL.backbone, decisions())).body))
     assert sum(isinstance(node, Statement) for node in nodes) == 5
     assert {node.kind for node in nodes if not isinstance(node, Statement)} == {
         LoopKind.BLOCK,
@@ -88,21 +89,21 @@ def test_the_nest_holds_statements_and_gpu_loops_only():
 
 def test_orders_that_describe_no_loops_are_refused():
     with pytest.raises(ScheduleError, match="the other orders make it BEFORE"):
-        decode(MATMUL.backbone, decisions(**{"order(load_a, mad)": "AFTER"}))
-    with pytest.raises(ScheduleError, match=r"order\(m.0, n.0\) is INNER"):
-        decode(MATMUL.backbone, decisions(**{"order(m.0, n.0)": "INNER"}))
+        decode(Assignment(MATMUL.backbone, decisions(**{"order(load_a, mad)": "AFTER"})))
+    with pytest.raises(ScheduleError, match=r"order\(m.0, n.0\) is decided in both directions"):
+        decode(Assignment(MATMUL.backbone, decisions(**{"order(m.0, n.0)": "INNER"})))
 
 
 def test_a_missing_decision_is_named():
     incomplete = decisions()
     del incomplete["dim_kind(n.1)"]
     with pytest.raises(ScheduleError, match=r"dim_kind\(n.1\) is not decided"):
-        decode(MATMUL.backbone, incomplete)
+        decode(Assignment(MATMUL.backbone, incomplete))
 
 
 def test_a_wrong_implementation_has_another_meaning():
     """The comparison can fail: a restart inside the reduction loses sums."""
     wrong = [(("m.0",), [(("n.0",), [(("k.0",), TREE[0][1][0][1][:1] + TREE[0][1][0][1][1][1]), TREE[0][1][0][1][2]])])]
     broken = assignment(MATMUL.backbone, wrong, KINDS, SIZES)
-    assert not Meaning(MATMUL).is_that_of(decode(MATMUL.backbone, broken))
-    assert "init restarts mad inside its reduction loop k.0" in violations(MATMUL.backbone, K4000, broken)
+    assert not Meaning(MATMUL).is_that_of(decode(Assignment(MATMUL.backbone, broken)))
+    assert "init restarts mad inside its reduction loop k.0" in violations(Assignment(MATMUL.backbone, broken), K4000)

@@ -55,7 +55,7 @@ def brute_force(space: Space) -> Iterator[dict[str, str | int]]:
         if list(checker._fusion(Assignment(backbone, given), forest(Assignment(backbone, given)))):
             continue
         for rest, flags in product(_all(levels | flows), memory):
-            if not checker.violations(backbone, space.device, given | rest | flags):
+            if not checker.violations(Assignment(backbone, given | rest | flags), space.device):
                 yield given | rest | flags
 
 
@@ -158,17 +158,17 @@ def test_orders_of_decisions_reach_the_same_leaves(counted):
         assert estimate(space, "exact", order=order).size == len(implementations)
 
 
-@pytest.mark.parametrize(("method", "samples"), [("knuth", 2000), ("chen", 60)])
+@pytest.mark.parametrize(("method", "samples"), [("knuth", 500), ("chen", 60)])
 def test_estimates_contain_the_exact_size(counted, method, samples):
     space, implementations = counted
-    found = [estimate(space, method, samples, seed=seed) for seed in range(4)]
+    found = [estimate(space, method, samples, seed=seed) for seed in range(3)]
     assert all(each.interval[0] <= len(implementations) <= each.interval[1] for each in found)
     assert found[0] == estimate(space, method, samples, seed=0)
     assert found[0] != found[1] or found[0].interval[0] == found[0].interval[1]
 
 
 def test_nodes_per_depth_are_estimated_too():
-    exact, knuth = (estimate(SPACES["copy"], method, 2000) for method in ("exact", "knuth"))
+    exact, knuth = (estimate(SPACES["copy"], method, 1000) for method in ("exact", "knuth"))
     assert len(exact.nodes_per_depth) == len(knuth.nodes_per_depth)
     for there, here in zip(exact.nodes_per_depth, knuth.nodes_per_depth):
         assert here == pytest.approx(there, rel=0.2)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from einloom.ir.nest import walk
 from einloom.ir.statement import Barrier
-from einloom.space import gpu
+from einloom.space import K4000, gpu
 from einloom.space.assignment import Assignment, split_name
 from einloom.space.candidate import Space
 from einloom.space.checker import violations
@@ -17,7 +19,8 @@ from einloom.space.descent import descend
 from tests.space.implementations import Meaning
 from tests.space.mutations import MUTATIONS
 
-ONE = {axis: (2,) for axis in "bmnkrqps"}
+GLOBAL = replace(K4000, global_temporaries=True)
+ONE = dict.fromkeys("bmnkrqps", (2,))
 SPACES = {
     "axpy": gpu("axpy", n=16, tiles={"n": (4, 2)}),
     "axpy with tails": gpu("axpy", n=7, tiles={"n": (4,)}, tails=True),
@@ -29,45 +32,43 @@ SPACES = {
     ),
     "matmul with tails": gpu("matmul", m=3, n=4, k=3, tiles={"m": (2,), "k": (2,)}, tails=True),
     "matmul with an epilogue": gpu("matmul", m=4, n=4, k=4, epilogue="relu", tiles={"m": (2,), "n": (2,)}),
+    "matmul with arrays in global memory": gpu("matmul", m=4, n=2, k=4, tiles=ONE, device=GLOBAL),
     "batch_matmul": gpu("batch_matmul", b=2, m=4, n=2, k=4, tiles={"m": (2,), "k": (2,)}),
     "doitgen": gpu("doitgen", r=2, q=4, p=2, s=4, tiles={"q": (2,), "s": (2,)}),
 }
-LEAVES = 1000
-BRANCHES = 8
+KERNELS = ("axpy", "mv", "gesummv", "matmul", "matmul with an epilogue", "batch_matmul", "doitgen")
+LEAVES = {name: 1000 if name in KERNELS else 200 for name in SPACES}
+BRANCHES = 10
 """Leaves drawn below one inner node: sharing the first decisions makes a thousand leaves affordable."""
 
 
-def random_leaves(space: Space, count: int, seed: int):
+def random_leaves(space: Space, count: int, seed: int) -> Iterator[Assignment]:
     """Yield random leaves: several below each random choice of sizes and kinds."""
-    random, state = Random(seed), space.problem.state()
-    slots = space.slots()
-    heads = tuple(v.slot for v in space.problem.variables if v.choice in ("size", "dim_kind"))
-    heads = tuple(slot for slot in slots if slot in set(heads))
-    start = state.snapshot()
-    found = 0
+    random, state, found = Random(seed), space.problem.state(), 0
+    chosen = {v.slot for v in space.problem.variables if v.choice in ("size", "dim_kind")}
+    heads = [slot for slot in space.slots() if slot in chosen]
     while found < count:
-        state.load(start)
-        if not descend(state, heads, random):
-            continue
-        inner = state.snapshot()
-        for _ in range(BRANCHES):
-            state.load(inner)
-            if descend(state, slots, random):
+        state.push()
+        for _ in range(BRANCHES if descend(state, heads, random) else 0):
+            state.push()
+            if descend(state, space.slots(), random):
                 found += 1
-                yield space.decided(state)
+                yield Assignment(space.backbone, space.decided(state))
+            state.pop()
+        state.pop()
 
 
 @pytest.mark.parametrize("name", SPACES)
 def test_random_leaves_are_legal_and_mean_the_kernel(name):
     space, meaning = SPACES[name], Meaning(SPACES[name].kernel)
     stored = fused = 0
-    for leaf in random_leaves(space, LEAVES, seed=1):
-        assert violations(space.backbone, space.device, leaf) == ()
-        nest = decode(space.backbone, leaf)
+    for leaf in random_leaves(space, LEAVES[name], seed=1):
+        assert violations(leaf, space.device) == ()
+        nest = decode(leaf)
         assert meaning.is_that_of(nest), nest
-        stored += any("STORED" == value for value in leaf.values())
-        fused += any("FUSED" == value for value in leaf.values())
-    assert stored > LEAVES // 50 and fused > LEAVES // 50
+        stored += bool(leaf.temporaries)
+        fused += "FUSED" in leaf.decisions.values()
+    assert stored > LEAVES[name] // 50 and fused > LEAVES[name] // 50
 
 
 @pytest.mark.parametrize("name", ["axpy", "matmul", "mv"])
@@ -77,33 +78,30 @@ def test_legal_neighbours_of_leaves_are_leaves(name):
     accepted = refused = 0
     for leaf in random_leaves(space, 60, seed=3):
         for mutation in MUTATIONS:
-            changed = mutation(space.backbone, leaf, random)
-            if violations(space.backbone, space.device, changed):
+            changed = mutation(space.backbone, dict(leaf.decisions), random)
+            if violations(Assignment(space.backbone, changed), space.device):
                 refused += 1
-            elif changed != leaf:
+            elif changed != leaf.decisions:
                 accepted += 1
                 found = space.root.apply(changed)
-                assert found.is_leaf and same(space, found.assignment, changed)
+                assert found.is_leaf and same(found.assignment, Assignment(space.backbone, changed))
     assert accepted > 30 and refused > 30
 
 
-def same(space: Space, found: dict, given: dict) -> bool:
+def same(found: Mapping[str, str | int], given: Assignment) -> bool:
     """Whether two full assignments agree, whatever the direction in which they name pairs."""
-    named = Assignment(space.backbone, given)
-    return all(named.value(choice, *objects) == value for (choice, objects), value in _split(found))
-
-
-def _split(decisions: dict) -> list:
-    return [(split_name(name), value) for name, value in decisions.items()]
+    for name, value in found.items():
+        choice, objects = split_name(name)
+        if given.value(choice, *objects) != value:
+            return False
+    return True
 
 
 def test_barriers_stand_between_threads_that_share_an_array():
     """Some leaves stage values in shared memory between threads, and those have barriers."""
     space, found = SPACES["matmul"], 0
-    for leaf in random_leaves(space, 200, seed=4):
-        threads = any(value == "THREAD" for value in leaf.values())
-        stored = any(value == "STORED" for value in leaf.values())
-        barriers = sum(isinstance(node, Barrier) for node in walk(decode(space.backbone, leaf).body))
-        assert (barriers > 0) == (threads and stored)
+    for leaf in random_leaves(space, 100, seed=4):
+        barriers = sum(isinstance(node, Barrier) for node in walk(decode(leaf).body))
+        assert (barriers > 0) == ("THREAD" in leaf.decisions.values() and bool(leaf.temporaries))
         found += barriers
     assert found

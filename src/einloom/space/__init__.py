@@ -12,7 +12,7 @@ from typing import Any
 
 from einloom.space.candidate import Candidate, Space
 from einloom.space.device import H100, K4000, GpuDevice
-from einloom.space.estimate import Estimate, dead_end_ratio, estimate
+from einloom.space.estimate import Estimate, dead_end_ratio, estimate, nodes_at_depth
 from einloom.space.kernels import KERNELS, kernel
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "dead_end_ratio",
     "estimate",
     "gpu",
+    "nodes_at_depth",
 ]
 
 

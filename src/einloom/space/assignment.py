@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 from einloom.errors import ScheduleError
 from einloom.space.backbone import Backbone, Dimension, Instruction, Region, Result, Temporary
@@ -19,6 +19,7 @@ _EXCHANGED = {"BEFORE": "AFTER", "AFTER": "BEFORE", "OUTER": "INNER", "INNER": "
 _NAME = re.compile(r"\s*(\w+)\s*\((.*)\)\s*")
 
 
+@cache
 def split_name(name: str) -> tuple[str, tuple[str, ...]]:
     """Return the choice and the objects of a decision's name.
 
@@ -31,7 +32,7 @@ def split_name(name: str) -> tuple[str, tuple[str, ...]]:
     return match[1], tuple(part.strip() for part in match[2].split(",") if part.strip())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Assignment:
     """A backbone and one value for each decision, by name."""
 
@@ -41,11 +42,20 @@ class Assignment:
     @cached_property
     def values(self) -> dict[tuple[str, ...], str | int]:
         """The values by (choice, *objects)."""
-        return {(choice, *objects): value for (choice, objects), value in self._split}
+        split = ((split_name(name), value) for name, value in self.decisions.items())
+        return {(choice, *objects): value for (choice, objects), value in split}
 
-    @property
-    def _split(self) -> list[tuple[tuple[str, tuple[str, ...]], str | int]]:
-        return [(split_name(name), value) for name, value in self.decisions.items()]
+    @cached_property
+    def orders(self) -> dict[tuple[str, str], str]:
+        """How each statement stands to each other one, in both directions."""
+        found: dict[tuple[str, str], str] = {}
+        for (choice, *objects), value in self.values.items():
+            if choice == "order":
+                a, b = objects
+                if found.setdefault((a, b), str(value)) != value:
+                    raise ScheduleError(f"order({a}, {b}) is decided in both directions, which contradict each other")
+                found[b, a] = _EXCHANGED.get(str(value), str(value))
+        return found
 
     def value(self, choice: str, *objects: str) -> str | int:
         """Return the value of one decision; antisymmetric ones in either direction.
@@ -124,4 +134,4 @@ class Assignment:
 
     def order(self, a: str, b: str) -> str:
         """Return how statement `a` stands to statement `b`."""
-        return str(self.value("order", a, b))
+        return self.orders.get((a, b)) or str(self.value("order", a, b))

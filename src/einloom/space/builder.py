@@ -174,12 +174,13 @@ class Builder:
         return self._instructions[value.instruction].operator == "load"
 
     def backbone(self) -> Backbone:
-        """Return what was built, with the temporaries it may come to need."""
+        """Return what was built, with the temporaries it may come to need; dimensions of the main nest come first."""
+        short = {f"{axis.name}.{level}" for axis in self._axes for level in range(axis.levels)}
         return with_temporaries(
             Backbone(
                 self.name,
                 tuple(self._axes),
-                tuple(self._dimensions.values()),
+                tuple(sorted(self._dimensions.values(), key=lambda each: each.name not in short)),
                 tuple(self._instructions.values()),
                 tuple(self._regions),
                 tuple(self._parameters),

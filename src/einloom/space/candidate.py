@@ -17,6 +17,7 @@ from random import Random
 from einloom import csp
 from einloom.errors import DeadEnd, ScheduleError
 from einloom.ir.nest import Nest
+from einloom.space.assignment import Assignment
 from einloom.space.backbone import Backbone
 from einloom.space.checker import violations
 from einloom.space.decode import decode
@@ -108,12 +109,20 @@ class Space:
             raise ScheduleError(f"these decisions belong to {found.get('space')!r}, not to {self.name!r}")
         return self.root.apply(found["decisions"])
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Space):
+            return NotImplemented
+        return (self.name, self.device, self.backbone) == (other.name, other.device, other.backbone)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.device))
+
     def __repr__(self) -> str:
         counts = f"{len(self.backbone.instructions)} instructions, {len(self.backbone.dimensions)} dimensions"
         return f"space {self.name} on {self.device.name}: {counts}, {len(self.root.open)} open decisions"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidate:
     """A partially specified implementation.
 
@@ -145,8 +154,8 @@ class Candidate:
         """Every decision that has one value, by name."""
         return self.space.decided(self.inner.state())
 
-    def domain(self, name: str) -> tuple[str | int, ...]:
-        """Return the values that a decision still has."""
+    def domain(self, name: str) -> tuple[str | int | None, ...]:
+        """Return the values that a decision still has; of a counter, `(low, high)`, high None if it has no limit."""
         return self.inner.domain(name)
 
     def restrict(self, name: str, values: Values) -> Candidate:
@@ -207,11 +216,11 @@ class Candidate:
             raise ScheduleError(
                 f"{len(self.open)} decisions are open, so this is no single implementation\n  Restrict them."
             )
-        return decode(self.space.backbone, self.assignment)
+        return decode(Assignment(self.space.backbone, self.assignment))
 
     def violations(self) -> tuple[str, ...]:
         """Return what the independent checker finds illegal about a leaf: nothing."""
-        return violations(self.space.backbone, self.space.device, self.assignment)
+        return violations(Assignment(self.space.backbone, self.assignment), self.space.device)
 
     def show(self) -> str:
         """Return a leaf as a nest of loops, and any other candidate as its table of open decisions."""
@@ -225,6 +234,14 @@ class Candidate:
     def save(self, path: str | Path) -> None:
         """Write the decisions to a file, by name; `Space.load` reads it."""
         Path(path).write_text(self.to_json() + "\n", encoding="utf-8")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Candidate):
+            return NotImplemented
+        return self.space == other.space and self.inner.snapshot() == other.inner.snapshot()
+
+    def __hash__(self) -> int:
+        return hash((self.space, self.inner.snapshot()))
 
     def _summary(self) -> tuple[str, list[tuple[str, str, int]]]:
         """Return a headline, and the open decisions grouped by choice and domain: (choice, values, how many)."""

@@ -6,11 +6,11 @@ paper and the device ask for. It covers control flow, sizes and communication; `
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from einloom.errors import ScheduleError
 from einloom.space.assignment import Assignment
-from einloom.space.backbone import Backbone, Reduction, Result
+from einloom.space.backbone import Reduction, Result
 from einloom.space.checker_hardware import hardware_violations
 from einloom.space.device import GpuDevice
 from einloom.space.forest import Forest, Fused, forest
@@ -18,9 +18,8 @@ from einloom.space.forest import Forest, Fused, forest
 __all__ = ["violations"]
 
 
-def violations(backbone: Backbone, device: GpuDevice, decisions: Mapping[str, str | int]) -> tuple[str, ...]:
+def violations(assignment: Assignment, device: GpuDevice) -> tuple[str, ...]:
     """Return what is illegal about a full assignment, one sentence each; empty for a legal one."""
-    assignment = Assignment(backbone, decisions)
     try:
         loops = forest(assignment)
         found = [

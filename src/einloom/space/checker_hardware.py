@@ -144,7 +144,9 @@ def _memory(assignment: Assignment, device: GpuDevice) -> Iterator[str]:
     }
     for region in assignment.regions.values():
         space = assignment.value("mem_space", region.name)
-        if space != "GLOBAL" and (space != "SHARED" or region.role != "temporary"):
+        temporary = region.role == "temporary"
+        allowed = {"GLOBAL"} if not temporary else {"GLOBAL", "SHARED"} if device.global_temporaries else {"SHARED"}
+        if space not in allowed:
             yield f"{region.name} lies in {space} memory"
     for each in assignment.instructions.values():
         if each.access:

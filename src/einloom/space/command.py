@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from einloom.errors import ScheduleError
 from einloom.space.candidate import Space
 from einloom.space.device import DEVICES
-from einloom.space.estimate import Estimate, dead_end_ratio, estimate
+from einloom.space.estimate import Estimate, dead_end_ratio, estimate, nodes_at_depth
 from einloom.space.kernels import KERNELS
 
-__all__ = ["PAPER", "PaperRow", "add_parser", "run"]
+__all__ = ["PAPER", "PaperRow", "Report", "add_parser", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,29 +55,52 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--samples", type=int, help="how many samples the estimator averages")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--dead-ends", action="store_true", help="measure how often a random descent fails")
+    parser.add_argument("--depth", type=int, help="count the nodes after this many decisions, all of them")
     parser.add_argument("--order", help="groups of decisions, as in size,dim_kind,order")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
     return parser
 
 
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one call measured.
+
+    Attributes:
+        space: the space.
+        estimate: its size, if asked for.
+        dead_ends: share of descents that fail and half its 95 % interval, if known.
+        nodes: a depth and the number of nodes there, if counted.
+        paper: the paper's figures for the same kernel and sizes.
+    """
+
+    space: Space
+    estimate: Estimate | None
+    dead_ends: tuple[float, float] | None
+    nodes: tuple[int, int] | None
+    paper: PaperRow | None
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Print what the command line asks for; return the exit status."""
     options = dict(DEFAULT_SIZES[arguments.kernel]) | dict(_option(text) for text in arguments.sizes)
-    space = _space(arguments, options)
-    found = None
-    if arguments.estimate:
-        found = estimate(space, arguments.estimate, arguments.samples, arguments.seed, progress=not arguments.json)
-    dead = None
-    if arguments.dead_ends:
-        dead = dead_end_ratio(space, arguments.samples or 1000, arguments.seed, progress=not arguments.json)
-    paper = PAPER.get((arguments.kernel, tuple(sorted((k, v) for k, v in options.items() if isinstance(v, int)))))
-    print(
-        json.dumps(_record(space, found, dead, paper), indent=1)
-        if arguments.json
-        else _table(space, found, dead, paper)
-    )
+    report = _measure(arguments, options)
+    print(json.dumps(_record(report), indent=1) if arguments.json else _table(report))
     return 0
+
+
+def _measure(arguments: argparse.Namespace, options: dict[str, Any]) -> Report:
+    space, shown = _space(arguments, options), not arguments.json
+    found = dead = nodes = None
+    if arguments.estimate:
+        found = estimate(space, arguments.estimate, arguments.samples, arguments.seed, progress=shown)
+        dead = None if found.dead_ends is None else (found.dead_ends, found.dead_ends_half)
+    if arguments.dead_ends:
+        dead = dead_end_ratio(space, arguments.samples or 1000, arguments.seed, progress=shown)
+    if arguments.depth is not None:
+        nodes = arguments.depth, nodes_at_depth(space, arguments.depth)
+    sizes = tuple(sorted((name, value) for name, value in options.items() if isinstance(value, int)))
+    return Report(space, found, dead, nodes, PAPER.get((arguments.kernel, sizes)))
 
 
 def _option(text: str) -> tuple[str, Any]:
@@ -99,17 +123,15 @@ def _space(arguments: argparse.Namespace, options: dict[str, Any]) -> Space:
     return Space(space.name, space.kernel, space.device, groups)
 
 
-def _record(
-    space: Space, found: Estimate | None, dead: tuple[float, float] | None, paper: PaperRow | None
-) -> dict[str, Any]:
-    root = space.root
+def _record(report: Report) -> dict[str, Any]:
+    space, found, paper = report.space, report.estimate, report.paper
     record: dict[str, Any] = {
         "space": space.name,
         "device": space.device.name,
         "order": list(space.order),
         "instructions": len(space.backbone.instructions),
         "dimensions": len(space.backbone.dimensions),
-        "open_decisions": len(root.open),
+        "open_decisions": len(space.root.open),
     }
     if found:
         record["estimate"] = {
@@ -119,28 +141,35 @@ def _record(
             "interval": list(found.interval),
             "nodes_per_depth": list(found.nodes_per_depth),
         }
-    ratio = dead or ((found.dead_ends, None) if found and found.dead_ends is not None else None)
-    if ratio:
-        record["dead_ends"] = {"ratio": ratio[0], "half_interval": ratio[1]}
+    if report.dead_ends:
+        record["dead_ends"] = {"ratio": report.dead_ends[0], "half_interval": report.dead_ends[1]}
+    if report.nodes:
+        record["nodes"] = {"depth": report.nodes[0], "count": report.nodes[1]}
     if paper:
         record["paper"] = {"size": paper.size, "dead_ends": paper.dead_ends, "nodes_at_depth_10": paper.nodes}
     return record
 
 
-def _table(space: Space, found: Estimate | None, dead: tuple[float, float] | None, paper: PaperRow | None) -> str:
-    lines = [repr(space), "order of decisions: " + ", ".join(space.order)]
-    if not found and not dead:
-        return "\n".join([*lines, repr(space.root)])
-    rows = [("", "here", "paper")]
+def _table(report: Report) -> str:
+    lines = [repr(report.space), "order of decisions: " + ", ".join(report.space.order)]
+    rows = list(_rows(report))
+    if not rows:
+        return "\n".join([*lines, repr(report.space.root)])
+    rows.insert(0, ("", "here", "paper"))
+    return "\n".join([*lines, *(f"  {name:20} {here:>24} {there:>12}" for name, here, there in rows)])
+
+
+def _rows(report: Report) -> Iterator[tuple[str, str, str]]:
+    """Yield the rows of the table: what, here, in the paper."""
+    found, paper = report.estimate, report.paper
     if found:
         half = (found.interval[1] - found.interval[0]) / 2
-        rows.append(("implementations", f"{found.size:.3g} ± {half:.2g}", f"{paper.size:.3g}" if paper else ""))
-        if len(found.nodes_per_depth) > 10:
-            nodes = f"{found.nodes_per_depth[10]:,.0f}"
-            rows.append(("nodes at depth 10", nodes, f"{paper.nodes:,}" if paper else ""))
-    if dead is None and found and found.dead_ends is not None:
-        dead = (found.dead_ends, 0.0)
-    if dead:
-        share = f"{100 * dead[0]:.2g} % ± {100 * dead[1]:.2g}"
-        rows.append(("dead ends", share, f"{100 * paper.dead_ends:.2g} %" if paper else ""))
-    return "\n".join([*lines, *(f"  {name:20} {here:>24} {there:>12}" for name, here, there in rows)])
+        yield "implementations", f"{found.size:.3g} ± {half:.2g}", f"{paper.size:.3g}" if paper else ""
+        if len(found.nodes_per_depth) > 10 and not report.nodes:
+            yield "nodes at depth 10", f"{found.nodes_per_depth[10]:,.0f}", f"{paper.nodes:,}" if paper else ""
+    if report.nodes:
+        known = f"{paper.nodes:,}" if paper and report.nodes[0] == 10 else ""
+        yield f"nodes at depth {report.nodes[0]}", f"{report.nodes[1]:,}", known
+    if report.dead_ends:
+        ratio, half = report.dead_ends
+        yield "dead ends", f"{100 * ratio:.2g} % ± {100 * half:.2g}", f"{100 * paper.dead_ends:.2g} %" if paper else ""

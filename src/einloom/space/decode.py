@@ -16,7 +16,7 @@ from einloom.ir.nest import Buffer, Loop, Nest, Node
 from einloom.ir.operation import Axis, DimType, Operand
 from einloom.ir.statement import Barrier, LoopKind, Place, Signature, Statement, Terms
 from einloom.space.assignment import Assignment
-from einloom.space.backbone import Backbone, Constant, Dimension, Instruction, Parameter, Reduction, Result, Temporary
+from einloom.space.backbone import Constant, Dimension, Instruction, Parameter, Reduction, Result, Temporary
 from einloom.space.forest import Forest, Fused, forest
 
 __all__ = ["decode"]
@@ -25,13 +25,12 @@ _EXPANDED = ("UNROLL", "VECTOR", "THREAD")
 """Kinds of dimensions whose iterations keep a register each."""
 
 
-def decode(backbone: Backbone, decisions: Mapping[str, str | int]) -> Nest:
+def decode(assignment: Assignment) -> Nest:
     """Return the nest that a full assignment describes.
 
     Raises:
         ScheduleError: a decision is missing, or the orders describe no loops.
     """
-    assignment = Assignment(backbone, decisions)
     return _Decoder(assignment, forest(assignment)).nest()
 
 

@@ -54,9 +54,7 @@ def children(state: csp.State, slot: int) -> list[int]:
     return valid
 
 
-def descend(
-    state: csp.State, slots: Sequence[int], random: Random, path: list[tuple[int, int]] | None = None
-) -> bool:
+def descend(state: csp.State, slots: Sequence[int], random: Random, path: list[tuple[int, int]] | None = None) -> bool:
     """Take one uniformly chosen valid value after the other until all of `slots` are decided; False at a dead end.
 
     The first value of a random permutation that propagation accepts is uniform among the valid ones, so the others need

@@ -26,8 +26,8 @@ class GpuDevice:
         max_unroll: most copies of an instruction that unrolling may write.
         vector_widths: numbers of 32-bit elements that one vector load or store moves.
         element_bytes: size of an element, in bytes.
-        global_temporaries: whether temporary arrays may also lie in the device's memory, with a copy for each block; the
-            paper's experiments (section 5.2) use shared memory only.
+        global_temporaries: whether temporary arrays may also lie in the device's memory, with a copy for each block;
+            the paper's experiments (section 5.2) use shared memory only.
     """
 
     name: str

@@ -24,7 +24,7 @@ from einloom.space.descent import children, descend, masks
 if TYPE_CHECKING:
     from einloom.space.candidate import Space
 
-__all__ = ["Estimate", "dead_end_ratio", "estimate"]
+__all__ = ["Estimate", "dead_end_ratio", "estimate", "nodes_at_depth"]
 
 CONFIDENCE = 1.96
 """Standard errors on either side of a mean that make a 95 % interval."""
@@ -42,6 +42,7 @@ class Estimate:
         size: leaves of the decision tree: implementations.
         interval: the 95 % confidence interval of `size`.
         dead_ends: probability that a uniform random descent meets a node without valid children; None if unknown.
+        dead_ends_half: half the 95 % interval of `dead_ends`.
         nodes_per_depth: nodes after 0, 1, 2, … decisions, estimated like `size`.
     """
 
@@ -51,6 +52,7 @@ class Estimate:
     interval: tuple[float, float]
     dead_ends: float | None
     nodes_per_depth: tuple[float, ...]
+    dead_ends_half: float = 0.0
 
     def __str__(self) -> str:
         half = (self.interval[1] - self.interval[0]) / 2
@@ -74,7 +76,7 @@ def estimate(
         method: `"exact"` (visits every leaf), `"knuth"` or `"chen"`.
         samples: independent estimates to average; a Chen sample costs hundreds of Knuth samples and varies far less.
         seed: the same seed gives the same result.
-        order: groups of decisions, see `Space.with_order`.
+        order: names of choices, in the order in which to take decisions; None is the space's own order.
         progress: show a progress bar.
 
     Raises:
@@ -95,8 +97,12 @@ def dead_end_ratio(space: Space, samples: int = 1000, seed: int = 0, *, progress
         for _ in range(samples):
             failures += not descend(space.problem.state(), slots, random)
             advance()
-    ratio = failures / samples
-    return ratio, CONFIDENCE * sqrt(ratio * (1 - ratio) / samples)
+    return failures / samples, _half_of_ratio(failures / samples, samples)
+
+
+def _half_of_ratio(ratio: float, samples: int) -> float:
+    """Return half the 95 % interval of a share of samples."""
+    return CONFIDENCE * sqrt(ratio * (1 - ratio) / samples)
 
 
 @dataclass(slots=True)
@@ -112,15 +118,26 @@ class _Tally:
         return [self.depths[depth] for depth in range(max(self.depths, default=-1) + 1)]
 
 
+def nodes_at_depth(space: Space, depth: int, *, order: Sequence[str] | None = None) -> int:
+    """Return how many nodes the decision tree has after `depth` decisions, by visiting all of them."""
+    tally = _Tally()
+    _visit(space.problem.state(), space.slots(order), 0, 1.0, tally, depth)
+    return int(tally.depths[depth])
+
+
 def _exact(space: Space, slots: Sequence[int]) -> Estimate:
     """Visit the whole tree."""
     tally = _Tally()
-    _visit(space.problem.state(), slots, 0, 1.0, tally)
+    _visit(space.problem.state(), slots, 0, 1.0, tally, None)
     return Estimate("exact", 1, tally.leaves, (tally.leaves, tally.leaves), tally.dead, tuple(tally.depth_counts()))
 
 
-def _visit(state: csp.State, slots: Sequence[int], depth: int, probability: float, tally: _Tally) -> None:
+def _visit(
+    state: csp.State, slots: Sequence[int], depth: int, probability: float, tally: _Tally, limit: int | None
+) -> None:
     tally.depths[depth] += 1
+    if depth == limit:
+        return
     slot = state.next_open(slots)
     if slot < 0:
         tally.leaves += 1
@@ -131,7 +148,7 @@ def _visit(state: csp.State, slots: Sequence[int], depth: int, probability: floa
     for mask in valid:
         state.push()
         state.restrict(slot, mask)
-        _visit(state, slots, depth + 1, probability / len(valid), tally)
+        _visit(state, slots, depth + 1, probability / len(valid), tally, limit)
         state.pop()
 
 
@@ -207,12 +224,17 @@ def _average(
     mean = sum(sizes) / samples
     variance = sum((size - mean) ** 2 for size in sizes) / max(samples - 1, 1)
     half = CONFIDENCE * sqrt(variance / samples) if samples > 1 else mean
+    interval = (max(mean - half, 0.0), mean + half)
+    if method != "knuth":
+        return Estimate(method, samples, mean, interval, None, _mean_depths(tallies))
+    dead = sum(tally.dead for tally in tallies) / samples
+    return Estimate(method, samples, mean, interval, dead, _mean_depths(tallies), _half_of_ratio(dead, samples))
+
+
+def _mean_depths(tallies: Sequence[_Tally]) -> tuple[float, ...]:
     counts = [tally.depth_counts() for tally in tallies]
-    depths = [
-        sum(count[depth] for count in counts if depth < len(count)) / samples for depth in range(max(map(len, counts)))
-    ]
-    dead = sum(tally.dead for tally in tallies) / samples if method == "knuth" else None
-    return Estimate(method, samples, mean, (max(mean - half, 0.0), mean + half), dead, tuple(depths))
+    depths = range(max(map(len, counts)))
+    return tuple(sum(count[depth] for count in counts if depth < len(count)) / len(counts) for depth in depths)
 
 
 @contextmanager

@@ -6,8 +6,10 @@ from nesting and sequence, and then every pair is compared with what the assignm
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
 
 from einloom.errors import ScheduleError
 from einloom.space.assignment import Assignment
@@ -43,48 +45,50 @@ class Forest:
         return found
 
 
+@lru_cache(maxsize=1)
 def forest(assignment: Assignment) -> Forest:
     """Return the one forest that the orders of an assignment describe.
 
     Raises:
         ScheduleError: they describe none: some pair of statements would have to stand otherwise.
     """
-    names = [*assignment.dimensions, *assignment.instructions]
-    built = Forest(_siblings(assignment, names))
+    names = (*assignment.dimensions, *assignment.instructions)
+    inside = {a: frozenset(b for b in names if a != b and assignment.order(a, b) == "OUTER") for a in names}
+    built = Forest(_siblings(assignment, names, inside))
     intervals = dict(_intervals(built.roots, iter(range(4 * len(names)))))
-    for i, a in enumerate(names):
-        for b in names[i + 1 :]:
-            stands = _relation(intervals[a], intervals[b])
-            if stands != assignment.order(a, b):
-                raise ScheduleError(
-                    f"order({a}, {b}) is {assignment.order(a, b)}, but the other orders make it {stands}",
-                )
+    for a, b in combinations(names, 2):
+        stands = _relation(intervals[a], intervals[b])
+        if stands != assignment.order(a, b):
+            raise ScheduleError(f"order({a}, {b}) is {assignment.order(a, b)}, but the other orders make it {stands}")
     return built
 
 
-def _siblings(assignment: Assignment, names: list[str]) -> tuple[Fused | str, ...]:
+def _siblings(
+    assignment: Assignment, names: tuple[str, ...], inside: Mapping[str, frozenset[str]]
+) -> tuple[Fused | str, ...]:
     """Return the forest of some statements: the outermost ones in sequence, each with what is nested inside."""
-    inside = {a: [b for b in names if a != b and assignment.order(a, b) == "OUTER"] for a in names}
-    hidden = {b for nested in inside.values() for b in nested}
+    hidden = frozenset().union(*(inside[name] for name in names))
     outer = [name for name in names if name not in hidden]
     if not outer and names:
         raise ScheduleError(f"statements are nested inside each other in a circle: {', '.join(names)}")
     groups: list[tuple[str, ...]] = []
     for name in outer:
         if not any(name in group for group in groups):
-            fused = tuple(b for b in outer if b == name or assignment.order(name, b) == "MERGED")
-            groups.append(fused)
-    groups.sort(
-        key=lambda group: sum(assignment.order(other, group[0]) == "BEFORE" for other in outer if other not in group)
-    )
-    return tuple(_node(assignment, group, inside[group[0]]) for group in groups)
+            groups.append(tuple(b for b in outer if b == name or assignment.order(name, b) == "MERGED"))
+    groups.sort(key=lambda group: sum(assignment.order(each, group[0]) == "BEFORE" for each in {*outer} - {*group}))
+    return tuple(_node(assignment, group, names, inside) for group in groups)
 
 
-def _node(assignment: Assignment, group: tuple[str, ...], inside: list[str]) -> Fused | str:
+def _node(
+    assignment: Assignment, group: tuple[str, ...], names: tuple[str, ...], inside: Mapping[str, frozenset[str]]
+) -> Fused | str:
     points = [name for name in group if name in assignment.instructions]
-    if points and (len(group) > 1 or inside):
+    nested = inside[group[0]]
+    if points and (len(group) > 1 or nested):
         raise ScheduleError(f"the instruction {points[0]} is treated as a loop")
-    return points[0] if points else Fused(group, _siblings(assignment, inside))
+    if points:
+        return points[0]
+    return Fused(group, _siblings(assignment, tuple(name for name in names if name in nested), inside))
 
 
 def _intervals(nodes: tuple[Fused | str, ...], clock: Iterator[int]) -> Iterator[tuple[str, tuple[int, int]]]:
