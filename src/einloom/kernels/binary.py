@@ -59,8 +59,10 @@ def emit_binary(km: KernelMachine, spec: Binary) -> None:
     if spec.m == 0 or spec.n == 0:
         km.return_()
         return
-    if spec.c[0] != 1 and spec.c[1] == 1:
+    if (spec.c[0] != 1 and spec.c[1] == 1 and spec.n > 1) or spec.m == 1:
         spec = replace(spec, m=spec.n, n=spec.m, a=spec.a[::-1], b=spec.b[::-1], c=spec.c[::-1])
+    if spec.m == 1:  # The stride along a single index is never used.
+        spec = replace(spec, a=(1, spec.a[1]), b=(1, spec.b[1]), c=(1, spec.c[1]))
     vec = km.vectors(spec.dtype)
     names = ["a", "b", "c"]
     operands, constants, scaled = operands_of(spec, names, km.reach)

@@ -41,7 +41,7 @@ class Frame:
         kept = {name: home for name, home in self._homes.items() if name in used}
         free = [r for r in self.km.arguments if r not in kept.values()]
         free = [*self.km.scratch[1:], *free, *self.km.saved]
-        stealable = [name for name in reversed(cold) if name in kept]
+        stealable = [name for name in reversed(cold) if name in kept and name not in hot]
         for name in hot:
             if name not in kept and not free:
                 if not stealable:

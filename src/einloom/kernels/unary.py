@@ -73,6 +73,12 @@ def emit_unary(km: KernelMachine, spec: Unary) -> None:
 def _oriented(spec: Unary) -> Unary:
     """Exchange m and n where that makes the vectors contiguous, and join columns that follow each other in memory."""
     reads = spec.op != "zero"
+    if spec.m == 1:  # The stride along a single index is never used: any axis of one index is contiguous.
+        spec = replace(spec, m=spec.n, n=1, a=(spec.a[1], 1), b=(spec.b[1], 1))
+    if spec.m == 1:
+        spec = replace(spec, a=(1, 1), b=(1, 1))
+    if spec.n == 1:
+        return spec
     if spec.b[0] != 1 and spec.b[1] == 1 and not (reads and spec.a[0] == 1):
         spec = replace(spec, m=spec.n, n=spec.m, a=spec.a[::-1], b=spec.b[::-1])
     if reads and spec.a[0] != 1 and spec.a[1] == 1 and spec.b[0] == 1:

@@ -64,6 +64,7 @@ class _Lowering:
         self.extents = {axis.name: axis.extent for axis in nest.operation.axes}
         self.short = _axes_with_short_blocks(nest)
         self.states: dict[str, _LoopState] = {}
+        self.open_loops: list[_LoopState] = []  # dynamic ones, from the outside in
         self.kernels: dict[Spec, Label] = {}
         scratch = nest.scratch_bytes
         self.scratch_bytes = -(-scratch // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
@@ -223,7 +224,9 @@ class _Lowering:
         vm.subtract(self.work, self.other)
         variables.store(state.stop, self.work)
         top = self.asm.label()
+        self.open_loops.append(state)
         self._nodes(loop.body)
+        self.open_loops.pop()
         self._move(loop, 1)
         variables.add(left, -loop.step)
         self._branch("gt", left, state.stop, top)
@@ -273,10 +276,16 @@ class _Lowering:
         elif when == "first":
             self._branch("ne", f"left {state.loop.axis}", state.entry, label)
         else:
-            self.variables.load(self.work, f"left {state.loop.axis}")
+            self.variables.load(self.work, self._left_at(state))
             self.vm.add_constant(self.work, -state.loop.step)
             self.variables.load(self.other, state.stop)
             self.vm.branch("gt", self.work, self.other, label)
+
+    def _left_at(self, state: _LoopState) -> str:
+        """The variable that says what was left when the current iteration of a loop began: inner loops count on."""
+        around = self.open_loops[self.open_loops.index(state) + 1 :]
+        inner = next((other for other in around if other.loop.axis == state.loop.axis), None)
+        return f"left {state.loop.axis}" if inner is None else inner.entry
 
     def _call(self, call: Call) -> None:
         done = self.asm.forward("called")
