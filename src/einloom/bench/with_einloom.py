@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 
@@ -37,10 +38,8 @@ def _expression(case: Case, operands: list[Array], output: Array, threads: int, 
 def _operation(case: Case, operands: list[Array], output: Array, threads: int) -> Prepared:
     config = case.configuration
     assert config is not None  # the case is a tensor operation
-    if threads > 1:
-        outermost = ("shared", *config.exec_types[1:])
-        config = TensorOperationConfig.from_json(config.to_json().replace('"seq"', '"shared"', 1))
-        assert tuple(config.exec_types) == outermost
+    if threads > 1 and config.exec_types[0] == "seq":
+        config = replace(config, exec_types=("shared", *config.exec_types[1:]))
     begin = time.perf_counter()
     operation = TensorOperation(config, threads)
     ready = time.perf_counter() - begin

@@ -31,7 +31,7 @@ def prepare(case: Case, operands: list[Array], output: Array, threads: int, targ
     if case.kind == "kernel":
         return _kernel(case, operands, output)
     if case.kind == "tensor_operation":
-        return _prepared([("", _given(case))], operands, output)
+        return _prepared([("", _given(case, threads))], operands, output)
     if case.is_permutation:
         return _prepared(_permutations(case, threads), [operands[0], None], output)
     if len(operands) != 2 or any(len(set(term)) < len(term) for term in case.terms):
@@ -81,9 +81,13 @@ def _seconds(operation: Any, operands: Sequence[Any], output: Array) -> float:
     return time.perf_counter() - begin
 
 
-def _given(case: Case) -> Any:
+def _given(case: Case, threads: int) -> Any:
+    """The configuration as it is, its outer loop shared where there are threads for it."""
     config = case.configuration
     assert config is not None  # the caller asked for a tensor operation
+    kinds = list(config.exec_types)
+    if threads > 1 and kinds[0] == "seq":
+        kinds[0] = "shared"
     strides = (config.strides_in0, config.strides_in1, config.strides_out)
     return etops.TensorOperationConfig(
         backend="tpp",
@@ -92,7 +96,7 @@ def _given(case: Case) -> Any:
         prim_main=getattr(etops.prim, config.prim_main),
         prim_last=getattr(etops.prim, config.prim_last_touch),
         dim_types=tuple(getattr(etops.dim, role) for role in config.dim_types),
-        exec_types=tuple(getattr(etops.exec, kind) for kind in config.exec_types),
+        exec_types=tuple(getattr(etops.exec, kind) for kind in kinds),
         dim_sizes=tuple(config.dim_sizes),
         strides=(tuple(tuple(each or ()) for each in strides),),
     )
