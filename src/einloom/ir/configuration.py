@@ -107,7 +107,7 @@ class TensorOperationConfig:
             reduced = 2 if main is Primitive.BRGEMM else 1
             lacking = [r for r in (DimType.M, DimType.N) if r in self.dim_types and not count[r]]
             fits = count[DimType.K] == (reduced if DimType.K in self.dim_types else 0) and kept <= 2
-            fits = fits and count[DimType.M] <= 1 and count[DimType.N] <= 1 and not (lacking and not count[DimType.C])
+            fits = fits and not (lacking and not count[DimType.C])
             wanted = f"one m, one n and {'two k' if reduced == 2 else 'one k'}"
         elif main is Primitive.SUM:
             fits, wanted = kept <= 2 and count[DimType.K] <= 2, "at most two c and two k"
