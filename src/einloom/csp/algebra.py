@@ -11,7 +11,7 @@ from itertools import permutations, product
 
 from einloom.csp.rows import ClauseRow, EnumRow, PairLiteral, Quantifier, RelationRow, ValueLiteral
 
-__all__ = ["consistent_triples", "split_relations"]
+__all__ = ["consistent_triples", "relation_function", "relation_rules", "split_relations"]
 
 
 def split_relations(
@@ -107,3 +107,50 @@ def _holds(clause: ClauseRow, values: dict[tuple[int, int], int], order: tuple[i
             if equal == (literal.operator == "=="):
                 return True
     return False
+
+
+def relation_rules(row: RelationRow, mask: int) -> dict[tuple[int, ...], list[int]]:
+    """Return what f(a, b) in `mask` restricts: for some values of f(b, c), those of f(a, c) that need one of them."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    values = range(len(row.composition))
+    for value in values:
+        sources = [s for s in values if any(mask >> r & 1 and row.composition[r][s] >> value & 1 for r in values)]
+        if len(sources) < len(values):
+            found.setdefault(tuple(sources), []).append(value)
+    return found
+
+
+def relation_function(number: int, row: RelationRow) -> str:
+    """Return the source of a function that binds the checks of a relation to the rows of a state, one for each mask.
+
+    `check_m(a, b, others)` gives `(value bit, objects)` for what f(a, c) loses, for all c of `others`, when f(a, b)
+    is in mask m. `v{i} + x` is the row of f(x, ..) for value i.
+    """
+    size = len(row.composition)
+    starts = ", ".join(f"v{i}" for i in range(size))
+    lines = [
+        f"# {row.choice}: {len(row.texts)} clauses",
+        f"def relation_{number}(rows, starts):",
+        f"    {starts} = starts",
+    ]
+    names = []
+    for mask in range(1 << size):
+        rules = relation_rules(row, mask) if mask else {}
+        names.append(f"check_{mask}" if rules else "None")
+        if rules:
+            lines += ["", f"    def check_{mask}(a, b, others):", "        gone = []"]
+            lines += [f"        {line}" for sources, targets in rules.items() for line in _check(sources, targets)]
+            lines.append("        return gone")
+    return "\n".join([*lines, "", f"    return {', '.join(names)}"])
+
+
+def _check(sources: tuple[int, ...], targets: list[int]) -> list[str]:
+    given = " | ".join(f"rows[v{source} + b]" for source in sources)
+    lines = [f"barred = others & ~({given})" if given else "barred = others", "if barred:"]
+    for value in targets:
+        lines += [
+            f"    lost = rows[v{value} + a] & barred",
+            "    if lost:",
+            f"        gone.append(({1 << value}, lost))",
+        ]
+    return lines

@@ -13,7 +13,7 @@ from pprint import pformat
 from typing import Any
 
 from einloom.csp import rows
-from einloom.csp.algebra import split_relations
+from einloom.csp.algebra import relation_function, split_relations
 from einloom.csp.check import Tables, check
 from einloom.csp.lines import line_clauses, line_function
 from einloom.csp.parser import parse
@@ -46,6 +46,8 @@ class Space:
         key: a digest of the content.
         hosts: the compiled quoted expressions; each takes the host names, then its variables.
         places: where each quoted expression stands.
+        lines: the generated propagators of clauses over three objects, by clause number.
+        checks: the generated propagators of relations.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Space:
     quotients: tuple[QuotientRow, ...] = field(repr=False)
     triggers: tuple[TriggerRow, ...] = field(repr=False)
     lines: dict[int, Callable[..., Any]] = field(repr=False)
+    checks: tuple[Callable[..., Any], ...] = field(repr=False)
 
 
 def parse_space(text: str, name: str = "space") -> Space:
@@ -131,6 +134,7 @@ def compile_space(tree: SyntaxTree, key: str = "") -> Space:
         hosts=namespace["HOSTS"],
         places=tuple(host.place for host in tables.hosts),
         lines={number: namespace[f"line_{number}"] for number in line_clauses(clauses)},
+        checks=tuple(namespace[f"relation_{number}"] for number in range(len(relations))),
         **{name.lower(): namespace[name] for name in _SECTIONS},
     )
 
@@ -162,4 +166,6 @@ def _module(name: str, key: str, tables: Tables, relations: list[RelationRow], c
     enums = {row.name: row for row in tables.enums}
     for number in line_clauses(clauses):
         lines += ["", "", line_function(number, clauses[number], enums)]
+    for number, relation in enumerate(relations):
+        lines += ["", "", relation_function(number, relation)]
     return "\n".join(lines) + "\n"

@@ -6,9 +6,10 @@ some value of f(b, c) compose to it, and f(b, c) likewise. That is the strongest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from einloom.csp.algebra import relation_rules
 from einloom.csp.rows import EnumRow, RelationRow
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Relate", "Relation", "make_relations"]
 
-Rules = tuple[tuple[tuple[int, ...], tuple[tuple[int, int], ...]], ...]
 Relate = Callable[[int, int], None]
 Assign = Callable[[int, int, object], None]
 
@@ -26,14 +26,17 @@ class Relation:
     """A relation of one problem, for one context; it holds no domains.
 
     Attributes:
-        rules: for each mask of f(a, b): row starts of f(b, c) values, with the values of f(a, c), as `(value bit, row
-            start)`, that need one of them.
+        function: binds the generated checks to the rows of a state; see `algebra.relation_function`.
+        starts: where the rows of each value start.
+        is_idle_when_open: whether a pair that is fully open restricts nothing.
         converse: the mask from the other side.
         ends: the pair of each slot.
         slots: slot of each pair, at `a * objects + b`, in both directions; -1 where there is none.
     """
 
-    def __init__(self, layout: Layout, rows: BitRows, row: RelationRow, context: tuple[int, ...]) -> None:
+    def __init__(
+        self, layout: Layout, rows: BitRows, row: RelationRow, context: tuple[int, ...], function: Callable[..., Any]
+    ) -> None:
         self.row = row
         self.context = context
         choice = layout.choices[row.choice]
@@ -51,28 +54,15 @@ class Relation:
                 self.slots[a * self.objects + b] = self.slots[b * self.objects + a] = slot
                 self.ends[slot] = a, b
                 self.converse = layout.domain_of[slot].converse or ()
-        starts = rows.first_rows(row.choice, (1 << self.values) - 1, context)
-        self.rules = tuple(self._rules(mask, starts) for mask in range(1 << self.values))
-
-    def _rules(self, mask: int, starts: Sequence[int]) -> Rules:
-        found: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-        composition, values = self.row.composition, range(self.values)
-        for value in values:
-            sources = [s for s in values if any(mask >> r & 1 and composition[r][s] >> value & 1 for r in values)]
-            if len(sources) < self.values:
-                found.setdefault(tuple(starts[s] for s in sources), []).append((1 << value, starts[value]))
-        return tuple((sources, tuple(targets)) for sources, targets in found.items())
-
-    @property
-    def is_idle_when_open(self) -> bool:
-        """Whether a pair that is fully open restricts nothing."""
-        return not self.rules[-1]
+        self.starts = rows.first_rows(row.choice, (1 << self.values) - 1, context)
+        self.function = function
+        self.is_idle_when_open = not relation_rules(row, (1 << self.values) - 1)
 
     def bind(self, domains: list[int], rows: list[int], assign: Assign) -> Relate:
         """Return the function that propagates a change of a slot, for the lists of one state."""
         relation = self
         members_row, objects, slots = self.members, self.objects, self.slots
-        rules, converse, ends = self.rules, self.converse, self.ends
+        checks, converse, ends = self.function(rows, self.starts), self.converse, self.ends
 
         def relate(slot: int, mask: int) -> None:
             a, b = ends[slot]
@@ -80,34 +70,32 @@ class Relation:
             others = members & ~both
             if members ^ others != both:
                 return
-            reason = None
-            for one, two, rule in ((a, b, rules[mask]), (b, a, rules[converse[mask]])):
-                changed = 0
-                gone = []
-                for sources, targets in rule:
-                    barred = others
-                    for source in sources:
-                        barred &= ~rows[source + two]
-                    if barred:
-                        for bit, start in targets:
-                            lost = rows[start + one] & barred
-                            if lost:
-                                changed |= lost
-                                gone.append((bit, lost))
-                if not changed:
-                    continue
-                if reason is None:
-                    reason = (relation, slot)
-                while changed:
-                    low = changed & -changed
-                    changed ^= low
-                    lose = 0
-                    for bit, lost in gone:
-                        if lost & low:
-                            lose |= bit
-                    third = low.bit_length() - 1
-                    other = slots[one * objects + third]
-                    assign(other, domains[other] & ~(converse[lose] if third < one else lose), reason)
+            check = checks[mask]
+            if check is not None:
+                gone = check(a, b, others)
+                if gone:
+                    lose(a, gone, (relation, slot))
+            check = checks[converse[mask]]
+            if check is not None:
+                gone = check(b, a, others)
+                if gone:
+                    lose(b, gone, (relation, slot))
+
+        def lose(one: int, gone: list[tuple[int, int]], reason: object) -> None:
+            """Take values from f(one, c): `(value bit, bits of c)`."""
+            changed = 0
+            for _, lost in gone:
+                changed |= lost
+            while changed:
+                low = changed & -changed
+                changed ^= low
+                mask = 0
+                for bit, lost in gone:
+                    if lost & low:
+                        mask |= bit
+                third = low.bit_length() - 1
+                slot = slots[one * objects + third]
+                assign(slot, domains[slot] & ~(converse[mask] if third < one else mask), reason)
 
         return relate
 
@@ -116,8 +104,9 @@ def make_relations(layout: Layout, rows: BitRows) -> list[Relation]:
     """Return the relations of a problem, one for each context that has pairs."""
     members = layout.members
     found = []
-    for row in members.space.relations:
+    for number, row in enumerate(members.space.relations):
+        function = members.space.checks[number]
         for context, _ in sorted(members.tuples(row.context)):
             if (row.choice, context) in rows.start:
-                found.append(Relation(layout, rows, row, context))
+                found.append(Relation(layout, rows, row, context, function))
     return found
