@@ -10,7 +10,7 @@ from typing import Any
 
 from einloom.bench.cases import SUITES, load_suite
 from einloom.bench.contestants import PEERS, chosen_peers
-from einloom.bench.plot import draw_plot
+from einloom.bench.plot import check_plot, draw_plot
 from einloom.bench.race import Options, race
 from einloom.bench.report import is_good, make_report
 from einloom.jit.host import host
@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     cases = load_suite(arguments.suite, arguments.cases)
     peers, missing = chosen_peers(arguments.peers)
+    if arguments.plot:
+        check_plot()
     options = Options(arguments.threads, arguments.runs, arguments.seconds)
     done = 0
 

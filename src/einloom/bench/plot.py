@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 from einloom.errors import UnsupportedTarget
 
-__all__ = ["draw_plot"]
+__all__ = ["check_plot", "draw_plot"]
+
+
+def check_plot() -> None:
+    """Find out whether plots can be drawn, before anything is measured.
+
+    Raises:
+        UnsupportedTarget: matplotlib is not installed.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UnsupportedTarget("plots need matplotlib, which is not installed\n  pip install 'einloom[plot]'")
 
 
 def draw_plot(report: dict[str, Any], path: str) -> None:
@@ -15,12 +26,9 @@ def draw_plot(report: dict[str, Any], path: str) -> None:
     Raises:
         UnsupportedTarget: matplotlib is not installed, or it does not know the format.
     """
-    try:
-        from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise UnsupportedTarget(
-            "plots need matplotlib, which is not installed\n  pip install 'einloom[plot]'"
-        ) from None
+    check_plot()
+    from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
+
     rows = report["rows"]
     series = {"einloom": [row["einloom"]["rate"] for row in rows]}
     series |= {name: [row["peers"][name]["rate"] for row in rows] for name in report["peers"]}

@@ -21,7 +21,7 @@ from einloom.machine import Machine
 __all__ = ["Figures", "Options", "Row", "race", "race_case"]
 
 CEILING_SECONDS = 0.01
-"""How long the machine's peak is measured, a thread, before and after each of einloom's turns."""
+"""How long the machine's peak is measured before and after each of einloom's turns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,8 @@ class Row:
 
     Attributes:
         ceilings: what the machine reached just before and just after each of einloom's turns: flop a second of
-            generated multiply-adds, or bytes a second of a plain copy, as the case's unit says.
+            generated multiply-adds on one thread, times the threads; or bytes a second of a plain copy on all threads,
+            as the case's unit says.
     """
 
     case: Case
@@ -194,8 +195,7 @@ class _Lane:
     def ceiling(self, case: Case) -> float:
         """Return the machine's peak or copying speed, 0 where it cannot be measured: that is no failure of the lane."""
         before = self.figures
-        seconds = CEILING_SECONDS * self.options.threads**2  # several threads have to find their cores free together
-        answer = self._ask("copy" if case.unit == "GB/s" else "peak", seconds=seconds)
+        answer = self._ask("copy" if case.unit == "GB/s" else "peak", seconds=CEILING_SECONDS)
         if not answer:
             self.figures = before
         return answer.get("rate", 0.0)
