@@ -48,12 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except EinloomError as error:
         print(f"einloom: {type(error).__name__}: {error}", file=sys.stderr)
         return 2 if isinstance(error, USAGE_ERRORS) else 1
-    except FileNotFoundError as error:
-        print(f"einloom: {error.strerror}: {error.filename}", file=sys.stderr)
-        return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        print(f"einloom: {error.strerror}: {error.filename}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
 

@@ -110,6 +110,12 @@ def test_sizes_that_cannot_be_read(capsys: pytest.CaptureFixture[str], sizes: st
     assert words in usage_of(capsys, "einsum", "ab->ba", "--sizes", sizes)
 
 
+def test_a_file_that_cannot_be_written_is_no_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["bench", "gemm_kernels", "--cases", "5x5x5", "--peers", "", "--runs", "1", "--seconds", "0"]
+    assert main([*line, "--json", "/nowhere/at/all.json"]) == 2
+    assert "No such file or directory: /nowhere/at/all.json" in capsys.readouterr().err
+
+
 def test_wrong_usage_is_code_two(capsys: pytest.CaptureFixture[str]) -> None:
     assert "command" in usage_of(capsys)
     assert "invalid choice" in usage_of(capsys, "fly")

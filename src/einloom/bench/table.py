@@ -70,10 +70,8 @@ def remarks(report: dict[str, Any]) -> Iterator[str]:
     versions = "".join(f", {name} {version}" for name, version in report["peers"].items())
     rounds = f"median of {report['runs']} interleaved round" + "s" * (report["runs"] > 1)
     yield f"{machine['name']}, {machine['vector']}, {threads} thread{'s' * (threads > 1)}; {rounds}{versions}"
-    for unit, name in (
-        ("GFLOP/s", "peak, generated multiply-adds of a thread times the threads"),
-        ("GB/s", "copy, bytes read and written"),
-    ):
+    peak = "peak, generated multiply-adds" + " of one thread times the threads" * (threads > 1)
+    for unit, name in (("GFLOP/s", peak), ("GB/s", "copy, bytes read and written")):
         ceilings = [row["ceiling"] for row in report["rows"] if row["ceiling"] and row["unit"] == unit]
         if ceilings:
             span = dict.fromkeys(f"{value:.1f}" for value in (min(ceilings), max(ceilings)))
