@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from einloom.asm.x86.operands import mem, r11, xmm, ymm
 from einloom.dtypes import DType
+from einloom.errors import InternalError
 from einloom.kernels.interleave import in_row_order, interleave
-from einloom.kernels.machine import Place
+from einloom.kernels.machine import Place, Verb
 
 if TYPE_CHECKING:
     from einloom.kernels.x86 import X86Machine
@@ -32,6 +33,14 @@ class Avx2Vectors:
     memory_operand = True
     broadcast_operand = False
     index_bytes = 0
+
+    fma: Verb
+    add: Verb
+    sub: Verb
+    mul: Verb
+    div: Verb
+    min: Verb
+    max: Verb
 
     def __init__(self, km: X86Machine, dtype: DType) -> None:
         self.km = km
@@ -86,6 +95,9 @@ class Avx2Vectors:
         """Every lane of dst = a number that lies behind the code."""
         place = mem(self.asm.data(struct.pack("<f" if self.dtype.size == 4 else "<d", value)))
         self._broadcast(dst, place)
+
+    def element(self, place: Place) -> Place:
+        raise InternalError("AVX2 has no broadcast operands")
 
     def zero(self, dst: Any) -> None:
         low = xmm[dst.number]

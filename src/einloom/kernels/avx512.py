@@ -12,7 +12,7 @@ from einloom.asm.x86.operands import Mask, gpr32, k, mem, r11, xmm, ymm, zmm
 from einloom.dtypes import DType
 from einloom.errors import InternalError
 from einloom.kernels.interleave import in_row_order, interleave
-from einloom.kernels.machine import Place
+from einloom.kernels.machine import Place, Verb
 
 if TYPE_CHECKING:
     from einloom.kernels.x86 import X86Machine
@@ -32,6 +32,14 @@ class Avx512Vectors:
     memory_operand = True
     broadcast_operand = True
     index_bytes = 128
+
+    fma: Verb
+    add: Verb
+    sub: Verb
+    mul: Verb
+    div: Verb
+    min: Verb
+    max: Verb
 
     def __init__(self, km: X86Machine, dtype: DType) -> None:
         self.km = km

@@ -34,14 +34,17 @@ BODY = 96
 
 def emit_brgemm(km: KernelMachine, spec: Brgemm) -> None:
     """Emit the function of a spec at the current position; its arguments are `signature(spec)`."""
-    for most_columns in (32, 5, 1):
+    _planned(km, spec).emit()
+
+
+def _planned(km: KernelMachine, spec: Brgemm) -> _Generator:
+    """Return the plan with the widest tiles whose pointers and strides fit into the registers."""
+    for most_columns in (32, 5):
         try:
-            generator = _Generator(km, spec, most_columns)
-            break
+            return _Generator(km, spec, most_columns)
         except TooManyVariables:
-            if most_columns == 1:
-                raise
-    generator.emit()
+            continue
+    return _Generator(km, spec, 1)
 
 
 class _Generator:

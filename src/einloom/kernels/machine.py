@@ -15,7 +15,7 @@ A function that adds its two arguments ten times:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -30,6 +30,7 @@ Register: TypeAlias = Any  # a general register of the assembler
 Vector: TypeAlias = Any  # a vector register of the assembler
 Place: TypeAlias = Any  # an address of the assembler, made by `KernelMachine.place`
 Mask: TypeAlias = Any  # what `VectorMachine.mask` returned; None: all lanes
+Verb: TypeAlias = Callable[..., None]
 Condition: TypeAlias = Literal["lt", "le", "eq", "ne", "ge", "gt"]
 
 
@@ -56,8 +57,11 @@ class KernelMachine(Protocol):
 
     # Functions
 
-    def prologue(self, saved: Sequence[Register] = (), frame_bytes: int = 0) -> None:
-        """Begin a function that preserves `saved` and has a frame. The stack is aligned for calls of C functions."""
+    def prologue(self, saved: Sequence[Register] = (), frame_bytes: int = 0, calls: bool = True) -> None:
+        """Begin a function that preserves `saved` and has a frame.
+
+        If it `calls`, the return address is preserved and the stack aligned as C functions expect it.
+        """
         ...
 
     def epilogue(self) -> None:
@@ -70,6 +74,14 @@ class KernelMachine(Protocol):
 
     def store_slot(self, slot: int, src: Register) -> None:
         """The 8 bytes at byte `slot` of the frame = src. Slots from 0 up also are the stack arguments of a call."""
+        ...
+
+    def add_slot(self, dst: Register, slot: int) -> None:
+        """dst += the 8 bytes at byte `slot` of the frame."""
+        ...
+
+    def slot_place(self, slot: int) -> Place:
+        """Return byte `slot` of the frame as a place."""
         ...
 
     def slot_address(self, dst: Register, slot: int) -> None:
@@ -112,6 +124,10 @@ class KernelMachine(Protocol):
 
     def sum_constant(self, dst: Register, src: Register, value: int) -> None:
         """dst = src + value, any 64 bits."""
+        ...
+
+    def sum_multiple(self, dst: Register, src: Register, addend: Register, count: int) -> None:
+        """dst = src + addend * count."""
         ...
 
     def subtract(self, dst: Register, src: Register) -> None:
@@ -174,8 +190,8 @@ class KernelMachine(Protocol):
     def loop(self, count: Register | int, counter: Register) -> AbstractContextManager[None]:
         """Run the body `count` times; the counter goes from count down to 1 and is 0 behind the loop.
 
-        A register's count may be 0 or less: then the body does not run. A known count is 1 at least; 1 emits no loop, and
-        the counter is not touched.
+        A register's count may be 0 or less: then the body does not run. A known count is 1 at least; 1 emits no loop,
+        and the counter is not touched.
         """
         ...
 
@@ -187,7 +203,7 @@ class KernelMachine(Protocol):
 
 
 class VectorMachine(Protocol):
-    """Vector verbs over elements of one type.
+    """Vector verbs over elements of one type. Arithmetic writes its first operand: `add(dst, a, b)`.
 
     Attributes:
         dtype: the type.
@@ -195,6 +211,10 @@ class VectorMachine(Protocol):
         registers: all vector registers.
         memory_operand: whether arithmetic takes a place as its last operand.
         broadcast_operand: whether arithmetic takes `element(place)` as its last operand.
+        index_bytes: bytes of the frame that `stride_index` needs for a stride in a register.
+        fma: dst += a * b, rounded once.
+        add, sub, mul, div: of two.
+        min, max: of two; b if either is NaN or both are zeros (on x86).
     """
 
     dtype: DType
@@ -202,6 +222,14 @@ class VectorMachine(Protocol):
     registers: tuple[Vector, ...]
     memory_operand: bool
     broadcast_operand: bool
+    index_bytes: int
+    fma: Verb
+    add: Verb
+    sub: Verb
+    mul: Verb
+    div: Verb
+    min: Verb
+    max: Verb
 
     def mask(self, count: int) -> Mask:
         """Return what masks all but the first `count` lanes, None for all lanes; emits what sets it up, once."""
@@ -211,12 +239,25 @@ class VectorMachine(Protocol):
         """dst = the lanes at a place, 0 where masked; masked bytes are not touched."""
         ...
 
-    def store(self, place: Place, src: Vector, mask: Mask = None, nontemporal: bool = False) -> None:
-        """The lanes at a place = src; masked bytes are not touched. Non-temporal needs aligned places and no mask."""
+    def store(
+        self, place: Place, src: Vector, mask: Mask = None, nontemporal: bool = False, temporary: Vector = None
+    ) -> None:
+        """The lanes at a place = src; masked bytes are not touched. A mask may need a free register.
+
+        A non-temporal store of a whole vector needs a place that is a multiple of the vector's size.
+        """
         ...
 
     def broadcast(self, dst: Vector, place: Place) -> None:
         """Every lane of dst = the element at a place."""
+        ...
+
+    def broadcast_constant(self, dst: Vector, value: float) -> None:
+        """Every lane of dst = a number that lies behind the code."""
+        ...
+
+    def element(self, place: Place) -> Place:
+        """Return the element at a place as an operand that is broadcast to all lanes, where there are such."""
         ...
 
     def zero(self, dst: Vector) -> None:
@@ -227,12 +268,39 @@ class VectorMachine(Protocol):
         """dst = src."""
         ...
 
-    def fma(self, dst: Vector, a: Vector, b: Vector | Place) -> None:
-        """dst += a * b, rounded once."""
+    def add_memory(self, dst: Vector, place: Place, mask: Mask = None, temporary: Vector = None) -> None:
+        """dst += the lanes at a place; masked bytes are not touched. It may need a free register."""
         ...
 
-    def add(self, dst: Vector, a: Vector, b: Vector | Place) -> None:
-        """dst = a + b."""
+    def keep_nan(self, dst: Vector, src: Vector, temporary: Vector) -> None:
+        """Lanes of dst = src where src is NaN."""
+        ...
+
+    def transpose(self, block: list[Vector], free: list[Vector]) -> tuple[list[Vector], list[Vector]]:
+        """Transpose a block of `lanes` registers with as many free ones; return (where it is now, the others)."""
+        ...
+
+    def finish(self) -> None:
+        """End a function that used vectors."""
+        ...
+
+    def stride_index(self, stride: Register | int, slot: int, temporary: Vector) -> Any:
+        """Return what strided accesses need to know of a stride in bytes; it may use the frame from `slot` on."""
+        ...
+
+    def load_strided(
+        self, dst: Vector, base: Register, offset: int, index: Any, count: int, temporaries: Sequence[Vector]
+    ) -> None:
+        """dst = `count` elements that lie a stride apart, the first at base + offset; 0 in the other lanes.
+
+        Needs two free registers.
+        """
+        ...
+
+    def store_strided(
+        self, base: Register, offset: int, src: Vector, index: Any, count: int, temporaries: Sequence[Vector]
+    ) -> None:
+        """`count` elements that lie a stride apart, the first at base + offset, = the first lanes of src."""
         ...
 
 

@@ -121,9 +121,9 @@ Spec: TypeAlias = Brgemm | Unary | Binary
 def signature(spec: Spec) -> tuple[str, ...]:
     """Return the names of the arguments of a spec's kernel, in order.
 
-    Pointers come first. Then follow the strides that are `None`, first those of a, b and c inside a matrix, `ld_x` where
-    it is an operand's only one, else `x_m`, `x_n`, `x_k`; then those from one matrix of the batch to the next; at last
-    `beta`.
+    Pointers come first. Then follow the strides that are `None`, first those of a, b and c inside a matrix, `ld_x`
+    where it is an operand's only one, else `x_m`, `x_n`, `x_k`; then those from one matrix of the batch to the next; at
+    last `beta`.
     """
     strides = {name: getattr(spec, name) for name in ("a", "b", "c") if getattr(spec, name, None) is not None}
     if isinstance(spec, Unary) and spec.op == "zero":

@@ -83,7 +83,7 @@ class Demand:
         private = sum(per_column for _, per_column in self.fragments)
         if private == 1 and vectors == 1 and self.embedded and not self.spare:
             private = 0  # The FMA takes it from memory.
-        return shared + max(private, 1 if self.spare or not private and not shared else private) + self.spare
+        return shared + max(private, 1 if self.spare or (not private and not shared) else private) + self.spare
 
     def loads(self, vectors: int, columns: int) -> float:
         """Loads of one step of a tile, those that go through several operations counted for each."""
@@ -116,7 +116,7 @@ class Demand:
 
 
 def choose_tile(dtype: DType, machine: Machine, m: int, n: int, k: int) -> tuple[int, int]:
-    """Return (vectors of m, columns) of the microkernel for C[m, n] += A B with k products, A's and C's m contiguous."""
+    """Return (vectors of m, columns) of the microkernel of C[m, n] += A B with k products, m contiguous in A and C."""
     lanes = machine.vector_bits // 8 // dtype.size
     fragments = (("vector", False), ("broadcast", True))
     demand = Demand(-(-m // lanes), n, k, fragments, machine.registers, 0, machine.vector == "avx512", lanes)
@@ -144,7 +144,7 @@ def tile_of(demand: Demand, most_columns: int = 32) -> Tile:
 
 
 def _even_columns(demand: Demand, vectors: int, most: int) -> list[int]:
-    """Return widths that cut n into nearly equal parts: the widest that the registers allow, and a few narrower ones."""
+    """Return widths that cut n into nearly equal parts: the widest that the registers allow and a few narrower ones."""
     n = max(demand.columns, 1)
     widest = min(n, most, max(demand.registers // vectors, 1))
     while widest > 1 and not demand.fits(Tile(vectors, widest)):

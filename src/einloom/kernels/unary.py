@@ -36,7 +36,7 @@ def _zero(vec: Any, inputs: list[Any], free: list[Any]) -> Any:
 
 
 OPERATORS: dict[str, Apply] = {"zero": _zero, "identity": _identity, "relu": _relu}
-"""Emit the operator on one vector: takes the vector verbs, the inputs' registers and free ones; returns the result's."""
+"""Emit the operator on one vector: takes the vector verbs, registers of the inputs, free ones; returns the result's."""
 
 
 def emit_unary(km: KernelMachine, spec: Unary) -> None:

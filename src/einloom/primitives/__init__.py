@@ -1,0 +1,131 @@
+"""Primitives as callable kernels: BRGEMM, unary and binary operations on matrices of fixed size.
+
+Matrices are column-major unless said: element (i, j) of A lies at `a + i + j * ld_a`. Sizes, strides and leading
+dimensions are in elements.
+
+>>> import numpy as np
+>>> multiply = brgemm(m=2, n=2, k=3, dtype="float32")
+>>> a, b, c = np.ones(6, np.float32), np.ones(6, np.float32), np.zeros(4, np.float32)
+>>> multiply(a, b, c, 2, 3, 2)
+>>> c.tolist()
+[3.0, 3.0, 3.0, 3.0]
+"""
+
+from __future__ import annotations
+
+from einloom.dtypes import data_type
+from einloom.errors import UnsupportedTarget
+from einloom.kernels.specs import Binary, Brgemm, Stride, Unary
+from einloom.primitives.callables import PrimitiveKernel
+
+__all__ = ["PrimitiveKernel", "binary", "brgemm", "unary"]
+
+LAYOUTS = ("col", "row")
+BROADCASTS: dict[str, tuple[Stride, Stride]] = {"none": (1, None), "row": (0, None), "col": (1, 0), "scalar": (0, 0)}
+"""Strides along (m, n) of a second operand that is a whole matrix, one row, one column, or one number."""
+
+
+def brgemm(
+    *,
+    m: int,
+    n: int,
+    k: int,
+    batch_size: int = 1,
+    dtype: object = "float32",
+    a: str = "col",
+    b: str = "col",
+    c: str = "col",
+    alpha: float = 1,
+    beta: int = 1,
+    batch: str = "stride",
+    isa: str | None = None,
+) -> PrimitiveKernel:
+    """Compile C := beta C + alpha sum_i A_i B_i for A (m, k), B (k, n), C (m, n).
+
+    Call it with `(a, b, c, ld_a, ld_b, ld_c, br_stride_a, br_stride_b)`; a batch of one may leave out the last two.
+
+    Args:
+        m, n, k, batch_size: sizes, 0 and more.
+        dtype: `"float32"` or `"float64"`.
+        a, b, c: layouts, `"col"` or `"row"`.
+        alpha: factor of the sum.
+        beta: 1 adds to C, 0 overwrites it.
+        batch: how the matrices of the batch are found: `"stride"`, a fixed distance apart.
+        isa: `"avx512"`, `"avx2"`, `"neon"`; None for the host's best.
+
+    Raises:
+        ShapeError, DTypeError: a size or type that does not exist.
+        UnsupportedTarget: a layout, batch or ISA that does not exist; the message says which do.
+    """
+    _check_choice("batch", batch, ("stride",))
+    along_batch = 0 if batch_size == 1 else None
+    first, second, output = _matrix("a", a), _matrix("b", b), _matrix("c", c)
+    spec = Brgemm(
+        data_type(dtype),
+        m,
+        n,
+        k,
+        batch_size,
+        a=(first[0], 0, first[1], along_batch),
+        b=(0, second[1], second[0], along_batch),
+        c=output,
+        alpha=alpha,
+        beta=beta,
+    )
+    names = ("a", "b", "c", "ld_a", "ld_b", "ld_c", "br_stride_a", "br_stride_b")
+    return PrimitiveKernel(spec, names, isa)
+
+
+def unary(
+    op: str,
+    *,
+    m: int,
+    n: int,
+    dtype: object = "float32",
+    b: str = "col",
+    isa: str | None = None,
+) -> PrimitiveKernel:
+    """Compile B := op(A) for matrices (m, n), A column-major; a row-major B (`b="row"`) transposes.
+
+    Call it with `(a, b, ld_a, ld_b)`; `zero` reads no A, its `a` is None and its `ld_a` 0.
+
+    Raises:
+        ShapeError, DTypeError: a size or type that does not exist.
+        UnsupportedTarget: an operator, layout or ISA that does not exist; the message says which do.
+    """
+    spec = Unary(op, data_type(dtype), m, n, a=(0, 0) if op == "zero" else (1, None), b=_matrix("b", b))
+    return PrimitiveKernel(spec, ("a", "b", "ld_a", "ld_b"), isa)
+
+
+def binary(
+    op: str,
+    *,
+    m: int,
+    n: int,
+    dtype: object = "float32",
+    broadcast: str = "none",
+    isa: str | None = None,
+) -> PrimitiveKernel:
+    """Compile C := op(A, B) for column-major matrices (m, n).
+
+    Call it with `(a, b, c, ld_a, ld_b, ld_c)`. With `broadcast` B is one `"row"` (n elements, ld_b apart), one `"col"`
+    (m elements) or a `"scalar"`; the last two do not use `ld_b`.
+
+    Raises:
+        ShapeError, DTypeError: a size or type that does not exist.
+        UnsupportedTarget: an operator, broadcast or ISA that does not exist; the message says which do.
+    """
+    _check_choice("broadcast", broadcast, tuple(BROADCASTS))
+    spec = Binary(op, data_type(dtype), m, n, b=BROADCASTS[broadcast])
+    return PrimitiveKernel(spec, ("a", "b", "c", "ld_a", "ld_b", "ld_c"), isa)
+
+
+def _matrix(name: str, layout: str) -> tuple[Stride, Stride]:
+    """Return the strides along rows and columns."""
+    _check_choice(f"layout {name}", layout, LAYOUTS)
+    return (1, None) if layout == "col" else (None, 1)
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise UnsupportedTarget(f"{name}={value!r} does not exist\n  There are {', '.join(map(repr, choices))}.")
