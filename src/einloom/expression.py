@@ -77,7 +77,8 @@ class Expression:
         target: `"cpu"`, `"interpreter"` or a `Machine`.
 
     Attributes:
-        equation, shapes, dtype: as above.
+        equation, shapes: as above.
+        dtype: NumPy type of operands and result.
         output_shape: shape of the result.
     """
 
@@ -105,9 +106,8 @@ class Expression:
         self._routes: dict[tuple[Any, ...], _Route] = {}
         self.equation = self._problem.equation.text
         self.shapes = self._problem.shapes
-        self.dtype = self._problem.dtype
+        self.dtype: np.dtype[Any] = np.dtype(self._problem.dtype.name)
         self.output_shape = self._problem.output_shape
-        self._numpy_dtype = np.dtype(self.dtype.name)
         self._plan = plan_problem(self._problem, None, optimize)
         self._is_small = max(self._plan.flops, self._plan.bytes) < 2 * LEAST_WORK
         if target != "interpreter":
@@ -130,10 +130,10 @@ class Expression:
             arrays, route = self._checked_route(operands, out, threads)
             if key is not None:
                 self._routes[key] = route
-        result = np.empty(self.output_shape, self._numpy_dtype) if out is None else out
+        result = np.empty(self.output_shape, self.dtype) if out is None else out
         addresses = [array_address(array) for array in (*arrays, result)]
         if out is not None and (not out.flags.writeable or _may_overlap(addresses, route.spans)):
-            check_output(out, self.output_shape, self._numpy_dtype, arrays, self.equation)
+            check_output(out, self.output_shape, self.dtype, arrays, self.equation)
         if route.single is not None:
             route.single(addresses, threads)
         else:
@@ -144,7 +144,7 @@ class Expression:
         """What decides about the code to run; None if the operands have to be checked and converted first."""
         key: list[Any] = [threads, out is None]
         for array in operands if out is None else (*operands, out):
-            if type(array) is not np.ndarray or array.dtype is not self._numpy_dtype:
+            if type(array) is not np.ndarray or array.dtype is not self.dtype:
                 return None
             key.append(array.shape)
             key.append(array.strides)
@@ -153,7 +153,7 @@ class Expression:
     def _checked_route(self, operands: Sequence[Any], out: Any, threads: int) -> tuple[list[Array], _Route]:
         arrays = self._checked_operands(operands)
         if out is not None:
-            check_output(out, self.output_shape, self._numpy_dtype, arrays, self.equation)
+            check_output(out, self.output_shape, self.dtype, arrays, self.equation)
         steps = self._compiled(tuple(_strides(a) for a in arrays), None if out is None else _strides(out), threads)
         single = steps[0].executable if len(steps) == 1 else None
         if len(self._routes) >= ROUTES:
@@ -172,13 +172,13 @@ class Expression:
                     f"operand {position} has shape {array.shape}, the expression was compiled for {shape}\n"
                     f"  {self.equation}\n  Compile another expression for this shape."
                 )
-            if array.dtype != self._numpy_dtype:
+            if array.dtype != self.dtype:
                 if array.dtype.kind != "f" or array.dtype.itemsize > 8:
                     raise DTypeError(
                         f"operand {position} has type {array.dtype}, the expression computes in {self.dtype}\n"
-                        f"  {self.equation}\n  Convert it: operand.astype({str(self.dtype)!r})."
+                        f"  {self.equation}\n  Convert it: operand.astype({self.dtype.name!r})."
                     )
-                array = array.astype(self._numpy_dtype)
+                array = array.astype(self.dtype)
             elif element_strides(array) is None:
                 array = array.copy()
             arrays.append(array)
@@ -188,7 +188,7 @@ class Expression:
         tensors = list(arrays)
         for index, compiled in enumerate(steps):
             last = index == len(steps) - 1
-            output = result if last else np.empty(compiled.step.shape, self._numpy_dtype)
+            output = result if last else np.empty(compiled.step.shape, self.dtype)
             operands = (*(tensors[i] for i in compiled.step.inputs), output)
             if compiled.executable is None:
                 if output.size:
@@ -232,7 +232,7 @@ class Expression:
     def _compile(
         self, strides: tuple[tuple[int, ...], ...], out_strides: tuple[int, ...] | None, threads: int
     ) -> list[_CompiledStep]:
-        problem = Problem(self._problem.equation, self.shapes, strides, self._problem.sizes, self.dtype)
+        problem = Problem(self._problem.equation, self.shapes, strides, self._problem.sizes, self._problem.dtype)
         plan = plan_problem(problem, out_strides, self._plan.path)
         if self._schedule is not None and len(plan.steps) != 1:
             raise ScheduleError(f"a schedule is for a single operation; {self.equation} takes {len(plan.steps)}")

@@ -90,19 +90,19 @@ class TensorOperation:
 
 
 def optimize(
-    config: TensorOperationConfig, *, threads: int | None = None, packing: bool | None = None
+    config: TensorOperationConfig, *, thread_target: int | None = None, packing: bool | None = None
 ) -> TensorOperationConfig:
     """Return a configuration of the same operation with a schedule that runs well here; it always sets up.
 
     Args:
         config: any exec types (all `seq` included); only what is computed counts.
-        threads: how many threads to share the work among; the settings' if None.
+        thread_target: how many threads to share the work among; the settings' if None.
         packing: whether inputs may be copied into scratch block by block; None: where it pays.
     """
     machine = host()
     if machine.vector == "none":
         raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon")
-    count = thread_count(threads, cores=machine.cores)
+    count = thread_count(thread_target, cores=machine.cores)
     operation, schedule = optimize_operation(config.operation, machine, count, packing is not False)
     return TensorOperationConfig.from_schedule(operation, schedule)
 

@@ -40,7 +40,7 @@ def test_enumerations_and_strings_are_equal() -> None:
 
 
 def test_json_round_trip() -> None:
-    tiled = el.optimize(replace(SEED, dim_sizes=(31, 33, 8, 32, 32, 37)), threads=2)
+    tiled = el.optimize(replace(SEED, dim_sizes=(31, 33, 8, 32, 32, 37)), thread_target=2)
     for config in (SEED, tiled):
         assert el.TensorOperationConfig.from_json(config.to_json()) == config
     with pytest.raises(el.ScheduleError, match="colour"):

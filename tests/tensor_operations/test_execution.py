@@ -103,7 +103,7 @@ def optimised(operation: Operation, threads: int) -> tuple[Operation, Schedule]:
 
 def test_optimize_returns_a_configuration_of_the_same_operation() -> None:
     sequential = replace(SEED, prim_main="gemm", exec_types=("seq", "seq", "seq", "prim", "prim", "prim"))
-    best = el.optimize(sequential, threads=2)
+    best = el.optimize(sequential, thread_target=2)
     assert best.operation.flops == SEED.operation.flops and best.schedule.shared
     op = el.TensorOperation(best, threads=2)
     in0, in1 = (RNG.integers(-3, 4, 32 * 8192).astype(np.float32) for _ in range(2))
