@@ -48,10 +48,10 @@ def time_text(seconds: float | None) -> str:
     """Return a time in the unit that suits it, "" for None."""
     if seconds is None:
         return ""
-    for scale, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
-        if seconds * scale >= 1:
-            return f"{seconds * scale:.3g} {unit}" if seconds * scale < 100 else f"{seconds * scale:.0f} {unit}"
-    return f"{seconds * 1e9:.0f} ns"
+    units = ((1, "s"), (1e3, "ms"), (1e6, "µs"))
+    scale, unit = next((each for each in units if seconds * each[0] >= 1), (1e9, "ns"))
+    amount = seconds * scale
+    return f"{amount:.3g} {unit}" if amount < 100 else f"{amount:.0f} {unit}"
 
 
 def percent_text(share: float | None) -> str:

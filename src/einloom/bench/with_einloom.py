@@ -9,11 +9,17 @@ from dataclasses import replace
 import numpy as np
 
 from einloom.api import compile
+from einloom.asm import Assembler
 from einloom.bench.cases import Case
 from einloom.bench.contestants import Prepared, kernel_repeats
 from einloom.bench.data import Array, aligned_copy
+from einloom.dtypes import data_type
 from einloom.errors import UnsupportedTarget
-from einloom.ir.configuration import TensorOperationConfig
+from einloom.jit.host import host
+from einloom.jit.kernel import Kernel
+from einloom.kernels.machine import machine_for
+from einloom.kernels.repeat import emit_repeated
+from einloom.kernels.specs import Brgemm
 from einloom.tensor_operation import TensorOperation
 
 __all__ = ["copy_seconds", "prepare"]
@@ -49,27 +55,25 @@ def _operation(case: Case, operands: list[Array], output: Array, threads: int) -
 
 
 def _kernel(case: Case, operands: list[Array], output: Array) -> Prepared:
-    """A loop around the kernel whose strides are all 0, in machine code as everything else."""
-    (a, b), repeats = operands, kernel_repeats(case.flops)
-    begin = time.perf_counter()
-    single = TensorOperation(_repeated(case, 1), 1)
-    ready = time.perf_counter() - begin
-    repeated, scratch = TensorOperation(_repeated(case, repeats), 1), aligned_copy(output)
-    return Prepared(lambda: single.execute(a, b, output), lambda: repeated.execute(a, b, scratch), repeats, ready)
-
-
-def _repeated(case: Case, times: int) -> TensorOperationConfig:
+    """The kernel with known leading dimensions, repeated by generated code."""
     m, n, k = (case.sizes[x] for x in "mnk")
-    return TensorOperationConfig(
-        dtype=case.dtype,
-        prim_main="gemm",
-        dim_types=("k", "m", "n", "k"),
-        exec_types=("seq", "prim", "prim", "prim"),
-        dim_sizes=(times, m, n, k),
-        strides_in0=(0, 1, 0, m),
-        strides_in1=(0, 0, k, 1),
-        strides_out=(0, 1, m, 0),
-    )
+    spec, machine = Brgemm(data_type(case.dtype), m, n, k, a=(1, 0, m, 0), b=(0, k, 1, 0), c=(1, m)), host()
+    begin = time.perf_counter()
+    asm = Assembler(machine.isa)
+    entry = emit_repeated(machine_for(asm, machine), spec)
+    kernel = Kernel(asm, name="repeated kernel")
+    run = kernel.function(None, int, int, at=entry)
+    ready = time.perf_counter() - begin
+    repeats, scratch = kernel_repeats(case.flops), aligned_copy(output)
+    blocks = [np.array([x.ctypes.data for x in (*operands, c)], np.int64) for c in (output, scratch)]
+    once, repeated = (block.ctypes.data for block in blocks)
+
+    def single() -> Array:
+        run(once, 1)
+        return output
+
+    kept = (blocks, operands, scratch, kernel)  # alive as long as the call that has their addresses
+    return Prepared(single, lambda: (run(repeated, repeats), kept), repeats, ready)
 
 
 def copy_seconds(source: Array, destination: Array, threads: int, seconds: float) -> float:
