@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from einloom.errors import UnsupportedTarget
-from einloom.kernels.elementwise import Columns
+from einloom.kernels.elementwise import Block, Columns
 from einloom.kernels.frame import Frame
 from einloom.kernels.machine import KernelMachine
 from einloom.kernels.specs import Binary, signature
-from einloom.kernels.unary import operands_of
 
 __all__ = ["OPERATORS", "emit_binary"]
 
@@ -59,13 +57,13 @@ def emit_binary(km: KernelMachine, spec: Binary) -> None:
     if spec.m == 0 or spec.n == 0:
         km.return_()
         return
-    if (spec.c[0] != 1 and spec.c[1] == 1 and spec.n > 1) or spec.m == 1:
-        spec = replace(spec, m=spec.n, n=spec.m, a=spec.a[::-1], b=spec.b[::-1], c=spec.c[::-1])
-    if spec.m == 1:  # The stride along a single index is never used.
-        spec = replace(spec, a=(1, spec.a[1]), b=(1, spec.b[1]), c=(1, spec.c[1]))
-    vec = km.vectors(spec.dtype)
-    names = ["a", "b", "c"]
-    operands, constants, scaled = operands_of(spec, names, km.reach)
+    vec, names = km.vectors(spec.dtype), ["a", "b", "c"]
+    block = Block.of(spec, names)
+    c = block.strides["c"]
+    if (c[0] != 1 and c[1] == 1 and spec.n > 1) or spec.m == 1:
+        block = block.exchanged()
+    block = block.with_single_indices_contiguous()
+    operands, constants, scaled = block.operands(spec.dtype.size, km.reach)
     frame = Frame(km, signature(spec), names, ["n", "m", *constants, *scaled], len(names) * vec.index_bytes)
     frame.enter()
     frame.set_strides(constants, scaled, spec.dtype.size)
@@ -73,7 +71,7 @@ def emit_binary(km: KernelMachine, spec: Binary) -> None:
     def apply(inputs: list[Any], free: list[Any]) -> Any:
         return OPERATORS[spec.op](vec, inputs, free)
 
-    size = (spec.m, spec.n)
+    size = (block.m, block.n)
     Columns(km, vec, frame, size, operands[:-1], operands[-1], apply, spec.nontemporal).emit()
     vec.finish()
     frame.leave()

@@ -12,8 +12,9 @@ from typing import Any
 
 from einloom.kernels.frame import Frame
 from einloom.kernels.machine import KernelMachine
+from einloom.kernels.specs import Binary, Unary, run_time_strides
 
-__all__ = ["Columns", "Operand"]
+__all__ = ["Block", "Columns", "Operand"]
 
 UNROLLED = 4
 """Vectors that one iteration of the loop along m handles."""
@@ -33,6 +34,61 @@ class Operand:
     def kind(self) -> str:
         """How its vectors along m are read: `vector`, `broadcast` or `strided`."""
         return {self.element: "vector", 0: "broadcast"}.get(self.strides[0], "strided")  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What an element-wise kernel works on: sizes, and for each matrix its strides along (m, n).
+
+    A stride is a number of elements, or the name of the argument that holds it, as in `signature`.
+    """
+
+    m: int
+    n: int
+    strides: dict[str, tuple[int | str, int | str]]
+
+    @staticmethod
+    def of(spec: Unary | Binary, names: Sequence[str]) -> Block:
+        """Return the block of a spec whose matrices are called `names`."""
+        strides = {}
+        for name in names:
+            given = getattr(spec, name)
+            arguments = {axis: argument for argument, axis in run_time_strides(name, given)}
+            strides[name] = tuple(arguments.get(axis, stride) for axis, stride in enumerate(given))
+        return Block(spec.m, spec.n, strides)
+
+    def exchanged(self) -> Block:
+        """Return the transposed matrices."""
+        return Block(self.n, self.m, {name: (n, m) for name, (m, n) in self.strides.items()})
+
+    def with_single_indices_contiguous(self) -> Block:
+        """Return the block with stride 1 along axes of one index, where a stride is never used."""
+        single = (self.m == 1, self.n == 1)
+        strides = {
+            name: tuple(1 if one else stride for one, stride in zip(single, given))
+            for name, given in self.strides.items()
+        }
+        return Block(self.m, self.n, strides)  # type: ignore[arg-type]
+
+    def operands(self, element: int, reach: int) -> tuple[list[Operand], dict[str, int], list[str]]:
+        """Return the operands with strides in bytes, those that no immediate can say by name, and the arguments."""
+        constants: dict[str, int] = {}
+        scaled: list[str] = []
+
+        def in_bytes(name: str, axis: int, stride: int | str) -> int | str:
+            if isinstance(stride, str):
+                scaled.append(stride)
+                return stride
+            if abs(stride) * element <= reach // 64:
+                return stride * element
+            constants[f"{name}_{axis}"] = stride * element
+            return f"{name}_{axis}"
+
+        operands = [
+            Operand(name, (in_bytes(name, 0, m), in_bytes(name, 1, n)), element)
+            for name, (m, n) in self.strides.items()
+        ]
+        return operands, constants, scaled
 
 
 class Columns:

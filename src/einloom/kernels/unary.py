@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from einloom.errors import UnsupportedTarget
-from einloom.kernels.elementwise import Columns, Operand
+from einloom.kernels.elementwise import Block, Columns
 from einloom.kernels.frame import Frame
 from einloom.kernels.machine import KernelMachine
-from einloom.kernels.specs import Binary, Stride, Unary, signature
+from einloom.kernels.specs import Unary, signature
 from einloom.kernels.transposition import Blocks
 
-__all__ = ["OPERATORS", "emit_unary", "operands_of"]
+__all__ = ["OPERATORS", "emit_unary"]
 
 Apply = Callable[[Any, list[Any], list[Any]], Any]
 
@@ -50,10 +50,10 @@ def emit_unary(km: KernelMachine, spec: Unary) -> None:
     if spec.m == 0 or spec.n == 0:
         km.return_()
         return
-    spec = _oriented(spec)
     vec, element = km.vectors(spec.dtype), spec.dtype.size
     names = ["b"] if spec.op == "zero" else ["a", "b"]
-    operands, constants, scaled = operands_of(spec, names, km.reach)
+    block = _oriented(Block.of(spec, names))
+    operands, constants, scaled = block.operands(element, km.reach)
     frame = Frame(km, signature(spec), names, ["n", "m", *constants, *scaled], len(names) * vec.index_bytes)
     frame.enter()
     frame.set_strides(constants, scaled, element)
@@ -61,8 +61,8 @@ def emit_unary(km: KernelMachine, spec: Unary) -> None:
     def apply(inputs: list[Any], free: list[Any]) -> Any:
         return OPERATORS[spec.op](vec, inputs, free)
 
-    size, output = (spec.m, spec.n), operands[-1]
-    if _transposes(spec):
+    size, output = (block.m, block.n), operands[-1]
+    if _transposes(block):
         Blocks(km, vec, frame, size, operands[0], output, apply, spec.nontemporal).emit()
     else:
         Columns(km, vec, frame, size, operands[:-1], output, apply, spec.nontemporal).emit()
@@ -70,49 +70,19 @@ def emit_unary(km: KernelMachine, spec: Unary) -> None:
     frame.leave()
 
 
-def _oriented(spec: Unary) -> Unary:
+def _oriented(block: Block) -> Block:
     """Exchange m and n where that makes the vectors contiguous, and join columns that follow each other in memory."""
-    reads = spec.op != "zero"
-    if spec.m == 1:  # The stride along a single index is never used: any axis of one index is contiguous.
-        spec = replace(spec, m=spec.n, n=1, a=(spec.a[1], 1), b=(spec.b[1], 1))
-    if spec.m == 1:
-        spec = replace(spec, a=(1, 1), b=(1, 1))
-    if spec.n == 1:
-        return spec
-    if spec.b[0] != 1 and spec.b[1] == 1 and not (reads and spec.a[0] == 1):
-        spec = replace(spec, m=spec.n, n=spec.m, a=spec.a[::-1], b=spec.b[::-1])
-    if reads and spec.a[0] != 1 and spec.a[1] == 1 and spec.b[0] == 1:
-        spec = replace(spec, m=spec.n, n=spec.m, a=spec.a[::-1], b=spec.b[::-1])
-    joined = spec.b == (1, spec.m) and (not reads or spec.a == (1, spec.m))
-    return replace(spec, m=spec.m * spec.n, n=1) if joined else spec
+    if block.m == 1:
+        block = block.exchanged()
+    if block.m == 1 or block.n == 1:
+        return block.with_single_indices_contiguous()
+    a, b = block.strides.get("a"), block.strides["b"]
+    if (b[0] != 1 and b[1] == 1 and not (a and a[0] == 1)) or (a and a[0] != 1 and a[1] == 1 and b[0] == 1):
+        block = block.exchanged()
+    joined = all(strides == (1, block.m) for strides in block.strides.values())
+    return replace(block, m=block.m * block.n, n=1) if joined else block
 
 
-def _transposes(spec: Unary) -> bool:
-    return spec.op != "zero" and spec.a[0] == 1 and spec.b[1] == 1 and spec.b[0] != 1 and spec.m > 1 and spec.n > 1
-
-
-def operands_of(spec: Unary | Binary, names: list[str], reach: int) -> tuple[list[Operand], dict[str, int], list[str]]:
-    """Return the operands with strides in bytes, strides too long for an immediate by name, and run-time strides.
-
-    A stride that is an argument is named as in `signature`; it is in elements until it is scaled.
-    """
-    constants: dict[str, int] = {}
-    scaled: list[str] = []
-    element = spec.dtype.size
-
-    def in_bytes(name: str, axis: int, strides: tuple[Stride, Stride]) -> int | str:
-        stride = strides[axis]
-        if stride is None:
-            argument = f"ld_{name}" if strides.count(None) == 1 else f"{name}_{'mn'[axis]}"
-            scaled.append(argument)
-            return argument
-        if abs(stride) * element <= reach // 64:
-            return stride * element
-        constants[f"{name}_{'mn'[axis]}"] = stride * element
-        return f"{name}_{'mn'[axis]}"
-
-    operands = []
-    for name in names:
-        strides: tuple[Stride, Stride] = getattr(spec, name)
-        operands.append(Operand(name, (in_bytes(name, 0, strides), in_bytes(name, 1, strides)), element))
-    return operands, constants, scaled
+def _transposes(block: Block) -> bool:
+    a, b = block.strides.get("a"), block.strides["b"]
+    return a is not None and a[0] == 1 and b[1] == 1 and b[0] != 1 and block.m > 1 and block.n > 1
