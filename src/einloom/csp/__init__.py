@@ -7,8 +7,10 @@ which constraints tie them. `Instance` holds the objects; `freeze` gives a `Prob
 
 from einloom.csp.candidate import Candidate
 from einloom.csp.compiler import Space, load_space, parse_space
+from einloom.csp.definition import Definition
 from einloom.csp.explain import Reason
 from einloom.csp.instance import Instance, Lowering
+from einloom.csp.printer import show
 from einloom.csp.problem import Problem, Variable
 from einloom.csp.search import descend, solutions
 from einloom.csp.source import SpaceError, UnknownChoice
@@ -16,6 +18,7 @@ from einloom.csp.state import State
 
 __all__ = [
     "Candidate",
+    "Definition",
     "Instance",
     "Lowering",
     "Problem",
@@ -28,5 +31,6 @@ __all__ = [
     "descend",
     "load_space",
     "parse_space",
+    "show",
     "solutions",
 ]

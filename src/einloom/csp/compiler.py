@@ -6,10 +6,9 @@ It evaluates no quoted expression: that happens when an instance is frozen.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from hashlib import sha256
 from pathlib import Path
-from pprint import pformat
 from typing import Any
 
 from einloom.csp import rows
@@ -142,6 +141,25 @@ def compile_space(tree: SyntaxTree, key: str = "") -> Space:
 _SECTIONS = ("SETS", "ENUMS", "INTEGERS", "COUNTERS", "RELATIONS", "CLAUSES", "QUOTIENTS", "TRIGGERS")
 
 
+def _row_text(value: Any, indent: int) -> str:
+    """Return a row as Python text without the fields that have their default, broken over lines where it is long."""
+    if isinstance(value, tuple):
+        parts = [_row_text(each, indent + 4) for each in value]
+        brackets = "()"
+        single = len(value) == 1
+    elif is_dataclass(value) and not isinstance(value, type):
+        set_fields = [each for each in fields(value) if getattr(value, each.name) != each.default]
+        parts = [f"{each.name}={_row_text(getattr(value, each.name), indent + 4)}" for each in set_fields]
+        brackets, single = f"{type(value).__name__}()", False
+    else:
+        return repr(value)
+    flat = f"{brackets[:-1]}{', '.join(parts)}{',' if single else ''})"
+    if len(flat) + indent <= 110 and "\n" not in flat:
+        return flat
+    pad = " " * (indent + 4)
+    return f"{brackets[:-1]}\n" + "".join(f"{pad}{part},\n" for part in parts) + " " * indent + ")"
+
+
 def _module(name: str, key: str, tables: Tables, relations: list[RelationRow], clauses: list[ClauseRow]) -> str:
     """Return the text of the module: quoted expressions as functions, rows as literals."""
     lines = [f'"""The space {name}, compiled{f" from content {key[:12]}" if key else ""}."""', "", "HOSTS = ("]
@@ -162,7 +180,7 @@ def _module(name: str, key: str, tables: Tables, relations: list[RelationRow], c
         tables.triggers,
     )
     for section, content in zip(_SECTIONS, every):
-        lines += ["", f"{section} = {pformat(tuple(content), width=120, sort_dicts=False)}"]
+        lines += ["", f"{section} = (", *(f"    {_row_text(row, 4)}," for row in content), ")"]
     enums = {row.name: row for row in tables.enums}
     for number in line_clauses(clauses):
         lines += ["", "", line_function(number, clauses[number], enums)]
