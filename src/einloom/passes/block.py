@@ -131,9 +131,12 @@ class _Blocking:
 
     def _panel_span(self, side: _Side, stride: dict[str, int]) -> int:
         """Elements from the first to the last that one panel of the operand reads where it lies."""
-        k, prim = self.prims.k, side.prim
-        along_k = abs(stride[k]) * min(self.extents[k], self.targets.k) if k else 0
-        return along_k + (abs(stride[prim]) * side.tile if prim else 0)
+        k, batch, prim = self.prims.k, self.prims.batch, side.prim
+        steps = min(self.extents[k], self.targets.k) if k else 1
+        span = abs(stride[k]) * steps if k else 0
+        if batch is not None:
+            span += abs(stride[batch]) * min(self.extents[batch], max(self.targets.k // max(steps, 1), 1))
+        return span + (abs(stride[prim]) * side.tile if prim else 0)
 
     def _contiguous_axis(self, operand: Operand) -> str | None:
         strides = self.operation.strides(operand)

@@ -46,14 +46,16 @@ class BlockTargets:
 def block_targets(machine: Machine, dtype: DType, m: int) -> BlockTargets:
     """Return the targets for contractions whose vector axis has `m` indices."""
     lanes = machine.vector_bits // (8 * dtype.size)
-    vectors = min(3 if machine.vector != "neon" else 4, -(-m // lanes))
+    most = 3 if machine.vector != "neon" else 4
+    needed = max(-(-m // lanes), 1)
+    vectors = -(-needed // -(-needed // most))  # Panels of equal width: four vectors are two and two.
     accumulators = machine.registers - (8 if machine.registers == 32 else 4)
-    tile_m = max(vectors, 1) * lanes
+    tile_m = vectors * lanes
     return BlockTargets(
         lanes=lanes,
         line=64 // dtype.size,
         tile_m=tile_m,
-        tile_n=accumulators // max(vectors, 1),
+        tile_n=accumulators // vectors,
         k=max(machine.l1d * 3 // 4 // (dtype.size * tile_m), 16),
         streamed=min(SCRATCH_LIMIT * 3 // 8, max(machine.l3 // 4, machine.l2)) // dtype.size,
         resident=min(SCRATCH_LIMIT // 8, machine.l2 // 4) // dtype.size,
