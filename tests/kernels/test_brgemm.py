@@ -1,0 +1,144 @@
+"""BRGEMM kernels on operands between unmapped pages: every residue of every tile, layouts, strides of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+
+from einloom.jit import host
+from einloom.kernels import Brgemm
+from tests.kernels.guarded import run_guarded
+from tests.kernels.products import ProductCase, check_product, machine
+
+VECTORS = ("avx512", "avx2") if host().isa == "x86_64" else ("neon",)
+DTYPES = ("float32", "float64")
+LAYOUTS = tuple(product(("col", "row"), repeat=3))
+DEPTHS = (*range(18), 24, 31, 33, 64, 70)
+"""Sizes of k: none, every remainder of every unrolling, several trips."""
+
+
+def vectors_of_host() -> tuple[str, ...]:
+    """Return the vector ISAs that run here."""
+    here = host()
+    return tuple(name for name in VECTORS if here.with_vector(name).features <= here.features)
+
+
+def product_spec(
+    dtype: str, m: int, n: int, k: int, batch: int, layouts: tuple[str, str, str], gap: int, beta: int, alpha: float = 1
+) -> Brgemm:
+    """Return a spec of matrices in these layouts, each with `gap` unused elements between columns (or rows)."""
+    a, b, c = layouts
+    lead_a, lead_b, lead_c = (
+        (m if a == "col" else k) + gap,
+        (k if b == "col" else n) + gap,
+        (m if c == "col" else n) + gap,
+    )
+    batch_a, batch_b = lead_a * (k if a == "col" else m) + 3, lead_b * (n if b == "col" else k) + 1
+    return Brgemm(
+        dtype,  # type: ignore[arg-type]
+        m,
+        n,
+        k,
+        batch,
+        a=(1, 0, lead_a, batch_a) if a == "col" else (lead_a, 0, 1, batch_a),
+        b=(0, lead_b, 1, batch_b) if b == "col" else (0, 1, lead_b, batch_b),
+        c=(1, lead_c) if c == "col" else (lead_c, 1),
+        alpha=alpha,
+        beta=beta,
+    )
+
+
+def leading_dimensions(layouts: tuple[str, str, str], batch: int) -> frozenset[str]:
+    """Return the strides that are arguments in the public interface."""
+    a, b, c = layouts
+    names = {"a2" if a == "col" else "a0", "b1" if b == "col" else "b2", "c1" if c == "col" else "c0"}
+    return frozenset(names | ({"a3", "b3"} if batch > 1 else set()))
+
+
+def covering_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
+    """Yield sizes that cover every residue of m, n and k of every tile, spread over layouts, betas and batches."""
+    lanes = machine(vector).vector_bits // 8 // (4 if dtype == "float32" else 8)
+    rows = range(1, 3 * lanes + 2)
+    columns = range(1, 34)
+    count = 3 * max(len(rows), len(columns), len(DEPTHS))
+    for index in range(count):
+        m, n = rows[index % len(rows)], columns[(index * 7 + index // len(columns)) % len(columns)]
+        k = DEPTHS[(index * 5 + index // len(DEPTHS)) % len(DEPTHS)]
+        batch = (1, 1, 1, 3)[index % 4]
+        layouts = LAYOUTS[(index + index // 8) % 8]
+        beta, flag = ((1, None), (0, None), (1, 1), (1, 0))[(index // 3) % 4]
+        spec = product_spec(dtype, m, n, k, batch, layouts, index % 3, beta, (1, 1, 1, 2)[index // 5 % 4])
+        opened = leading_dimensions(layouts, batch) if index % 2 else frozenset[str]()
+        yield ProductCase(spec, opened, flag, vector, bool(index // 2 % 2))
+
+
+def odd_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
+    """Yield products that are no plain matrix products: what one generator has to take all the same."""
+    for m, n, k, batch in ((19, 5, 7, 1), (33, 9, 4, 2), (1, 21, 9, 1), (7, 1, 40, 3), (1, 1, 50, 2), (8, 3, 1, 5)):
+        area = m * n * k * batch
+        shapes = {
+            "element-wise": ((1, m, m * n, m * n * k), (1, m, m * n, m * n * k), (1, m)),
+            "element-wise rows": ((n, 1, m * n, m * n * k), (1, m, m * n, m * n * k), (n, 1)),
+            "batch innermost": ((batch * k, 0, batch, 1), (0, batch * k, batch, 1), (1, m + 1)),
+            "all strided": ((3, 0, 3 * m, 3 * m * k), (0, 2, 2 * n, 2 * n * k), (2, 2 * m)),
+            "all strided rows": ((3, 0, 3 * m, 3 * m * k), (0, 2, 2 * n, 2 * n * k), (2 * n, 2)),
+            "both along m": ((1, 0, m, m * k), (1, 0, m, m * k), (1, m)),
+            "broadcast only": ((0, 0, 1, k), (0, 0, 1, k), (1, m)),
+            "both along n": ((0, 1, n, n * k), (0, 1, n, n * k), (1, m)),
+            "negative": ((-1, 0, -m, -m * k), (0, -k, -1, -k * n), (-1, -m)),
+            "backwards": ((1, 0, -m, m * k), (0, k, -1, -k * n), (1, -m - 2)),
+            "same matrix": ((1, 0, m, 0), (0, k, 1, 0), (1, m)),
+            "sum": ((1, m, m * n, m * n * k), None, (1, m)),
+            "sum of columns": ((1, 0, m, m * k), None, (1, m)),
+            "sum of strided rows": ((2, 2 * m, 2 * m * n, 2 * area), None, (n, 1)),
+        }
+        for index, (a, b, c) in enumerate(shapes.values()):
+            beta, flag = ((1, None), (0, None), (1, 1), (1, 0))[(index + m) % 4]
+            spec = Brgemm(dtype, m, n, k, batch, a=a, b=b, c=c, beta=beta)  # type: ignore[arg-type]
+            yield ProductCase(spec, frozenset(), flag, vector, True)
+            yield ProductCase(spec, opened_strides(spec), flag, vector, False)
+
+
+def opened_strides(spec: Brgemm) -> frozenset[str]:
+    """Return all strides along axes of more than one index but 0 and 1, which decide about the code."""
+    sizes = (spec.m, spec.n, spec.k, spec.batch)
+    return frozenset(
+        f"{name}{axis}"
+        for name in "abc"
+        for axis, (size, stride) in enumerate(zip(sizes, getattr(spec, name) or ()))
+        if size > 1 and stride not in (0, 1)
+    )
+
+
+def far_cases(vector: str) -> Iterator[ProductCase]:
+    """Yield products whose columns lie further apart than a displacement reaches."""
+    far = 1 << 29  # times 4 bytes: 2 GiB
+    for opened in (frozenset[str](), frozenset({"a2", "c1"})):
+        spec = Brgemm("float32", 5, 3, 2, 1, a=(1, 0, far, 0), b=(0, far, 1, 0), c=(1, far))  # type: ignore[arg-type]
+        yield ProductCase(spec, opened, None, vector, True)
+        spec = Brgemm("float32", 2, 3, 2, 1, a=(far, 0, 1, 0), b=(0, far, 1, 0), c=(far, 1))  # type: ignore[arg-type]
+        yield ProductCase(spec, frozenset(), None, vector, True)
+        spec = Brgemm("float32", 2, 2, 2, 1, a=(far, 0, 1, 0), b=(0, 2, 1, 0), c=(far, -far - 7))  # type: ignore[arg-type]
+        yield ProductCase(spec, frozenset(), None, vector, True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("vector", vectors_of_host())
+def test_every_edge(vector: str, dtype: str) -> None:
+    complaint = run_guarded(list(covering_cases(vector, dtype)), check_product)
+    assert complaint is None, complaint
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("vector", vectors_of_host())
+def test_any_strides(vector: str, dtype: str) -> None:
+    complaint = run_guarded(list(odd_cases(vector, dtype)), check_product)
+    assert complaint is None, complaint
+
+
+@pytest.mark.parametrize("vector", vectors_of_host())
+def test_far_strides(vector: str) -> None:
+    complaint = run_guarded(list(far_cases(vector)), check_product)
+    assert complaint is None, complaint

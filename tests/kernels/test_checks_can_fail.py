@@ -1,0 +1,57 @@
+"""The checks of kernels see what they are there to see: verbs are broken on purpose, and the checks complain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from einloom.kernels.avx2 import Avx2Vectors
+from einloom.kernels.avx512 import Avx512Vectors
+from tests.kernels.guarded import run_guarded
+from tests.kernels.products import check_product
+from tests.kernels.test_brgemm import covering_cases, vectors_of_host
+
+CLASSES: dict[str, Any] = {"avx512": Avx512Vectors, "avx2": Avx2Vectors}
+
+
+def one_lane_more(original: Any) -> Any:
+    return lambda self, count: original(self, min(count + 1, self.lanes))
+
+
+def one_lane_less(original: Any) -> Any:
+    return lambda self, count: original(self, max(count - 1, 1))
+
+
+def unmasked_load(original: Any) -> Any:
+    return lambda self, dst, place, mask=None: original(self, dst, place)
+
+
+def unmasked_store(original: Any) -> Any:
+    return lambda self, place, src, mask=None, *rest: original(self, place, src, None)
+
+
+def unmasked_add(original: Any) -> Any:
+    return lambda self, dst, place, mask=None, temporary=None: original(self, dst, place)
+
+
+def nothing(original: Any) -> Any:
+    return lambda self, dst: None
+
+
+MUTATIONS = {
+    "mask: a lane more": ("mask", one_lane_more),
+    "mask: a lane less": ("mask", one_lane_less),
+    "load without mask": ("load", unmasked_load),
+    "store without mask": ("store", unmasked_store),
+    "C added without mask": ("add_memory", unmasked_add),
+    "accumulators not cleared": ("zero", nothing),
+}
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+@pytest.mark.parametrize("vector", [v for v in vectors_of_host() if v in CLASSES])
+def test_a_broken_verb_is_seen(vector: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    verb, broken = MUTATIONS[name]
+    monkeypatch.setattr(CLASSES[vector], verb, broken(getattr(CLASSES[vector], verb)))
+    assert run_guarded(list(covering_cases(vector, "float32")), check_product) is not None
