@@ -29,8 +29,11 @@ from einloom.passes.tile import BlockTargets, block_targets
 
 __all__ = ["block_contraction"]
 
-COMMON_VECTOR = 1024
-"""Most indices of a vector axis that both inputs depend on, in one block."""
+COMMON_VECTORS = 4
+"""Vectors in one block of a vector axis that both inputs depend on, where blocks are packed."""
+
+UNPACKED_VECTOR = 1024
+"""The same where nothing is packed: operands and output of a block fit L1."""
 
 LEAST_REUSE = 8
 """A pack that makes whole cache lines useful pays from this reuse on."""
@@ -89,6 +92,7 @@ class _Blocking:
         sides = {axis.name for side in self._sides() for axis in side.axes}
         self.common = [a for a in operation.axes if a.name not in sides and a.role is not DimType.K]
         self.k_steps: dict[str, int] = {}
+        self.common_steps: dict[str, int] = {}
 
     def _sides(self) -> list[_Side]:
         return [self.a] if self.b is None else [self.a, self.b]
@@ -102,10 +106,11 @@ class _Blocking:
     def schedule(self) -> Schedule:
         self._decide_packs()
         self._block_reduced()
-        inside = math.prod(self.k_steps[axis.name] for axis in self.reduced)
-        self._block_side(self.a, self.targets.streamed // max(inside, 1))
+        self.common_steps = self._block_common()
+        inside = math.prod([*self.k_steps.values(), *self.common_steps.values()])
+        self._block_side(self.a, self.targets.streamed // inside)
         if self.b is not None:
-            self._block_side(self.b, self.targets.resident // max(inside, 1))
+            self._block_side(self.b, self.targets.resident // inside)
         return self._assemble()
 
     # ---- decisions ----------------------------------------------------------------------------------------------
@@ -152,6 +157,13 @@ class _Blocking:
         taken.sort(key=lambda axis: axis.name != self.prims.k)
         self.k_steps |= self._shares(taken, self.targets.k, self._whole_lines(self._sides()), {})
 
+    def _block_common(self) -> dict[str, int]:
+        """Blocks of the axes that both inputs depend on: single indices, more of those that the primitive takes."""
+        packed = any(side.packed for side in self._sides())
+        limits = {self.prims.n: self.targets.tile_n}
+        limits[self.prims.m] = COMMON_VECTORS * self.targets.lanes if packed else UNPACKED_VECTOR
+        return {axis.name: max(min(limits.get(axis.name, 1), axis.extent), 1) for axis in self.common}
+
     def _block_side(self, side: _Side, budget: int) -> None:
         """Choose how far the block reaches along each own axis: the primitive's first, then what lies closest."""
         strides = self.operation.strides(side.operand)
@@ -172,10 +184,12 @@ class _Blocking:
         for axis in order:
             others = math.prod(steps.values()) // steps[axis.name]
             target = max(budget // others, steps[axis.name])
-            whole = axis.extent <= target
-            steps[axis.name] = (
-                max(axis.extent, 1) if whole else balanced_block(axis.extent, target, multiple.get(axis.name, 1))
-            )
+            if axis.extent <= target:
+                steps[axis.name] = max(axis.extent, 1)
+            elif axis is order[0]:
+                steps[axis.name] = balanced_block(axis.extent, target, multiple.get(axis.name, 1))
+            else:  # Equal blocks that stay below the target: one axis above it is enough.
+                steps[axis.name] = -(-axis.extent // -(-axis.extent // target))
         return steps
 
     # ---- putting it together -------------------------------------------------------------------------------------
@@ -196,14 +210,11 @@ class _Blocking:
         return Schedule(tuple(loops), self.prims, tuple(packs))
 
     def _common_loops(self) -> list[Loop]:
-        """Single indices of the axes that both inputs depend on; bounded blocks of those that the primitive takes."""
-        limits = {self.prims.m: COMMON_VECTOR, self.prims.n: self.targets.tile_n}
-        loops = []
-        for axis in self._outermost_first(self.common):
-            step = max(min(limits.get(axis.name, 1), axis.extent), 1)
-            if step < axis.extent or axis.name not in self.prims.names:
-                loops.append(Loop(axis.name, step))
-        return loops
+        return [
+            Loop(axis.name, self.common_steps[axis.name])
+            for axis in self._outermost_first(self.common)
+            if self.common_steps[axis.name] < axis.extent or axis.name not in self.prims.names
+        ]
 
     def _reduced_loops(self) -> list[Loop]:
         order = sorted(self.reduced, key=lambda a: -abs(self.operation.stride(self.a.operand, a.name)))

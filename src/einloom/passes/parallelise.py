@@ -35,22 +35,26 @@ def parallelise(operation: Operation, schedule: Schedule, threads: int) -> Sched
     step = _step(operation, schedule, axis, threads)
     if step >= operation.axis(axis).extent:
         return schedule
-    return _with_shared(schedule, axis, step)
+    return _with_shared(schedule, Loop(axis, step, ExecType.SHARED), _part(operation, axis, threads))
 
 
-def _with_shared(schedule: Schedule, axis: str, step: int) -> Schedule:
-    """Put a shared loop outermost; it replaces the loops over larger blocks of its axis."""
-    replaced = [loop.axis == axis and loop.step >= step for loop in schedule.loops]
+def _with_shared(schedule: Schedule, shared: Loop, part: int) -> Schedule:
+    """Put a shared loop outermost; it replaces the loops of its axis whose blocks are larger than a thread's part."""
+    replaced = [loop.axis == shared.axis and loop.step > part for loop in schedule.loops]
     loops = [loop for loop, gone in zip(schedule.loops, replaced) if not gone]
     packs = tuple(replace(pack, loop=pack.loop + 1 - sum(replaced[: pack.loop])) for pack in schedule.packs)
-    return replace(schedule, loops=(Loop(axis, step, ExecType.SHARED), *loops), packs=packs)
+    return replace(schedule, loops=(shared, *loops), packs=packs)
 
 
 def _step(operation: Operation, schedule: Schedule, axis: str, threads: int) -> int:
     """Indices that one shared iteration covers: an equal part, a multiple of the loops' steps inside it."""
-    part = -(-operation.axis(axis).extent // threads)
+    part = _part(operation, axis, threads)
     steps = [loop.step for loop in schedule.loops if loop.axis == axis and loop.step <= part]
     return round_up(part, max(steps, default=VECTOR if axis in schedule.prims.names else 1))
+
+
+def _part(operation: Operation, axis: str, threads: int) -> int:
+    return -(-operation.axis(axis).extent // threads)
 
 
 def _cost(operation: Operation, schedule: Schedule, axis: str, threads: int) -> tuple[float, int, int]:

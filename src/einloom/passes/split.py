@@ -15,7 +15,8 @@ def balanced_block(extent: int, target: int, multiple: int = 1) -> int:
     (200, 150, 208)
     """
     blocks = max(1, int(extent / target + 0.5))
-    return min(round_up(-(-extent // blocks), multiple), round_up(extent, multiple))
+    nearest = max((-(-extent // blocks) + multiple // 2) // multiple, 1) * multiple
+    return min(nearest, round_up(extent, multiple))
 
 
 def round_up(value: int, multiple: int) -> int:

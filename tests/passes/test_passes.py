@@ -1,0 +1,169 @@
+"""Each pass: text before and after, and the law that it keeps the meaning."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from einloom.dtypes import FLOAT32, FLOAT64
+from einloom.ir.bind import bind
+from einloom.ir.interpret import Memory, interpret, interpret_nest
+from einloom.ir.operation import DimType
+from einloom.ir.text import parse_operation, parse_schedule
+from einloom.machine import AVX2, AVX512, NEON
+from einloom.passes.fuse import fuse
+from einloom.passes.identify import identify_primitive
+from einloom.passes.optimize import optimize_operation
+from einloom.passes.parallelise import parallelise
+from einloom.passes.split import balanced_block
+from einloom.passes.tile import SCRATCH_LIMIT
+
+from ..ir.strategies import random_contraction, random_memories
+
+PRODUCT = parse_operation(
+    """
+    gemm first=zero last=none
+    axis i 1600 m
+    axis j 1600 n
+    axis k 1600 k
+    in0 float32 i=1600 k=1
+    in1 float32 j=1 k=1600
+    out float32 i=1600 j=1
+    """
+)
+
+
+def test_fusion_joins_axes_that_lie_like_one() -> None:
+    before = parse_operation(
+        """
+        gemm first=none last=none
+        axis a 4 m
+        axis b 8 m
+        axis n 3 n
+        axis k 5 k
+        axis o 1 k
+        in0 float32 a=40 b=5 k=1
+        in1 float32 n=1 k=3
+        out float32 a=24 b=3 n=1
+        """
+    )
+    after = parse_operation(
+        """
+        gemm first=none last=none
+        axis b 32 m
+        axis n 3 n
+        axis k 5 k
+        in0 float32 b=5 k=1
+        in1 float32 n=1 k=3
+        out float32 b=3 n=1
+        """
+    )
+    assert fuse(before) == after
+
+
+def test_fusion_leaves_axes_that_one_operand_separates() -> None:
+    padded = parse_operation(
+        """
+        identity first=none last=none
+        axis a 4 c
+        axis b 8 c
+        in0 float32 a=9 b=1
+        out float32 a=8 b=1
+        """
+    )
+    assert fuse(padded) == padded
+
+
+def test_the_contiguous_axis_of_the_output_becomes_m() -> None:
+    prims = identify_primitive(PRODUCT)
+    assert (prims.m, prims.n, prims.k, prims.batch) == ("j", "i", "k", None)
+
+
+def test_a_second_reduced_axis_becomes_the_batch() -> None:
+    operation = parse_operation(
+        """
+        gemm first=none last=none
+        axis m 32 m
+        axis n 32 n
+        axis k 32 k
+        axis l 8 k
+        in0 float32 m=1 k=32 l=1024
+        in1 float32 n=32 k=1 l=1024
+        out float32 m=1 n=32
+        """
+    )
+    prims = identify_primitive(operation)
+    assert (prims.m, prims.n, prims.k, prims.batch) == ("m", "n", "k", "l")
+
+
+def test_blocking_packs_what_lies_spread() -> None:
+    _, schedule = optimize_operation(PRODUCT, AVX512)
+    assert schedule.packs[0].operand == 1
+    assert schedule.packs[0].layout[-1].axis == "j"
+    small = parse_operation(str(PRODUCT).replace("1600", "64"))
+    assert str(optimize_operation(small, AVX512)[1]) == "prim m=j n=i k=k"
+
+
+def test_parallelise_never_shares_a_reduced_axis() -> None:
+    _, schedule = optimize_operation(PRODUCT, AVX512, threads=4)
+    assert schedule.shared and all(PRODUCT.axis(loop.axis).role is not DimType.K for loop in schedule.shared)
+    sequential = parse_schedule("seq i:8 prim m=j n=i k=k")
+    assert str(parallelise(PRODUCT, sequential, 2)).startswith("shared i:800 seq i:8 prim")
+    small = parse_operation(str(PRODUCT).replace("1600", "16"))
+    assert parallelise(small, sequential, 2) == sequential
+
+
+@pytest.mark.parametrize(
+    ("extent", "target", "multiple", "block"),
+    [(200, 192, 1, 200), (300, 192, 1, 150), (1009, 192, 16, 208), (7, 192, 8, 8), (1, 1, 1, 1)],
+)
+def test_balanced_blocks(extent: int, target: int, multiple: int, block: int) -> None:
+    assert balanced_block(extent, target, multiple) == block
+
+
+@pytest.mark.parametrize("machine", [AVX512, AVX2, NEON], ids=lambda machine: machine.vector)
+def test_optimising_keeps_the_meaning(machine: object) -> None:
+    for seed in range(120):
+        rng = random.Random(seed)
+        operation = random_contraction(rng, rng.choice((FLOAT32, FLOAT64)), points=3000)
+        memories = random_memories(rng, operation)
+        expected = [Memory(memory.elements.copy(), memory.origin) for memory in memories]
+        interpret(operation, expected)
+        interpret_nest(bind(*optimize_operation(operation, machine, rng.choice((1, 3)))), memories)  # type: ignore[arg-type]
+        assert np.array_equal(memories[-1].elements, expected[-1].elements), f"seed {seed}\n{operation}"
+
+
+def test_scratch_stays_below_its_limit() -> None:
+    for seed in range(300):
+        rng = random.Random(seed)
+        operation = random_contraction(rng, FLOAT64, points=20_000)
+        large = parse_operation(str(operation))
+        for size in (4, 40, 400):
+            grown = _grown(large, size)
+            for machine in (AVX512, AVX2, NEON):
+                assert bind(*optimize_operation(grown, machine, 2)).scratch_bytes <= SCRATCH_LIMIT
+
+
+def _grown(operation, factor: int):
+    """The operation with larger, contiguous axes: only sizes and strides count here, no memory is touched."""
+    from dataclasses import replace
+
+    axes = tuple(replace(axis, extent=min(axis.extent * factor, 5000)) for axis in operation.axes)
+    operands = []
+    for operand in operation.operands:
+        order = sorted(range(len(axes)), key=lambda i: abs(operand.strides[i]))
+        strides, step = [0] * len(axes), 1
+        for i in order:
+            if operand.strides[i]:
+                strides[i] = step
+                step *= axes[i].extent
+        operands.append(replace(operand, strides=tuple(strides)))
+    if np.prod([float(axis.extent) for axis in axes]) > 2**60:
+        return operation
+    try:
+        return replace(operation, axes=axes, operands=tuple(operands))
+    except Exception as error:  # an operand beyond 64-bit addresses
+        assert "64-bit" in str(error)
+        return operation
