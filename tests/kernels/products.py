@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any
@@ -66,10 +67,23 @@ def compile_kernel(spec: Spec, vector: str) -> Kernel:
     return Kernel(asm)
 
 
+def place_integers(view: Any, generator: np.random.Generator) -> None:
+    """Fill with small whole numbers."""
+    view[...] = generator.integers(-LARGEST, LARGEST + 1, view.shape)
+
+
 class Matrix:
     """An operand in guarded memory: `view` has its shape and strides; everything between its elements is poison."""
 
-    def __init__(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: str, at_end: bool, seed: int) -> None:
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        strides: tuple[int, ...],
+        dtype: str,
+        at_end: bool,
+        seed: int,
+        fill: Callable[[Any, np.random.Generator], None] = place_integers,
+    ) -> None:
         ends = [(extent - 1) * stride for extent, stride in zip(shape, strides)]
         low, high = (sum(min(e, 0) for e in ends), sum(max(e, 0) for e in ends)) if 0 not in shape else (0, -1)
         self.memory = GuardedArray(high - low + 1, dtype, at_end)
@@ -79,9 +93,10 @@ class Matrix:
         item = np.dtype(dtype).itemsize
         self.address = self.memory.values.ctypes.data - low * item
         byte_strides = tuple(stride * item for stride in strides)
-        self.view: Any = np.lib.stride_tricks.as_strided(self.memory.values[max(-low, 0) :], shape, byte_strides)
+        self.first = -low
+        self.view: Any = np.lib.stride_tricks.as_strided(self.memory.values[-low:], shape, byte_strides)
         if self.view.size:
-            self.view[...] = np.random.default_rng(seed).integers(-LARGEST, LARGEST + 1, shape)
+            fill(self.view, np.random.default_rng(seed))
 
     def close(self) -> None:
         """Unmap its memory."""
