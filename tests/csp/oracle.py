@@ -25,7 +25,14 @@ from einloom.csp.syntax import (
     TriggerDef,
 )
 
-COMPARE = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+COMPARE = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 @dataclass
@@ -97,7 +104,9 @@ class Oracle:
                 continue
             for binding in self.tuples(definition.parameters, alive):
                 objects = tuple(binding.values())
-                if getattr(definition, "symmetry", None) and self.order.index(objects[-2]) > self.order.index(objects[-1]):
+                if getattr(definition, "symmetry", None) and self.order.index(objects[-2]) > self.order.index(
+                    objects[-1]
+                ):
                     continue
                 found.append((name, objects))
         return found

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from einloom.csp import Instance, Lowering, Problem, parse_space
 from tests.csp.oracle import Oracle, World
+
+from einloom.csp import Instance, Lowering, Problem, parse_space
 
 MOST_ASSIGNMENTS = 6000
 
@@ -92,9 +93,13 @@ class _Builder:
         half = self.random.choice(["", "half "])
         scope = {"x": self.random.choice(["A", "B"])}
         increment = self.random.choice(['"2"', "n($x)", '"len($x)"']) if scope["x"] == "B" else '"2"'
-        when = " && ".join(self.conditions(scope, self.random.choice([0, 1, 2]), plain=True))
+        head = f"forall $x in {scope['x']}:"
+        if self.random.random() < 0.5:
+            scope["y"] = "A"
+            head += " forall $y in A:"
+        when = " && ".join(self.conditions(scope, self.random.choice([0, 1, 2, 2, 3]), plain=True))
         self.lines.append(f"choice {half}counter total():")
-        self.lines.append(f"  forall $x in {scope['x']}: {operation} {increment} {'when: ' + when if when else ''}")
+        self.lines.append(f"  {head} {operation} {increment} {'when: ' + when if when else ''}")
         self.lines.append("end")
         operator = self.random.choice(["<=", "<"] if half else ["<=", ">=", "=="])
         bound = self.random.choice([2, 4, 6])

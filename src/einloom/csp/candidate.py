@@ -6,7 +6,7 @@ their domains are.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from einloom.csp.explain import Decisions, Reason, dead_end, explain_removal
@@ -25,7 +25,7 @@ class Candidate:
 
     Attributes:
         problem: the problem that it belongs to.
-        decisions: the decisions since the root, as `(name, values)`.
+        decisions: the decisions since the root, as `(name, values)`; `(name, (low, high))` for a counter.
     """
 
     __slots__ = ("_bytes", "decisions", "problem")
@@ -58,8 +58,7 @@ class Candidate:
             state = self.state()
             return state.low(name), state.high(name)
         variable = self.problem.variable(name)
-        domains = self.problem.layout.parse(self._bytes)
-        return self._values(variable.slot, domains[variable.slot], variable.flipped)
+        return self._values(variable.slot, self._domains[variable.slot], variable.flipped)
 
     def _values(self, slot: int, mask: int, flipped: bool = False) -> tuple[str | int, ...]:
         domain = self.problem.layout.domain_of[slot]
@@ -70,20 +69,33 @@ class Candidate:
     @property
     def open(self) -> dict[str, tuple[str | int, ...]]:
         """The decisions that exist, are exposed and are undecided, with their values."""
-        state = self.state()
-        name = self.problem.layout.name
-        return {name(slot): self._values(slot, state.domains[slot]) for slot in state.open()}
+        domains, name = self._domains, self.problem.layout.name
+        return {name(slot): self._values(slot, domains[slot]) for slot in self._open(domains)}
 
     @property
     def is_leaf(self) -> bool:
         """Whether nothing is open."""
-        return self.state().is_leaf
+        return next(self._open(self._domains), None) is None
+
+    def _open(self, domains: list[int]) -> Iterator[int]:
+        needs, asleep = self.problem.layout.need_of, self._asleep
+        for slot in self.problem.exposed:
+            if domains[slot] & (domains[slot] - 1) and not needs[slot] & asleep:
+                yield slot
+
+    @property
+    def _domains(self) -> list[int]:
+        return self.problem.layout.parse(self._bytes)[0]
+
+    @property
+    def _asleep(self) -> int:
+        return self.problem.layout.parse(self._bytes)[1]
 
     @property
     def alive(self) -> tuple[str, ...]:
         """Keys of the lowerings that fired."""
-        alive = self.state().alive
-        return tuple(each.key for i, each in enumerate(self.problem.members.lowerings) if alive >> i & 1)
+        asleep = self._asleep
+        return tuple(each.key for i, each in enumerate(self.problem.members.lowerings) if not asleep >> i & 1)
 
     def restrict(self, name: str, values: Values) -> Candidate:
         """Return the candidate that keeps only these values (or aliases) of a decision.
@@ -100,6 +112,20 @@ class Candidate:
             raise dead_end(self._replayed(name, mask, variable.slot), (name, wanted))
         return Candidate(self.problem, state.snapshot(), (*self.decisions, (name, wanted)))
 
+    def restrict_counter(self, name: str, low: int | None = None, high: int | None = None) -> Candidate:
+        """Return the candidate whose counter stays between `low` and `high`, each None for no bound.
+
+        Raises:
+            DeadEnd: nothing is left.
+            UnknownChoice: there is no such counter.
+        """
+        state = self.state()
+        if not state.limit(self.problem.counter(name), low, high):
+            replayed = self._replayed()
+            replayed.limit(self.problem.counter(name), low, high)
+            raise dead_end(replayed, (name, (low, high)))
+        return Candidate(self.problem, state.snapshot(), (*self.decisions, (name, (low, high))))
+
     def apply(self, decisions: Mapping[str, Values]) -> Candidate:
         """Return the candidate with several decisions restricted.
 
@@ -115,8 +141,7 @@ class Candidate:
         """Say which constraint and which decisions took a value away; None if it is still there."""
         variable = self.problem.variable(name)
         mask = self.problem.mask(variable, (value,))
-        domains = self.problem.layout.parse(self._bytes)
-        if domains[variable.slot] & mask:
+        if self._domains[variable.slot] & mask:
             return None
         return explain_removal(self._replayed(), variable.slot, mask)
 
@@ -124,6 +149,9 @@ class Candidate:
         """Return a state whose trail holds the decisions of this candidate one by one, then one more."""
         state = self.problem.state()
         for decision, values in self.decisions:
+            if self.problem.is_counter(decision):
+                state.limit(self.problem.counter(decision), *values)
+                continue
             variable = self.problem.variable(decision)
             state.restrict(variable.slot, self.problem.mask(variable, values))
         if slot >= 0:
@@ -139,8 +167,7 @@ class Candidate:
         return self._members(set_name, of, sure=False)
 
     def _members(self, set_name: str, of: tuple[Hashable, ...], sure: bool) -> tuple[Hashable, ...]:
-        members = self.problem.members
-        state = self.state()
+        members, (domains, asleep, _) = self.problem.members, self.problem.layout.parse(self._bytes)
         owners = tuple(members.numbers[each] for each in of)
         row = members.rows[set_name]
         marks = {}
@@ -151,10 +178,10 @@ class Candidate:
             found = members.sets[row.superset[0]].get(above, {})
         else:
             found = members.sets[set_name].get(owners, {})
-        awake = sorted(number for number, need in found.items() if not need & state.asleep)
+        awake = sorted(number for number, need in found.items() if not need & asleep)
         if row.quotient:
             wanted = 2 if sure else 3
-            awake = [number for number in awake if state.domains[marks[*owners, number]] == wanted]
+            awake = [number for number in awake if domains[marks[*owners, number]] == wanted]
         elif not sure:
             awake = []
         return tuple(members.items[number] for number in awake)

@@ -14,6 +14,7 @@ from einloom.csp.rows import (
     EnumRow,
     HostCall,
     IntegerRow,
+    Literal,
     QuotientRow,
     SetRow,
     ValueLiteral,
@@ -115,8 +116,7 @@ def counter_row(conditions: Conditions, statement: CounterDef) -> CounterRow:
     base = conditions.call(statement.base, outer) if statement.base else None
     scope = outer.extended(statement.quantifiers)
     increment = _increment(conditions, statement, scope)
-    never = ((conditions.call(Host("False"), scope),), ())
-    guards, literals = conditions.conjunction(statement.conditions, scope) or never
+    guards, literals = conditions.conjunction(statement.conditions, scope) or _never(conditions, scope)
     quantifiers = scope.quantifiers()
     count = len(statement.parameters)
     return CounterRow(
@@ -132,6 +132,11 @@ def counter_row(conditions: Conditions, statement: CounterDef) -> CounterRow:
         (*literals, *memberships(scope, statement.quantifiers, TRUE)),
         place(statement.span),
     )
+
+
+def _never(conditions: Conditions, scope: Scope) -> tuple[tuple[HostCall, ...], tuple[Literal, ...]]:
+    """Return a conjunction that never holds."""
+    return (conditions.call(Host("False"), scope),), ()
 
 
 def _increment(conditions: Conditions, statement: CounterDef, scope: Scope) -> HostCall | tuple[str, tuple[int, ...]]:
@@ -181,8 +186,7 @@ def quotient_rows(conditions: Conditions, statement: QuotientDef) -> tuple[EnumR
     scope = outer.extended((statement.item,))
     for condition in statement.conditions:
         _check_quotient_condition(names, condition)
-    never = ((conditions.call(Host("False"), scope),), ())
-    guards, literals = conditions.conjunction(statement.conditions, scope) or never
+    guards, literals = conditions.conjunction(statement.conditions, scope) or _never(conditions, scope)
     mask = _equivalence(conditions, statement)
     *parameters, item = scope.quantifiers()
     masks = {"FALSE": FALSE, "TRUE": TRUE}

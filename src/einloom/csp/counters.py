@@ -5,6 +5,9 @@ impossible. A term of objects that sleep may contribute, but not surely. Ranges 
 list of numbers, at
 
     counter c:  low, high, cap, floor, admitted      term t:  low, high
+
+after four numbers of the whole state: masks of the lowerings that sleep, of the triggers that are refuted and of the
+lowerings that are gone, and the limits that were set from outside, as sorted `(counter, low, high)`.
 """
 
 from __future__ import annotations
@@ -17,9 +20,9 @@ from einloom.csp.rows import BoundLiteral, CounterRow, HostCall, Literal, PairLi
 from einloom.csp.source import SpaceError
 from einloom.csp.truth import OPERATORS
 
-__all__ = ["ASLEEP", "GONE", "INFINITE", "REFUTED", "Counter", "Counters", "Term", "literal_masks"]
+__all__ = ["ASLEEP", "GONE", "INFINITE", "LIMITS", "REFUTED", "Counter", "Counters", "Term", "literal_masks"]
 
-ASLEEP, REFUTED, GONE, FIRST = 0, 1, 2, 3
+ASLEEP, REFUTED, GONE, LIMITS, FIRST = range(5)
 LOW, HIGH, CAP, FLOOR, ADMITTED = range(5)
 INFINITE = float("inf")
 

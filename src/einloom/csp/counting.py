@@ -76,6 +76,8 @@ class Counting:
                     low = term.identity
         old_low, old_high = numbers[at], numbers[at + 1]
         if low == old_low and high == old_high:
+            if low != high and self._presses(term, low, high):
+                self.pending[term.counter] = None
             return
         numbers[at], numbers[at + 1] = low, high
         counter = self.all[term.counter]
@@ -88,6 +90,12 @@ class Counting:
         if not counter.half:
             self._update_high(counter, old_high, high)
         self.pending[term.counter] = None
+
+    def _presses(self, term: Term, low: Any, high: Any) -> bool:
+        """Whether a limit forbids a term its greatest contribution, so that a condition that was met decides the others."""
+        numbers, at = self.numbers, self.all[term.counter].at
+        total = numbers[at + LOW] // low * high if term.identity else numbers[at + LOW] - low + high
+        return total > numbers[at + CAP] or numbers[at + ADMITTED] is not None
 
     def _update_high(self, counter: Counter, old: Any, new: Any) -> None:
         numbers, at = self.numbers, counter.at + HIGH

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Decisions", "Reason", "dead_end", "explain_removal"]
 
-Decisions = tuple[tuple[str, tuple[str | int, ...]], ...]
+Decisions = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Reason:
         return "\n".join([*lines, *(f"  {line}" for line in self.chain)])
 
 
-def dead_end(state: State, decision: tuple[str, tuple[str | int, ...]] | None) -> DeadEnd:
+def dead_end(state: State, decision: tuple[str, tuple[Any, ...]] | None) -> DeadEnd:
     """Return the `DeadEnd` of a state that has failed; `conflict` on it is the `Reason`."""
     reason = _explain(state, state.failure, len(state.trail), None)
     head = "no implementation is left"
@@ -78,7 +78,7 @@ def _explain(state: State, reason: Any, end: int, slot: int | None) -> Reason:
     text, scope = _describe(problem, reason, slot)
     wanted = set(scope)
     chain: list[str] = []
-    decisions: list[tuple[str, tuple[str | int, ...]]] = []
+    decisions: list[tuple[str, tuple[Any, ...]]] = []
     if isinstance(reason, Decision):
         decisions.append(_decision(problem, reason))
     for index in range(end - 1, -1, -1):
@@ -107,7 +107,7 @@ def _after(state: State, index: int, slot: int) -> int:
     return state.domains[slot]
 
 
-def _decision(problem: Problem, decision: Decision) -> tuple[str, tuple[str | int, ...]]:
+def _decision(problem: Problem, decision: Decision) -> tuple[str, tuple[Any, ...]]:
     domain = problem.layout.domain_of[decision.slot]
     return problem.layout.name(decision.slot), domain.select(decision.mask & domain.full)
 

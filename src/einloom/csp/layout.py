@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from struct import Struct
 
 from einloom.csp.members import Members
 from einloom.csp.rows import EnumRow, IntegerRow
 from einloom.csp.source import SpaceError
 
-__all__ = ["Choice", "Domain", "Layout", "converse_table"]
+__all__ = ["Choice", "Domain", "Layout", "Limits", "converse_table", "merged_limits"]
+
+Limits = tuple[tuple[int, int | None, int | None], ...]
 
 MOST_VALUES = 4096
 
@@ -103,6 +106,7 @@ class Layout:
         self.hidden = {
             slot for slot, each in enumerate(self.choice_of) if isinstance(each.row, EnumRow) and each.row.hidden
         }
+        self.lowering_bytes = (len(members.lowerings) + 7) // 8
         self.bytes = sum(1 for domain in self.domain_of if domain.bytes == 1)
 
     def _enum(self, row: EnumRow) -> list[tuple[Choice, tuple[int, ...], int, Domain]]:
@@ -161,13 +165,15 @@ class Layout:
         inside = ", ".join(names[number] for number in self.objects_of[slot])
         return f"{self.choice_of[slot].row.name}({inside})"
 
-    def snapshot(self, domains: Sequence[int]) -> bytes:
-        """Return domains as bytes."""
+    def snapshot(self, domains: Sequence[int], asleep: int, limits: Limits) -> bytes:
+        """Return domains, the lowerings that sleep, and the limits that were set on counters, as bytes."""
         wide = zip(domains[self.bytes :], self.domain_of[self.bytes :])
-        return bytes(domains[: self.bytes]) + b"".join(mask.to_bytes(each.bytes, "little") for mask, each in wide)
+        body = bytes(domains[: self.bytes]) + b"".join(mask.to_bytes(each.bytes, "little") for mask, each in wide)
+        body += asleep.to_bytes(self.lowering_bytes, "little")
+        return body + b"".join(_LIMIT.pack(counter, _coded(low), _coded(high)) for counter, low, high in limits)
 
-    def parse(self, snapshot: bytes) -> list[int]:
-        """Return the domains of a snapshot.
+    def parse(self, snapshot: bytes) -> tuple[list[int], int, Limits]:
+        """Return the domains, sleeping lowerings and limits of a snapshot.
 
         Raises:
             ValueError: it has another length than this problem's.
@@ -177,6 +183,33 @@ class Layout:
         for domain in self.domain_of[self.bytes :]:
             domains.append(int.from_bytes(snapshot[position : position + domain.bytes], "little"))
             position += domain.bytes
-        if position != len(snapshot):
+        asleep = int.from_bytes(snapshot[position : position + self.lowering_bytes], "little")
+        position += self.lowering_bytes
+        if len(snapshot) < position or (len(snapshot) - position) % _LIMIT.size:
             raise ValueError(f"a snapshot of this problem has {position} bytes, not {len(snapshot)}")
-        return domains
+        limits = tuple(
+            (counter, None if low < 0 else low, None if high < 0 else high)
+            for counter, low, high in _LIMIT.iter_unpack(snapshot[position:])
+        )
+        return domains, asleep, limits
+
+
+_LIMIT = Struct("<Hqq")
+
+
+def _coded(bound: int | None) -> int:
+    return -1 if bound is None else bound
+
+
+def merged_limits(limits: Limits, counter: int, low: int | None, high: int | None) -> Limits:
+    """Return limits with one more, the tighter of two for one counter; the order of calls does not matter.
+
+    >>> merged_limits(((1, None, 8),), 1, 2, 9)
+    ((1, 2, 8),)
+    """
+    found = {each: (old_low, old_high) for each, old_low, old_high in limits}
+    old_low, old_high = found.get(counter, (None, None))
+    lows = [each for each in (low, old_low) if each is not None]
+    highs = [each for each in (high, old_high) if each is not None]
+    found[counter] = max(lows, default=None), min(highs, default=None)
+    return tuple((each, *found[each]) for each in sorted(found))

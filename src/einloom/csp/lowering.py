@@ -65,6 +65,14 @@ class Waking:
         for trigger in triggers:
             self.of_lowering[trigger.lowering] |= 1 << trigger.number
 
+    def start(self) -> None:
+        """Look at all triggers, and note the lowerings that no trigger can ever wake."""
+        for lowering, triggers in enumerate(self.of_lowering):
+            if not triggers:
+                self._lose(lowering)
+        for trigger in self.triggers:
+            self.check(trigger.number)
+
     def check(self, number: int) -> None:
         """Fire or refute a trigger, if its conditions say so."""
         trigger, numbers = self.triggers[number], self.numbers
@@ -125,6 +133,23 @@ class Waking:
                 state.handlers[function](number)
         for number in waking.triggers:
             self.check(number)
+
+    def wake_all(self, lowerings: int) -> None:
+        """Wake lowerings in a state whose domains know of them already."""
+        numbers, state = self.numbers, self.state
+        for lowering in range(lowerings.bit_length()):
+            bit = 1 << lowering
+            if not lowerings & bit:
+                continue
+            numbers[ASLEEP] &= ~bit
+            waking = self.problem.waking[lowering]
+            for where, row in waking.rows:
+                state.rows[row] = self.problem.rows.awake(where, numbers[ASLEEP])
+            for need in self._needs(bit, numbers[ASLEEP]):
+                state.disjoined.update(dict.fromkeys(self.problem.ground(need).loud_disjunctions))
+            self._revisit(lowering, waking.bare)
+            for number in waking.triggers:
+                self.check(number)
 
     def _needs(self, bit: int, asleep: int) -> list[int]:
         """Return the masks of awake lowerings with `bit` that some constraint may need exactly."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from einloom.csp.bitrows import BitRows, Where
 from einloom.csp.candidate import Candidate, dead_end
-from einloom.csp.counters import ASLEEP, FIRST, INFINITE, Counters
+from einloom.csp.counters import ASLEEP, FIRST, INFINITE, LIMITS, Counters
 from einloom.csp.ground import Ground, Grounder
 from einloom.csp.layout import Layout
 from einloom.csp.linebinding import make_zone
@@ -262,6 +262,7 @@ class Problem:
         """Return the numbers of a state in which everything sleeps."""
         numbers: list[Any] = [0] * (FIRST + 5 * len(self.counters.all) + 2 * len(self.counters.terms))
         numbers[ASLEEP] = (1 << len(self.members.lowerings)) - 1
+        numbers[LIMITS] = ()
         for counter in self.counters.all:
             numbers[counter.at : counter.at + 5] = [0, 0, INFINITE, -INFINITE, None]
         return numbers

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from einloom.csp.counters import ASLEEP
+from einloom.csp.watching import CHECK, DISJOIN, TOUCH
 
 if TYPE_CHECKING:
     from einloom.csp.state import State
@@ -16,12 +17,15 @@ if TYPE_CHECKING:
 __all__ = ["Dead", "bind"]
 
 
+DERIVING = frozenset({TOUCH, CHECK, DISJOIN})
+
+
 class Dead(Exception):
     """A constraint cannot hold. Caught by `State`; users see False or a `DeadEnd`."""
 
 
-def bind(state: State) -> tuple[Callable[[int, int, Any], None], Callable[[], None]]:
-    """Return `assign(slot, mask, reason)` and `run()` for a state."""
+def bind(state: State) -> tuple[Callable[[int, int, Any], None], Callable[[], None], Callable[[], None]]:
+    """Return `assign(slot, mask, reason)`, `run()` and `settle()` for a state."""
     problem = state.problem
     domains, rows, numbers, dirty, handlers = state.domains, state.rows, state.numbers, state.dirty, state.handlers
     places, watching = problem.rows.places, problem.watching
@@ -115,4 +119,23 @@ def bind(state: State) -> tuple[Callable[[int, int, Any], None], Callable[[], No
             if mask != domains[slot]:
                 assign(slot, mask, entry)
 
-    return assign, run
+    def settle() -> None:
+        """Bring what is derived from the domains up to date, for domains that are a fixpoint already."""
+        while dirty or disjoined or counting.pending:
+            if dirty:
+                slot, old = dirty.popitem()
+                new = domains[slot]
+                watches = [
+                    each for mask, some in emptied[slot].items() if not new & mask and old & mask for each in some
+                ]
+                for handler, argument in (*watches, *changed[slot]):
+                    if handler in DERIVING:
+                        handlers[handler](argument)
+            elif disjoined:
+                disjunctions[disjoined.popitem()[0]].propagate(state)
+            else:
+                counting.propagate(counting.pending.popitem()[0])
+        electing.pending.clear()
+        electing.pairs.clear()
+
+    return assign, run, settle

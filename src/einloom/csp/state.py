@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from einloom.csp.counters import ASLEEP, CAP, FLOOR, HIGH, INFINITE, LOW
+from einloom.csp.counters import ASLEEP, CAP, FLOOR, HIGH, INFINITE, LIMITS, LOW
 from einloom.csp.counting import Counting
+from einloom.csp.layout import merged_limits
 from einloom.csp.linebinding import LineBinding
 from einloom.csp.lowering import Waking
 from einloom.csp.propagation import Dead, bind
@@ -78,7 +79,7 @@ class State:
             self.disjoined.update,
         ]
         self.dirty: dict[int, int] = {}
-        self.assign, self._run = bind(self)
+        self.assign, self._run, self._settle = bind(self)
         for number in problem.line_numbers:
             self.handlers += problem.space.lines[number](LineBinding(self, number))
 
@@ -100,6 +101,7 @@ class State:
 
     def limit(self, counter: int, low: int | None, high: int | None) -> bool:
         """Bound a counter and propagate; see `restrict`."""
+        self.numbers[LIMITS] = merged_limits(self.numbers[LIMITS], counter, low, high)
         try:
             if low is not None:
                 self.counting.limit(counter, FLOOR, low)
@@ -175,21 +177,27 @@ class State:
 
     def snapshot(self) -> bytes:
         """Return the domains as bytes, with the limits that were set on counters."""
-        return self.problem.layout.snapshot(self.domains)
+        return self.problem.layout.snapshot(self.domains, self.numbers[ASLEEP], self.numbers[LIMITS])
 
     def load(self, snapshot: bytes) -> None:
-        """Become the state of a snapshot.
+        """Become the state of a snapshot, which must be one that propagation has seen. The trail restarts at the root.
 
         Raises:
             ValueError: it is not a snapshot of this problem.
         """
-        domains = self.problem.layout.parse(snapshot)
+        domains, asleep, limits = self.problem.layout.parse(snapshot)
         root = self.problem.root_lists
         self.restore((*root[:3], len(root[3])))
-        for slot, (old, new) in enumerate(zip(self.domains, domains)):
-            if old != new:
-                self.assign(slot, new, None)
-        self._run()
+        changed = {slot: old for slot, (old, new) in enumerate(zip(self.domains, domains)) if old != new}
+        self.trail += [(slot, old, None) for slot, old in changed.items()]
+        for row, delta in self.problem.rows.deltas([(slot, old ^ domains[slot]) for slot, old in changed.items()]):
+            self.rows[row] ^= delta
+        self.domains[:] = domains
+        self.dirty.update(changed)
+        self.waking.wake_all(self.numbers[ASLEEP] & ~asleep)
+        self._settle()
+        for counter, low, high in limits:
+            self.limit(counter, low, high)
 
     # -- for propagators ----------------------------------------------------------------------------------------------
 
@@ -300,6 +308,5 @@ class State:
             self.electing.everyone(quotient.number)
         for function, number in problem.root_lines:
             self.handlers[function](number)
-        for trigger in problem.triggers:
-            self.waking.check(trigger.number)
+        self.waking.start()
         self._run()
