@@ -77,7 +77,7 @@ class _Binder:
     def _check_steps(self, name: str, extent: int) -> None:
         steps = [loop.step for loop in self.schedule.loops if loop.axis == name]
         for outer, inner in pairwise(steps):
-            if outer % inner:
+            if outer < extent and outer % inner:
                 raise ScheduleError(f"dimension {name}: the step {inner} does not divide the step {outer} around it")
         if name not in self.schedule.prims.names and extent > 1 and (not steps or steps[-1] != 1):
             rest = steps[-1] if steps else extent

@@ -35,6 +35,9 @@ COMMON_VECTORS = 4
 UNPACKED_VECTOR = 1024
 """The same where nothing is packed: operands and output of a block fit L1."""
 
+FAR = 8
+"""Panels that reach over this many times the size of L1 are packed at little reuse."""
+
 LEAST_REUSE = 8
 """A pack that makes whole cache lines useful pays from this reuse on."""
 
@@ -132,7 +135,9 @@ class _Blocking:
             return False
         if contiguous is not None and contiguous not in self.prims.names and reuse >= LEAST_REUSE:
             return True  # Kernels would use one element of each cache line.
-        return reuse >= REUSE_THAT_PAYS and self._panel_span(side, stride) > self.targets.panel
+        span = self._panel_span(side, stride)
+        far = span > FAR * self.targets.panel  # Every step touches another page: the copy moves longer runs.
+        return span > self.targets.panel and reuse >= (LEAST_REUSE if far else REUSE_THAT_PAYS)
 
     def _panel_span(self, side: _Side, stride: dict[str, int]) -> int:
         """Elements from the first to the last that one panel of the operand reads where it lies."""
@@ -196,13 +201,13 @@ class _Blocking:
 
     def _assemble(self) -> Schedule:
         loops = self._common_loops()
-        loops += self.a.outer_loops(self._outermost_first(self.a.axes))
+        loops += self.a.outer_loops(self._between_blocks(self.a))
         loops += self._reduced_loops()
         packs: list[Pack] = []
         if self.a.packed:
             packs.append(self._pack(self.a, len(loops)))
         if self.b is not None:
-            loops += self.b.outer_loops(self._outermost_first(self.b.axes))
+            loops += self.b.outer_loops(self._between_blocks(self.b))
             if self.b.packed:
                 packs.append(self._pack(self.b, len(loops)))
         for side in self._sides():
@@ -223,6 +228,12 @@ class _Blocking:
             for axis in order
             if self.k_steps[axis.name] < axis.extent or axis.name not in self.prims.names
         ]
+
+    def _between_blocks(self, side: _Side) -> list[Axis]:
+        """Order of the loops between blocks: packs follow the tensor, what is read in place the output."""
+        if not side.packed:
+            return self._outermost_first(side.axes)
+        return sorted(side.axes, key=lambda a: -abs(self.operation.stride(side.operand, a.name)))
 
     def _outermost_first(self, axes: list[Axis]) -> list[Axis]:
         return sorted(axes, key=lambda a: -abs(self.operation.stride(self.operation.output, a.name)))
