@@ -26,7 +26,7 @@ def test_the_open_decisions_are_shown_without_an_estimator(capsys):
 
 
 def test_the_table_stands_beside_the_papers(capsys):
-    out = run(capsys, "axpy", "--estimate", "knuth", "--samples", "5", "--dead-ends")
+    out = run(capsys, "axpy", "--estimate", "knuth", "--samples", "5", "--dead-ends", "--descents", "5")
     assert "1.1e+11" in out and "86,587" in out and "dead ends" in out
 
 

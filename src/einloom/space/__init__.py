@@ -10,18 +10,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from einloom.space.builder import Builder
 from einloom.space.candidate import Candidate, Space
 from einloom.space.device import H100, K4000, GpuDevice
 from einloom.space.estimate import Estimate, dead_end_ratio, estimate, nodes_at_depth
-from einloom.space.kernels import KERNELS, kernel
+from einloom.space.kernels import KERNELS, Kernel, kernel
 
 __all__ = [
     "H100",
     "K4000",
     "KERNELS",
+    "Builder",
     "Candidate",
     "Estimate",
     "GpuDevice",
+    "Kernel",
     "Space",
     "dead_end_ratio",
     "estimate",

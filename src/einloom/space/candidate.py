@@ -224,7 +224,9 @@ class Candidate:
 
     def show(self) -> str:
         """Return a leaf as a nest of loops, and any other candidate as its table of open decisions."""
-        return str(self.nest()) if self.is_leaf else repr(self)
+        if not self.is_leaf:
+            return repr(self)
+        return "\n".join(line.rstrip() for line in str(self.nest()).splitlines())
 
     def to_json(self) -> str:
         """Return the decisions as text, by name."""

@@ -55,6 +55,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--samples", type=int, help="how many samples the estimator averages")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--dead-ends", action="store_true", help="measure how often a random descent fails")
+    parser.add_argument("--descents", type=int, default=1000, help="how many descents that takes (default 1000)")
     parser.add_argument("--depth", type=int, help="count the nodes after this many decisions, all of them")
     parser.add_argument("--order", help="groups of decisions, as in size,dim_kind,order")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -96,7 +97,7 @@ def _measure(arguments: argparse.Namespace, options: dict[str, Any]) -> Report:
         found = estimate(space, arguments.estimate, arguments.samples, arguments.seed, progress=shown)
         dead = None if found.dead_ends is None else (found.dead_ends, found.dead_ends_half)
     if arguments.dead_ends:
-        dead = dead_end_ratio(space, arguments.samples or 1000, arguments.seed, progress=shown)
+        dead = dead_end_ratio(space, arguments.descents, arguments.seed, progress=shown)
     if arguments.depth is not None:
         nodes = arguments.depth, nodes_at_depth(space, arguments.depth)
     sizes = tuple(sorted((name, value) for name, value in options.items() if isinstance(value, int)))

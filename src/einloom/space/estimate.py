@@ -101,8 +101,9 @@ def dead_end_ratio(space: Space, samples: int = 1000, seed: int = 0, *, progress
 
 
 def _half_of_ratio(ratio: float, samples: int) -> float:
-    """Return half the 95 % interval of a share of samples."""
-    return CONFIDENCE * sqrt(ratio * (1 - ratio) / samples)
+    """Return half the 95 % interval (Wilson's) of a share of samples."""
+    square = CONFIDENCE**2 / samples
+    return CONFIDENCE * sqrt(ratio * (1 - ratio) / samples + square / (4 * samples)) / (1 + square)
 
 
 @dataclass(slots=True)
@@ -239,12 +240,14 @@ def _mean_depths(tallies: Sequence[_Tally]) -> tuple[float, ...]:
 
 @contextmanager
 def _bar(shown: bool, title: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a progress bar (or nothing); the value advances it by one."""
+    """Show a progress bar on a terminal's error stream (or nothing); the value advances it by one."""
     if not shown:
         yield lambda: None
         return
+    from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(title, total=total)
         yield lambda: bar.advance(task)
