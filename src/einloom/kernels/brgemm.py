@@ -25,7 +25,7 @@ __all__ = ["emit_brgemm"]
 STRAIGHT = 144
 """Most vector FMAs that are emitted without a loop over k."""
 
-LONG = 48
+LONG = 80
 """From this many products on, C is fetched into the cache while they are computed."""
 
 BODY = 96
@@ -58,9 +58,7 @@ class _Generator:
         self.tile = tile_of(self.demand, most_columns)
         self.tail = product.m % self.vec.lanes
         self.unroll = self._unrolling()
-        self.trips, self.rest = divmod(product.k, self.unroll) if self.unroll else (0, 0)
-        if self.trips == 1:
-            self.trips, self.rest = 0, self.unroll + self.rest
+        self.trips, self.rest = self._split_steps()
         self._resolve_strides()
         self._plan_frame(spec)
 
@@ -74,6 +72,18 @@ class _Generator:
         most = max(1, min(16, round(BODY / size), k))
         least = max(1, most // 2)
         return min(range(least, most + 1), key=lambda unroll: (k % unroll > 0, k % unroll / unroll, -unroll))
+
+    def _split_steps(self) -> tuple[int, int]:
+        """Return the trips of the loop over k, and how many steps come before it as straight code.
+
+        Steps before the loop overwrite the accumulators, so that nothing has to clear them.
+        """
+        if self.product.k <= self.unroll:
+            return 0, self.product.k
+        trips, rest = divmod(self.product.k, self.unroll)
+        if rest == 0 and self.product.batch == 1:
+            trips, rest = trips - 1, self.unroll
+        return (trips, rest) if trips > 1 else (0, self.product.k)
 
     def _resolve_strides(self) -> None:
         product, tile = self.product, self.tile
@@ -103,7 +113,7 @@ class _Generator:
 
     def _walked(self, along_k: int | str) -> int:
         """Return the steps of k by which the pointers have moved at the end of k."""
-        return self.product.k if isinstance(along_k, str) else self.trips * self.unroll
+        return self.product.k if isinstance(along_k, str) or self.trips else 0
 
     def _plan_frame(self, spec: Brgemm) -> None:
         product = self.product
@@ -215,11 +225,11 @@ class _Generator:
         micro = Microkernel(self.setting, tile, tail)
         if self.product.steps:
             self._start_pointers(columns)
-        if self._worth_prefetching():
-            micro.prefetch()
-        if self.trips or self.product.batch > 1 or not self.product.steps:
+        if self.product.batch > 1 or not self.rest:
             micro.clear()
         if self.product.steps:
+            if self._worth_prefetching():
+                micro.plan_prefetches(self.rest if self.product.batch == 1 else 0)
             with self._batches(columns):
                 self._steps(micro, columns)
         micro.finish()
@@ -248,13 +258,19 @@ class _Generator:
                     self.frame.advance(name, step, 1)
 
     def _steps(self, micro: Microkernel, columns: int) -> None:
-        if self.trips:
-            with self._loop(self.trips, "k"):
-                self._unrolled(micro, columns, self.unroll)
-                for cursor in self.cursors:
-                    if isinstance(cursor.strides[2], int):
-                        cursor.advance(self.frame, columns, self.unroll)
         self._unrolled(micro, columns, self.rest)
+        if not self.trips:
+            return
+        self._advance(columns, self.rest)
+        with self._loop(self.trips, "k"):
+            self._unrolled(micro, columns, self.unroll)
+            self._advance(columns, self.unroll)
+
+    def _advance(self, columns: int, steps: int) -> None:
+        """Move the pointers along k, unless every step does so."""
+        for cursor in self.cursors:
+            if isinstance(cursor.strides[2], int):
+                cursor.advance(self.frame, columns, steps)
 
     def _unrolled(self, micro: Microkernel, columns: int, count: int) -> None:
         for step in range(count):

@@ -44,6 +44,7 @@ class KernelMachine(Protocol):
         scratch: other registers that a call clobbers.
         saved: registers that a call preserves; a function that uses them names them to `prologue`.
         result: where a C function leaves its result.
+        scales: multiples of an index register that an address can add; none: an address has no scaled index.
         reach: the longest displacement of an address, in bytes.
     """
 
@@ -53,6 +54,7 @@ class KernelMachine(Protocol):
     scratch: tuple[Register, ...]
     saved: tuple[Register, ...]
     result: Register
+    scales: tuple[int, ...]
     reach: int
 
     # Functions

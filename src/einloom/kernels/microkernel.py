@@ -53,23 +53,35 @@ class Microkernel:
         self.accumulators = [registers[s * tile.accumulators : (s + 1) * tile.accumulators] for s in range(tile.sets)]
         self.free = registers[used:]
         self.fresh = set(range(tile.sets))
+        self.prefetches: list[tuple[Any, int]] = []
+        self.prefetches_per_column = 0
         self.strided = setting.product.c.kind == "strided" or any(c.operand.kind == "strided" for c in setting.inputs)
         self.temporaries = self.free[-2:] if self.strided else ()
 
     # Start and steps
 
-    def prefetch(self) -> None:
-        """Ask for the tile of C, which is needed at the end; unaligned columns reach into one line more."""
+    def plan_prefetches(self, steps: int) -> None:
+        """Ask for the tile of C, which is needed at the end, during the next `steps` steps, or at once if 0.
+
+        Unaligned columns reach into one line more than their vectors count.
+        """
         size = self.vec.dtype.size
         length = ((self.tile.vectors - 1) * self.vec.lanes + self._row_lanes(self.tile.vectors - 1)) * size
-        for _, base, offset in self._columns():
-            for line in (*range(0, length, CACHE_LINE), length - 1):
-                self.setting.km.prefetch(self.setting.km.place(base, offset + line))
+        lines = (*range(0, length, CACHE_LINE), length - 1)
+        self.prefetches = [(base, offset + line) for _, base, offset in self._columns() for line in lines]
+        self.prefetches_per_column = -(-len(self.prefetches) // max(1, steps * self.tile.columns))
+        if steps == 0 or isinstance(self.setting.output[1], str):
+            self._prefetch(len(self.prefetches))
+
+    def _prefetch(self, count: int) -> None:
+        for base, offset in self.prefetches[:count]:
+            self.setting.km.prefetch(self.setting.km.place(base, offset))
+        del self.prefetches[:count]
 
     def clear(self) -> None:
         """Set the accumulators to zero; without it the first step of each set overwrites them."""
-        for registers in self.accumulators:
-            for register in registers:
+        for which in sorted(self.fresh):
+            for register in self.accumulators[which]:
                 self.vec.zero(register)
         self.fresh.clear()
 
@@ -77,21 +89,23 @@ class Microkernel:
         """Add one product of every element, `step` of k behind the pointers."""
         which = step % self.tile.sets
         free = list(self.free)
-        shared = {c.operand.name: self._shared(c, step, free) for c in self.setting.inputs if not c.operand.per_column}
+        inputs = self.setting.inputs
+        shared = {c.operand.name: self._shared(c, step, free) for c in inputs if not c.operand.per_column}
         for column in range(self.tile.columns):
             private = list(free)
             broadcast = {
                 c.operand.name: self._broadcast(c, column, step, private)
-                for c in self.setting.inputs
+                for c in inputs
                 if c.operand.per_column and c.operand.kind == "broadcast"
             }
+            self._prefetch(self.prefetches_per_column)
             for row in range(self.tile.vectors):
                 room = list(private)
                 operands = [
                     shared[name][row]
                     if name in shared
                     else broadcast.get(name) or self._private(c, row, column, step, room)
-                    for c in self.setting.inputs
+                    for c in inputs
                     for name in (c.operand.name,)
                 ]
                 self._accumulate(which, column * self.tile.vectors + row, operands, room)
@@ -225,12 +239,11 @@ class Microkernel:
             yield column, walk, 0
 
     def _add_block(self, register: Any, base: Any, offset: int, row: int) -> None:
-        km, stride = self.setting.km, self.setting.output[0]
         if self.setting.product.c.kind == "vector":
-            place = km.place(base, offset + row * self.vec.lanes * self.vec.dtype.size)
+            place = self.setting.km.place(base, offset + row * self.vec.lanes * self.vec.dtype.size)
             self.vec.add_memory(register, place, self._row_mask(row), self.free[0])
             return
-        base, offset = self._row_base(base, offset, stride, row)
+        base, offset = self._row_base(base, offset, self.setting.output[0], row)
         index = self.setting.indices["c"]
         self.vec.load_strided(self.free[0], base, offset, index, self._row_lanes(row), self.temporaries)
         self.vec.add(register, register, self.free[0])
