@@ -40,7 +40,8 @@ def parallelise(operation: Operation, schedule: Schedule, threads: int) -> Sched
 
 def _with_shared(schedule: Schedule, shared: Loop, part: int) -> Schedule:
     """Put a shared loop outermost; it replaces the loops of its axis whose blocks are larger than a thread's part."""
-    replaced = [loop.axis == shared.axis and loop.step > part for loop in schedule.loops]
+    larger = min(shared.step, part + 1)
+    replaced = [loop.axis == shared.axis and loop.step >= larger for loop in schedule.loops]
     loops = [loop for loop, gone in zip(schedule.loops, replaced) if not gone]
     packs = tuple(replace(pack, loop=pack.loop + 1 - sum(replaced[: pack.loop])) for pack in schedule.packs)
     return replace(schedule, loops=(shared, *loops), packs=packs)
