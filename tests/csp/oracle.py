@@ -1,6 +1,6 @@
 """An independent meaning of the space language: evaluates the syntax tree over full assignments, by brute force.
 
-It shares nothing with the engine but the parser. Sets are given as plain dictionaries; lowerings as the memberships they add.
+It shares nothing with the engine but the parser. Sets are plain dictionaries, lowerings the memberships they add.
 """
 
 from __future__ import annotations

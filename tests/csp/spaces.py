@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from tests.csp.oracle import Oracle, World
-
 from einloom.csp import Instance, Lowering, Problem, parse_space
+from tests.csp.oracle import Oracle, World
 
 MOST_ASSIGNMENTS = 6000
 

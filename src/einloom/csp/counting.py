@@ -92,7 +92,7 @@ class Counting:
         self.pending[term.counter] = None
 
     def _presses(self, term: Term, low: Any, high: Any) -> bool:
-        """Whether a limit forbids a term its greatest contribution, so that a condition that was met decides the others."""
+        """Whether a limit forbids a term its greatest contribution, so that a condition met decides the others."""
         numbers, at = self.numbers, self.all[term.counter].at
         total = numbers[at + LOW] // low * high if term.identity else numbers[at + LOW] - low + high
         return total > numbers[at + CAP] or numbers[at + ADMITTED] is not None

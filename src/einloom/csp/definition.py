@@ -149,6 +149,7 @@ class Definition:
         self,
         name: str,
         parameters: Mapping[str, str] | None = None,
+        /,
         *,
         subset_of: str | None = None,
         disjoint: Iterable[str] = (),

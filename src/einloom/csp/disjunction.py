@@ -83,8 +83,11 @@ class CounterPart:
         """Make it hold: narrow the counter's range, and the integer choice to values that the range allows."""
         low, high = state.range(self.counter)
         if self.domain is not None:
-            values = self.domain.values
-            keep = sum(1 << i for i, value in enumerate(values) if _meets(self.operator, low, high, int(value)))
+            results = state.counting.results(self.counter) if self.operator == "==" else None
+            keep = 0
+            for i, value in enumerate(self.domain.values):
+                if _meets(self.operator, low, high, int(value)) and (results is None or value in results):
+                    keep |= 1 << i
             state.narrow(self.slot, keep, reason)
         values = self._values(state)
         least, most = min(values), max(values)

@@ -262,10 +262,15 @@ class Grounder:
             table = ground.own if self.layout.need_of[slot] == ground.need else ground.restrictions
             table[slot] = table.get(slot, self.layout.full[slot]) & masks[slot]
             return
-        aligned = tuple([masks.get(slot, 0) for slot in slots])
-        place = {slot: i for i, slot in enumerate(slots)}
-        compared = tuple((place[a], flip_a, operator, place[b], flip_b) for a, flip_a, operator, b, flip_b in pairs)
-        merged.setdefault(slots, {})[Clause(aligned, compared)] = None
+        merged.setdefault(slots, {})[_aligned(slots, masks, pairs)] = None
+
+    def single_table(self, source: Source, slots: tuple[int, ...]) -> Table:
+        """Return the truth table over some slots of one clause for some objects."""
+        number, objects = source
+        clause = self._clause(dict(self.clauses)[number], objects)
+        if clause is None:
+            return self._table(slots, frozenset())
+        return self._table(slots, frozenset({_aligned(slots, clause.masks, clause.pairs)}))
 
     def _disjunction(self, clause: _Found, masks: dict[int, int], need: int, source: Source) -> Disjunction:
         parts: list[Part] = [ValuePart(slot, mask) for slot, mask in masks.items()]
@@ -286,6 +291,15 @@ class Grounder:
 
 def _pick(objects: tuple[int, ...], positions: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([objects[position] for position in positions])
+
+
+def _aligned(
+    slots: tuple[int, ...], masks: dict[int, int], pairs: Sequence[tuple[int, bool, str, int, bool]]
+) -> Clause:
+    """Return a clause over some slots in order."""
+    place = {slot: i for i, slot in enumerate(slots)}
+    compared = tuple((place[a], flip_a, operator, place[b], flip_b) for a, flip_a, operator, b, flip_b in pairs)
+    return Clause(tuple([masks.get(slot, 0) for slot in slots]), compared)
 
 
 def _rows(slots: Any, domains: Sequence[Domain]) -> int:

@@ -72,12 +72,12 @@ def program(text: str, span: Span | None = None, source: str = "") -> HostProgra
 
 
 def _place(span: Span | None, text: str, error: SyntaxError) -> Span | None:
-    """Return the place inside the quotes, if the substitution has not moved it."""
+    """Return the place inside the quotes: `$x` and `x_` are equally long. Python gives offset 0 for the end."""
     if span is None or span.line == 0:
         return span
     leading = len(text) - len(text.lstrip())
-    column = leading + max(0, (error.offset or 1) - 1)
-    return replace(span, column=span.column + 1 + min(column, max(0, len(text) - 1)), length=1)
+    column = leading + error.offset - 1 if error.offset else len(text.rstrip()) - 1
+    return replace(span, column=span.column + 1 + max(0, column), length=1)
 
 
 def _bound(tree: ast.AST) -> set[str]:

@@ -17,7 +17,7 @@ from einloom.csp.source import SpaceError
 __all__ = ["Members"]
 
 FORBIDDEN = frozenset("(),'\"\n")
-MOST_OBJECTS = 4096
+MOST_ROUNDS = 64
 
 
 class Members:
@@ -80,8 +80,6 @@ class Members:
             raise SpaceError(f"object name {name!r} must not be empty, nor contain parentheses, commas or quotes")
         if name in self.by_name:
             raise SpaceError(f"two objects are called {name!r}: give one another name")
-        if len(self.items) >= MOST_OBJECTS:
-            raise SpaceError(f"more than {MOST_OBJECTS} objects: do triggers create objects that fire them again?")
         number = len(self.items)
         self.numbers[item] = self.by_name[name] = number
         self.items.append(item)
@@ -162,7 +160,7 @@ class Members:
         """Call every trigger for every tuple, also for tuples of objects that lowerings bring, until nothing is new."""
         by_key: dict[str, int] = {}
         done: set[tuple[int, tuple[int, ...]]] = set()
-        while True:
+        for _ in range(MOST_ROUNDS):
             todo = [
                 (i, objects, need)
                 for i, row in enumerate(self.space.triggers)
@@ -177,6 +175,9 @@ class Members:
                 if all(self.hosts.call(guard, objects) for guard in row.guards):
                     self._fire(i, objects, need, self.hosts.call(row.callback, objects), by_key)
             self._derive()
+        raise SpaceError(
+            f"lowerings still bring lowerings after {MOST_ROUNDS} rounds: do their objects fire them again?"
+        )
 
     def _fire(self, row: int, objects: tuple[int, ...], need: int, given: Any, by_key: dict[str, int]) -> None:
         if given is None:

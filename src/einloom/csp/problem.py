@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from einloom.csp.bitrows import BitRows, Where
 from einloom.csp.candidate import Candidate, dead_end
 from einloom.csp.counters import ASLEEP, FIRST, INFINITE, LIMITS, Counters
-from einloom.csp.ground import Ground, Grounder
+from einloom.csp.ground import Ground, Grounder, Source
 from einloom.csp.layout import Layout
 from einloom.csp.linebinding import make_zone
 from einloom.csp.lines import line_clauses
@@ -28,6 +28,7 @@ from einloom.csp.relation import make_relations
 from einloom.csp.rows import EnumRow, QuotientRow, ValueLiteral
 from einloom.csp.source import UnknownChoice
 from einloom.csp.state import State
+from einloom.csp.truth import Table
 from einloom.csp.watching import LINES, Watching
 
 if TYPE_CHECKING:
@@ -274,6 +275,10 @@ class Problem:
             found = self._grounds[need] = self._grounder.ground(need, root[0] if root else self.layout.full)
             self.watching.add(found)
         return self._grounds[need]
+
+    def single_table(self, source: Source, slots: tuple[int, ...]) -> Table:
+        """Return the truth table over some slots of one clause for some objects."""
+        return self._grounder.single_table(source, slots)
 
     @cached_property
     def most_needs(self) -> int:

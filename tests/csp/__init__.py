@@ -1,0 +1,1 @@
+"""The constraint engine and the space language."""
