@@ -57,18 +57,20 @@ class Avx512Vectors:
             setattr(self, name, getattr(asm, f"v{name}{suffix}"))
 
     def mask(self, count: int) -> Mask | None:
-        if count == self.lanes:
-            return None
-        if count not in self._masks:
+        return None if count == self.lanes else self.lane_mask((1 << count) - 1)
+
+    def lane_mask(self, lanes: int) -> Mask:
+        """Return what masks all lanes whose bit is 0."""
+        if lanes not in self._masks:
             if len(self._masks) == 6:
                 raise InternalError("a kernel needs more than six masks")
             register = k[1 + len(self._masks)]
-            self._set(register, count)
-            self._masks[count] = register
-        return self._masks[count]
+            self._set(register, lanes)
+            self._masks[lanes] = register
+        return self._masks[lanes]
 
-    def _set(self, register: Mask, count: int) -> None:
-        self.asm.mov(gpr32[r11.number], (1 << count) - 1)
+    def _set(self, register: Mask, lanes: int) -> None:
+        self.asm.mov(gpr32[r11.number], lanes)
         self.asm.kmovw(register, gpr32[r11.number])
 
     # Whole vectors
@@ -142,6 +144,74 @@ class Avx512Vectors:
         """End a function that used vectors: SSE code that follows runs at full speed."""
         self.asm.vzeroupper()
 
+    # Several products side by side: lanes (row, k), see `grouped`
+
+    def group_of(self, rows: int) -> int:
+        """Return how many products of k one register takes for so many rows; 1: no more than one."""
+        return 4 if rows <= 4 and self.dtype.size == 4 else 2 if rows <= self.lanes // 2 else 1
+
+    def load_piece(self, dst: Any, place: Place, piece: int, rows: int, group: int) -> None:
+        """Lanes (piece, row) of dst = rows of a place that lies as many lanes before them; the first piece clears."""
+        width = self.lanes // group
+        if piece == 0 and rows == width:
+            self._mov((ymm if group == 2 else xmm)[dst.number], place)
+        else:
+            mask = self.lane_mask(((1 << rows) - 1) << piece * width)
+            self._mov(dst | mask if piece else dst | mask.z, place)
+
+    def order_rows(self, dst: Any, pieces: Any, group: int) -> None:
+        """dst = lanes (row, k) from lanes (k, row) of a register or place."""
+        width = self.lanes // group
+        self._permute(dst, pieces, dst, [lane % group * width + lane // group for lane in range(self.lanes)])
+
+    def _permute(self, dst: Any, src: Any, index: Any, lanes: list[int]) -> None:
+        code = {4: "<16I", 8: "<8Q"}[self.dtype.size]
+        self.asm.vmovdqu64(index, mem(self.asm.data(struct.pack(code, *lanes), 64)))
+        (self.asm.vpermps if self.dtype.size == 4 else self.asm.vpermpd)(dst, index, src)
+
+    def broadcast_group(self, dst: Any, place: Place, group: int, count: int) -> None:
+        """dst = `group` consecutive elements over and over, 0 from element `count` on."""
+        asm, size = self.asm, group * self.dtype.size
+        if count == group:
+            {8: asm.vbroadcastsd, 16: asm.vbroadcastf32x4}[size](dst, place)
+            return
+        low = xmm[dst.number]
+        (asm.vmovss if count * self.dtype.size == 4 else asm.vmovsd)(low, place)
+        if count == 3:
+            asm.vinsertps(low, low, mem(place.base, place.disp + 8, place.index, place.scale), 0x20)
+        if size == 8:
+            asm.vbroadcastsd(dst, low)
+        else:
+            asm.vshuff32x4(dst, dst, dst, 0)
+
+    def sum_groups(self, registers: list[Any], group: int, temporary: Any) -> None:
+        """registers[0] = the sums over k of `group` registers of lanes (row, k), as lanes (register, row)."""
+        first, *others = registers
+        width = self.lanes // group
+        if group == 4:
+            self._sum_pairs(first, others[0] if others else first, temporary)
+            if len(others) > 1:
+                self._sum_pairs(others[1], others[-1], temporary)
+            self._sum_pairs(first, others[1] if len(others) > 1 else first, temporary)
+            source = [row * 4 + column for column in range(4) for row in range(width)]
+        else:
+            self._sum_pairs(first, others[0] if others else first, temporary)
+            unit = 2 if self.dtype.size == 4 else 1
+            source = [
+                2 * unit * (row // unit) + unit * column + row % unit for column in range(2) for row in range(width)
+            ]
+        self._permute(first, first, temporary, source)
+
+    def _sum_pairs(self, first: Any, second: Any, temporary: Any) -> None:
+        """first = in every 128 bits the sums of neighbours, those of first before those of second."""
+        if self.dtype.size == 4:
+            self.asm.vshufps(temporary, first, second, 0x88)
+            self.asm.vshufps(first, first, second, 0xDD)
+        else:
+            self.asm.vunpcklpd(temporary, first, second)
+            self.asm.vunpckhpd(first, first, second)
+        self.add(first, first, temporary)
+
     # Strided vectors
 
     def stride_index(self, stride: Any, slot: int, temporary: Any) -> tuple[Place, Place]:
@@ -186,4 +256,4 @@ class Avx512Vectors:
         if count == 8:
             self.asm.kxnorw(k[7], k[7], k[7])
         else:
-            self._set(k[7], count)
+            self._set(k[7], (1 << count) - 1)

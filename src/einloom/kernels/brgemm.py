@@ -14,11 +14,12 @@ from typing import Any
 
 from einloom.kernels.cursor import Cursor, Strides
 from einloom.kernels.frame import Frame, TooManyVariables
+from einloom.kernels.grouped import GroupedRows
 from einloom.kernels.machine import KernelMachine
 from einloom.kernels.microkernel import Microkernel, Setting
 from einloom.kernels.product import Product
 from einloom.kernels.specs import Brgemm, signature
-from einloom.kernels.tiles import Demand, split, tile_of
+from einloom.kernels.tiles import Demand, Tile, row_parts, split, tile_of
 
 __all__ = ["emit_brgemm"]
 
@@ -69,9 +70,10 @@ class _Generator:
         k, size = self.product.k, max(self.tile.accumulators, 1)
         if k * size <= STRAIGHT:
             return k
-        most = max(1, min(16, round(BODY / size), k))
-        least = max(1, most // 2)
-        return min(range(least, most + 1), key=lambda unroll: (k % unroll > 0, k % unroll / unroll, -unroll))
+        group = self.demand.group
+        most = max(group, min(16, round(BODY / size), k) // group * group)
+        least = max(group, most // 2 // group * group)
+        return min(range(least, most + 1, group), key=lambda unroll: (k % unroll > 0, k % unroll / unroll, -unroll))
 
     def _split_steps(self) -> tuple[int, int]:
         """Return the trips of the loop over k, and how many steps come before it as straight code.
@@ -167,8 +169,18 @@ class _Generator:
             stride = strides[0] if isinstance(strides[0], int) else frame.read(strides[0])
             slot = self.vec.index_bytes * number
             self.setting.indices[operand.name] = self.vec.stride_index(stride, slot, self.vec.registers[0])
-        if self.tail:
-            self.vec.mask(self.tail)
+        self._set_up_masks()
+
+    def _set_up_masks(self) -> None:
+        """Set up, before the first branch, every mask that some tile needs."""
+        rows, _, is_last = row_parts(self.demand, self.tile.vectors)[-1]
+        for columns, _ in split(self.product.n, self.tile.columns):
+            tile = self.demand.with_sets(rows, columns, is_last)
+            if tile is not None and tile.group > 1:
+                for lanes in GroupedRows.masks(self.tail, tile.group, self.vec.lanes):
+                    self.vec.lane_mask(lanes)
+            elif self.tail:
+                self.vec.mask(self.tail)
 
     def _set_batch_step(self, cursor: Cursor, name: str) -> None:
         along_k, along_batch = cursor.strides[2:]
@@ -179,31 +191,22 @@ class _Generator:
                 self.km.move(register, self.frame.read(along_batch))
         self.frame.advance(name, along_k, -self._walked(along_k))
 
-    def _row_parts(self) -> list[tuple[int, int, int]]:
-        """Return (vectors, count, lanes of the last vector or 0) of the rows of tiles."""
-        parts = [(vectors, count, 0) for vectors, count in split(self.demand.vectors, self.tile.vectors)]
-        if self.tail:
-            vectors, count, _ = parts.pop()
-            parts += [(vectors, count - 1, 0)] if count > 1 else []
-            parts.append((vectors, 1, self.tail))
-        return parts
-
     def _rows(self) -> None:
-        parts = self._row_parts()
-        for index, (vectors, count, tail) in enumerate(parts):
+        parts = row_parts(self.demand, self.tile.vectors)
+        for index, (vectors, count, is_last) in enumerate(parts):
             last = index == len(parts) - 1
             with self._loop(count, "m"):
-                self._columns(vectors, tail, rewind=not (last and count == 1))
+                self._columns(vectors, is_last, rewind=not (last and count == 1))
                 if not (last and count == 1):
                     self._move(0, vectors * self.vec.lanes)
 
-    def _columns(self, vectors: int, tail: int, rewind: bool) -> None:
+    def _columns(self, vectors: int, is_last: bool, rewind: bool) -> None:
         parts = split(self.product.n, self.tile.columns)
         moved = 0
         for index, (columns, count) in enumerate(parts):
             stays = index == len(parts) - 1 and count == 1
             with self._loop(count, "n"):
-                self._tile(vectors, columns, tail)
+                self._tile(vectors, columns, is_last)
                 if not stays:
                     self._move(1, columns)
             moved += 0 if stays else columns * count
@@ -218,10 +221,11 @@ class _Generator:
         for operand, strides in zip((*self.product.inputs, self.product.c), (*self.input_strides, self.output)):
             self.frame.advance(operand.name, strides[axis], count)
 
-    def _tile(self, vectors: int, columns: int, tail: int) -> None:
-        tile = self.demand.with_sets(vectors, columns)
+    def _tile(self, vectors: int, columns: int, is_last: bool) -> None:
+        tile = self.demand.with_sets(vectors, columns, is_last)
         assert tile is not None
-        self.km.asm.comment(f"tile of {vectors} vectors x {columns} columns" + (f", last {tail} lanes" if tail else ""))
+        tail = self.tail if is_last else 0
+        self.km.asm.comment(_described(tile, tail))
         micro = Microkernel(self.setting, tile, tail)
         if self.product.steps:
             self._start_pointers(columns)
@@ -274,7 +278,16 @@ class _Generator:
 
     def _unrolled(self, micro: Microkernel, columns: int, count: int) -> None:
         for step in range(count):
-            micro.step(step)
+            micro.step(step, is_last=step == count - 1)
             for cursor in self.cursors:
                 if isinstance(cursor.strides[2], str):
                     cursor.advance(self.frame, columns, 1)
+
+
+def _described(tile: Tile, tail: int) -> str:
+    """Return the comment above a tile in the listing."""
+    if tile.group > 1:
+        grouped = f"{tail} rows with {tile.group} products side by side"
+        whole = f"{tile.vectors} vectors and " if tile.vectors else ""
+        return f"tile of {whole}{grouped}, {tile.columns} columns"
+    return f"tile of {tile.vectors} vectors x {tile.columns} columns" + (f", last {tail} lanes" if tail else "")

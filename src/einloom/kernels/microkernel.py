@@ -11,6 +11,7 @@ from typing import Any
 
 from einloom.kernels.cursor import Cursor
 from einloom.kernels.frame import Frame
+from einloom.kernels.grouped import GroupedRows
 from einloom.kernels.machine import KernelMachine, VectorMachine
 from einloom.kernels.product import Product
 from einloom.kernels.tiles import Tile
@@ -46,17 +47,26 @@ class Microkernel:
         self.setting = setting
         self.vec = setting.vec
         self.tile = tile
-        self.tail = tail
-        self.mask = self.vec.mask(tail) if tail else None
+        self.tail = tail if tile.group == 1 else 0
+        self.mask = self.vec.mask(tail) if self.tail else None
         registers = self.vec.registers
         used = tile.accumulators * tile.sets
         self.accumulators = [registers[s * tile.accumulators : (s + 1) * tile.accumulators] for s in range(tile.sets)]
-        self.free = registers[used:]
+        self.free = registers[used + tile.grouped :]
+        self.grouped = self._grouped_rows(tail, list(registers[used : used + tile.grouped])) if tile.group > 1 else None
         self.fresh = set(range(tile.sets))
         self.prefetches: list[tuple[Any, int]] = []
         self.prefetches_per_column = 0
         self.strided = setting.product.c.kind == "strided" or any(c.operand.kind == "strided" for c in setting.inputs)
         self.temporaries = self.free[-2:] if self.strided else ()
+
+    def _grouped_rows(self, rows: int, registers: list[Any]) -> GroupedRows:
+        """Return the rows behind the whole vectors; they take two registers for themselves and borrow one."""
+        tile, cursor = self.tile, self.setting.inputs[0]
+        sets = [registers[s * tile.columns : (s + 1) * tile.columns] for s in range(tile.group_sets)]
+        own, self.free = [*self.free[-2:], self.free[0]], self.free[:-2] or self.free
+        contiguous = cursor.strides[2] == rows * self.vec.dtype.size
+        return GroupedRows(self.vec, rows, tile.group, tile.columns, sets, own, contiguous)
 
     # Start and steps
 
@@ -67,6 +77,8 @@ class Microkernel:
         """
         size = self.vec.dtype.size
         length = ((self.tile.vectors - 1) * self.vec.lanes + self._row_lanes(self.tile.vectors - 1)) * size
+        if self.grouped:
+            length += self.grouped.rows * size
         lines = (*range(0, length, CACHE_LINE), length - 1)
         self.prefetches = [(base, offset + line) for _, base, offset in self._columns() for line in lines]
         self.prefetches_per_column = -(-len(self.prefetches) // max(1, steps * self.tile.columns))
@@ -84,9 +96,25 @@ class Microkernel:
             for register in self.accumulators[which]:
                 self.vec.zero(register)
         self.fresh.clear()
+        if self.grouped:
+            self.grouped.clear()
 
-    def step(self, step: int) -> None:
-        """Add one product of every element, `step` of k behind the pointers."""
+    def step(self, step: int, is_last: bool) -> None:
+        """Add one product of every element, `step` of k behind the pointers; no step follows the last one directly."""
+        if self.tile.vectors:
+            self._step(step)
+        if self.grouped:
+            self.grouped.step(step, is_last, self._grouped_place, self._multiplier_place)
+
+    def _grouped_place(self, step: int, shift: int) -> Any:
+        """The place of the grouped rows of A's column `step`, moved by `shift` bytes."""
+        above = self.tile.vectors * self.vec.lanes * self.vec.dtype.size
+        return self.setting.inputs[0].place(self.setting.km, self.setting.frame, above + shift, 0, step)
+
+    def _multiplier_place(self, column: int, step: int) -> Any:
+        return self.setting.inputs[1].place(self.setting.km, self.setting.frame, 0, column, step)
+
+    def _step(self, step: int) -> None:
         which = step % self.tile.sets
         free = list(self.free)
         inputs = self.setting.inputs
@@ -195,17 +223,22 @@ class Microkernel:
             for target, source in zip(self.accumulators[started[0]], self.accumulators[other]):
                 self.vec.add(target, target, source)
         self.result = self.accumulators[started[0]]
+        if self.grouped:
+            self.grouped.combine()
         if self.setting.product.alpha != 1:
             self._scale()
         self._add()
         for column, base, offset in self._columns():
             for row in range(self.tile.vectors):
                 self._store(self.result[column * self.tile.vectors + row], base, offset, row)
+            if self.grouped:
+                register, place, mask = self._grouped_part(column, base, offset)
+                self.vec.store(place, register, mask)
 
     def _scale(self) -> None:
         factor = self.free[0]
         self.vec.broadcast_constant(factor, self.setting.product.alpha)
-        for register in self.result:
+        for register in (*self.result, *(self.grouped.blocks if self.grouped else ())):
             self.vec.mul(register, register, factor)
 
     def _add(self) -> None:
@@ -220,8 +253,18 @@ class Microkernel:
         for column, base, offset in self._columns():
             for row in range(self.tile.vectors):
                 self._add_block(self.result[column * self.tile.vectors + row], base, offset, row)
+            if self.grouped:
+                register, place, mask = self._grouped_part(column, base, offset)
+                self.vec.add_memory(register, place, mask)
         if skip is not None:
             km.asm.bind(skip)
+
+    def _grouped_part(self, column: int, base: Any, offset: int) -> tuple[Any, Any, Any]:
+        """Return (register, place, mask) of the grouped rows of a column of C."""
+        assert self.grouped is not None
+        register, shift, mask = self.grouped.parts(column)
+        above = self.tile.vectors * self.vec.lanes * self.vec.dtype.size
+        return register, self.setting.km.place(base, offset + above + shift), mask
 
     def _columns(self) -> Iterator[tuple[int, Any, int]]:
         """Yield (column, base, offset) of C; a run-time stride is walked."""

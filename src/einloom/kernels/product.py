@@ -84,6 +84,18 @@ class Product:
         """A, and B if there is one."""
         return (self.a,) if self.b is None else (self.a, self.b)
 
+    @property
+    def can_group(self) -> bool:
+        """Whether several products of k fit side by side in a register: A's columns and B's k are contiguous."""
+        return (
+            self.b is not None
+            and self.a.kind == self.c.kind == "vector"
+            and not self.a.per_column
+            and self.b.kind == "broadcast"
+            and self.b.per_column
+            and self.b.strides[2] == 1
+        )
+
     def _map(self, change) -> Product:
         b = None if self.b is None else change(self.b)
         return replace(self, a=change(self.a), b=b, c=change(self.c))

@@ -22,22 +22,36 @@ LOADS_PER_CYCLE = 2
 FMA_LATENCY = 4
 """Of the processors that einloom runs on: Intel Golden Cove, AMD Zen 4 and 5, Arm Neoverse V1 and V2 (there 4 FMAs)."""
 
+GROUP_END = 4.0
+"""Cycles that a column of grouped rows costs at the end of a tile."""
+
 TILE_OVERHEAD = 18
 """Cycles that a tile costs besides its products: fill and drain, address arithmetic, a mispredicted branch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Registers of C: `vectors` along m times `columns`, in `sets` copies over which the sum is distributed."""
+    """Registers of C: `vectors` along m times `columns`, in `sets` copies over which the sum is distributed.
+
+    With `group` > 1 there is one more register a column, for rows of which `group` products of k lie side by side, in
+    `group_sets` copies.
+    """
 
     vectors: int
     columns: int
     sets: int = 1
+    group: int = 1
+    group_sets: int = 1
 
     @property
     def accumulators(self) -> int:
-        """Registers of one set."""
+        """Registers of one set of whole vectors."""
         return self.vectors * self.columns
+
+    @property
+    def grouped(self) -> int:
+        """Registers of grouped rows."""
+        return self.columns * self.group_sets if self.group > 1 else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +67,8 @@ class Demand:
         spare: of them, how many strided accesses need.
         embedded: whether an FMA takes a broadcast element from memory.
         lanes: elements of a vector, the cost of a strided access.
+        tail: rows in the last vector, 0 for all its lanes.
+        group: how many products of k can share a register in the last rows; 1: they cannot.
     """
 
     vectors: int
@@ -63,6 +79,8 @@ class Demand:
     spare: int
     embedded: bool
     lanes: int
+    tail: int = 0
+    group: int = 1
 
     @staticmethod
     def of(product: Product, machine: Machine) -> Demand:
@@ -75,7 +93,11 @@ class Demand:
         fragments = tuple((o.kind, o.per_column) for o in product.inputs)
         embedded = machine.vector == "avx512"
         vectors = -(-product.m // lanes)
-        return Demand(vectors, product.n, product.steps, fragments, machine.registers, spare, embedded, lanes)
+        tail = product.m % lanes
+        group = group_size(tail, lanes) if embedded and product.can_group else 1
+        return Demand(
+            vectors, product.n, product.steps, fragments, machine.registers, spare, embedded, lanes, tail, group
+        )
 
     def fragment_registers(self, vectors: int) -> int:
         """Registers that the inputs of one step take beside the accumulators."""
@@ -93,26 +115,43 @@ class Demand:
             total += each * (columns if per_column else 1)
         return total
 
-    def cycles(self, tile: Tile) -> float:
-        """Estimate the cycles of a whole tile."""
-        step = max(
-            tile.accumulators / FMAS_PER_CYCLE,
-            self.loads(tile.vectors, tile.columns) / LOADS_PER_CYCLE,
-            FMA_LATENCY / tile.sets,
-        )
+    def cycles(self, tile: Tile, is_last: bool = False) -> float:
+        """Estimate the cycles of a whole tile; the last rows may be a part of a vector."""
+        masked = is_last and self.tail > 0 and tile.group == 1
+        per_group = (tile.group + 1 + tile.columns) / tile.group if tile.group > 1 else 0.0
+        work = tile.accumulators + masked + per_group
+        loads = per_group + (self.loads(tile.vectors, tile.columns) if tile.vectors else 0.0)
+        latency = FMA_LATENCY / tile.sets if tile.vectors else FMA_LATENCY / (tile.group * tile.group_sets)
+        step = max(work / FMAS_PER_CYCLE, loads / LOADS_PER_CYCLE, latency)
         end = tile.accumulators * (1.0 + (tile.sets - 1) / FMAS_PER_CYCLE)
+        if tile.group > 1:
+            end += tile.columns * (GROUP_END + (tile.group_sets - 1) / FMAS_PER_CYCLE)
         return step * 1.02 * self.steps + end + TILE_OVERHEAD
 
     def fits(self, tile: Tile) -> bool:
         """Whether the registers suffice; a free one is left where C is added through a mask."""
-        fragments = max(self.fragment_registers(tile.vectors), 3 if self.spare else 1)
-        return tile.accumulators * tile.sets + fragments <= self.registers
+        fragments = max(self.fragment_registers(tile.vectors) if tile.vectors else 0, 3 if self.spare else 1)
+        if tile.group > 1:
+            fragments += 2 if tile.vectors else 3
+        return tile.accumulators * tile.sets + tile.grouped + fragments <= self.registers
 
-    def with_sets(self, vectors: int, columns: int) -> Tile | None:
-        """Return the tile with the number of sets that costs least, or None if it does not fit."""
+    def with_sets(self, vectors: int, columns: int, is_last: bool = False) -> Tile | None:
+        """Return the best tile with so many rows of vectors, grouped or not, or None if none fits."""
         tiles = [Tile(vectors, columns, sets) for sets in (1, 2, 3, 4) if sets <= max(self.steps, 1)]
+        if is_last and self.group > 1 and self.steps > 1:
+            tiles += [
+                Tile(vectors - 1, columns, sets if vectors > 1 else 1, self.group, sets if vectors == 1 else 1)
+                for sets in (1, 2, 3, 4)
+            ]
         fitting = [tile for tile in tiles if self.fits(tile)]
-        return min(fitting, key=self.cycles) if fitting else None
+        return min(fitting, key=lambda tile: self.cycles(tile, is_last)) if fitting else None
+
+
+def group_size(rows: int, lanes: int) -> int:
+    """Return how many products of k share a register of so few rows."""
+    if rows == 0 or rows > lanes // 2:
+        return 1
+    return 4 if lanes == 16 and rows <= 4 else 2
 
 
 def choose_tile(dtype: DType, machine: Machine, m: int, n: int, k: int) -> tuple[int, int]:
@@ -131,12 +170,12 @@ def tile_of(demand: Demand, most_columns: int = 32) -> Tile:
     choice = Tile(1, 1)
     for vectors in range(1, min(max(demand.vectors, 1), 8) + 1):
         for columns in _even_columns(demand, vectors, most_columns):
-            tile = demand.with_sets(vectors, columns)
-            if tile is None:
-                continue
+            tile = Tile(vectors, columns)
             parts = covering(demand, tile)
-            cost = sum(count * demand.cycles(part) for part, count in parts)
-            code = sum(part.accumulators for part, _ in parts)
+            if parts is None:
+                continue
+            cost = sum(count * demand.cycles(part, is_last) for part, count, is_last in parts)
+            code = sum(part.accumulators + part.grouped for part, _, _ in parts)
             key = (round(cost, 1), code, -tile.accumulators)
             if best is None or key < best:
                 best, choice = key, tile
@@ -153,14 +192,25 @@ def _even_columns(demand: Demand, vectors: int, most: int) -> list[int]:
     return list(dict.fromkeys(-(-n // parts) for parts in range(fewest, 2 * fewest + 2)))[:5]
 
 
-def covering(demand: Demand, tile: Tile) -> list[tuple[Tile, int]]:
-    """Return the tiles that cover C and how many there are of each."""
+def covering(demand: Demand, tile: Tile) -> list[tuple[Tile, int, bool]] | None:
+    """Return the tiles that cover C, how many there are of each, and whether they hold the last rows; None: no room."""
     parts = []
-    for rows, row_count in split(demand.vectors, tile.vectors):
+    for rows, row_count, is_last in row_parts(demand, tile.vectors):
         for columns, column_count in split(demand.columns, tile.columns):
-            part = demand.with_sets(rows, columns)
-            assert part is not None
-            parts.append((part, row_count * column_count))
+            part = demand.with_sets(rows, columns, is_last)
+            if part is None:
+                return None
+            parts.append((part, row_count * column_count, is_last))
+    return parts
+
+
+def row_parts(demand: Demand, vectors: int) -> list[tuple[int, int, bool]]:
+    """Return (vectors, count, whether they end in a part of a vector) of the rows of tiles."""
+    parts = [(rows, count, False) for rows, count in split(demand.vectors, vectors)]
+    if demand.tail and parts:
+        rows, count, _ = parts.pop()
+        parts += [(rows, count - 1, False)] if count > 1 else []
+        parts.append((rows, 1, True))
     return parts
 
 
