@@ -42,8 +42,9 @@ class Ground:
         entries: `(table, slot, .., need)`.
         disjunctions: what no table holds.
         sources: for each tuple of slots, the clause rows (by number) and objects that it came from.
-        loud, loud_disjunctions: what narrows full domains, or may: to be looked at when the ground becomes active.
-        entries_of, disjunctions_of: what to look at then if this slot, of other lowerings, is no longer full.
+        loud, loud_disjunctions: what to look at when the ground becomes active, whatever the domains.
+        quiet: `(slot, mask, entries)`: what to look at then if this slot, of other lowerings, is below the mask.
+        waiting: `(slot, mask, disjunctions)`: what to look at then if this slot has no value of the mask.
     """
 
     need: int
@@ -57,9 +58,9 @@ class Ground:
     disjunctions: list[Disjunction] = field(default_factory=list)
     sources: dict[tuple[int, ...], list[Source]] = field(default_factory=dict)
     loud: list[tuple[Any, ...]] = field(default_factory=list)
-    loud_disjunctions: list[int] = field(default_factory=list)
-    entries_of: dict[int, list[tuple[Any, ...]]] = field(default_factory=dict)
-    disjunctions_of: dict[int, list[int]] = field(default_factory=dict)
+    loud_disjunctions: dict[int, None] = field(default_factory=dict)
+    quiet: list[tuple[int, int, list[tuple[Any, ...]]]] = field(default_factory=list)
+    waiting: list[tuple[int, int, dict[int, None]]] = field(default_factory=list)
 
 
 class _Found:
@@ -124,33 +125,40 @@ class Grounder:
         for disjunction in found.disjunctions:
             disjunction.number = self.disjunction_count
             self.disjunction_count += 1
-        self._sort_posts(found)
+        self._sort_posts(found, domains)
         return found
 
-    def _sort_posts(self, ground: Ground) -> None:
-        """Find what must be looked at when a ground becomes active: all that full domains do not leave idle."""
+    def _sort_posts(self, ground: Ground, domains: Sequence[int]) -> None:
+        """Find what must be looked at when a ground becomes active: all that is not idle in `domains`.
+
+        Slots that begin to matter and are narrowed by `own` are queued then, and so are the entries that they are in.
+        """
         full, needs = self.layout.full, self.layout.need_of
         if all(ground.own.values()) and not ground.impossible:
-            ground.first = [(slot, full[slot], mask, (ground, slot)) for slot, mask in ground.own.items()]
-            ground.first = [each for each in ground.first if each[1] != each[2]]
+            first = [(slot, full[slot], mask, (ground, slot)) for slot, mask in ground.own.items()]
+            ground.first = [each for each in first if each[1] != each[2]]
             ground.deltas = self.rows.deltas([(slot, old ^ mask) for slot, old, mask, _ in ground.first])
+        quiet: dict[int, list[tuple[Any, ...]]] = {}
         for entry in ground.entries:
             slots = entry[1:-1]
             if any(ground.own.get(slot, full[slot]) != full[slot] for slot in slots):
                 continue
-            if entry[0][tuple(full[slot] for slot in slots)]:
+            if entry[0][tuple(domains[slot] for slot in slots)]:
                 ground.loud.append(entry)
                 continue
             for slot in slots:
                 if needs[slot] != ground.need:
-                    ground.entries_of.setdefault(slot, []).append(entry)
+                    quiet.setdefault(slot, []).append(entry)
+        ground.quiet = [(slot, domains[slot], entries) for slot, entries in quiet.items()]
+        waiting: dict[tuple[int, int], dict[int, None]] = {}
         for disjunction in ground.disjunctions:
             if len(disjunction.values) < 2:
-                ground.loud_disjunctions.append(disjunction.number)
+                ground.loud_disjunctions[disjunction.number] = None
                 continue
-            for slot, _ in disjunction.values:
+            for slot, mask in disjunction.values:
                 if needs[slot] != ground.need:
-                    ground.disjunctions_of.setdefault(slot, []).append(disjunction.number)
+                    waiting.setdefault((slot, mask), {})[disjunction.number] = None
+        ground.waiting = [(slot, mask, numbers) for (slot, mask), numbers in waiting.items()]
 
     def _tuples(self, row: ClauseRow, need: int) -> Iterator[tuple[int, ...]]:
         """Yield the tuples of a row that need exactly `need` and for which no guard holds."""

@@ -146,7 +146,7 @@ class Waking:
             for where, row in waking.rows:
                 state.rows[row] = self.problem.rows.awake(where, numbers[ASLEEP])
             for need in self._needs(bit, numbers[ASLEEP]):
-                state.disjoined.update(dict.fromkeys(self.problem.ground(need).loud_disjunctions))
+                state.disjoined.update(self.problem.ground(need).loud_disjunctions)
             self._revisit(lowering, waking.bare)
             for number in waking.triggers:
                 self.check(number)

@@ -192,43 +192,49 @@ class Electing:
 
     def propagate(self, number: int, bits: int) -> None:
         """Make the marks of some objects and what they depend on agree."""
-        quotient, asleep = self.all[number], self.numbers[ASLEEP]
+        quotient, asleep, rows = self.all[number], self.numbers[ASLEEP], self.rows
         may, must, sleeping = self._members(quotient)
         if quotient.marked >= 0:
-            bits &= may | self.rows[quotient.marked]
+            bits &= may | rows[quotient.marked]
         while bits:
             bit = bits & -bits
             bits ^= bit
             each = bit.bit_length() - 1
-            if not quotient.needs[each] & asleep:
-                self._propagate_one(quotient, each, may, must, sleeping)
+            if quotient.needs[each] & asleep:
+                continue
+            rivals = 0
+            if may & (bit - 1):
+                for start in quotient.equal:
+                    rivals |= rows[start + each]
+                rivals &= may & (bit - 1)
+            known = self.domains[quotient.marks[each]]
+            if known == TRUE:
+                self._confirm(quotient, each, rivals, must)
+            elif not may & bit or (must & rivals and self._is_beaten(quotient, each, must & rivals)):
+                if known != FALSE:
+                    self.state.narrow(quotient.marks[each], FALSE, (quotient, each))
+            elif not sleeping & (bit - 1):
+                if known == FALSE:
+                    self._need_rival(quotient, each, rivals, must)
+                elif must & bit and not rivals:
+                    self.state.narrow(quotient.marks[each], TRUE, (quotient, each))
 
-    def _propagate_one(self, quotient: Quotient, each: int, may: int, must: int, sleeping: int) -> None:
-        bit, mark = 1 << each, quotient.marks[each]
-        if not quotient.eligible & bit:
-            self.state.narrow(mark, FALSE, (quotient, each))
-            return
-        rows = self.rows
-        equal = unequal = 0
-        for start in quotient.equal:
-            equal |= rows[start + each]
+    def _unequal(self, quotient: Quotient, each: int) -> int:
+        """Return the objects that may not be equivalent to one."""
+        found = 0
         for start in quotient.unequal:
-            unequal |= rows[start + each]
-        lower = bit - 1
-        rivals = may & equal & lower
-        beaten = must & rivals & ~unequal
-        known = self.domains[mark]
-        if known == TRUE:
-            self._meet(quotient, each, each)
-            self._reject(quotient, each, rivals, must, unequal)
-        elif beaten or not may & bit:
-            if known != FALSE:
-                self.state.narrow(mark, FALSE, (quotient, each))
-        elif known == FALSE:
-            if not sleeping & lower:
-                self._need_rival(quotient, each, rivals, must)
-        elif must & bit and not rivals and not sleeping & lower:
-            self.state.narrow(mark, TRUE, (quotient, each))
+            found |= self.rows[start + each]
+        return found
+
+    def _is_beaten(self, quotient: Quotient, each: int, rivals: int) -> bool:
+        """Whether one of some sure members surely is equivalent to an object."""
+        return bool(rivals & ~self._unequal(quotient, each))
+
+    def _confirm(self, quotient: Quotient, each: int, rivals: int, must: int) -> None:
+        """`each` is a representative: it meets the conditions, and no rival represents it."""
+        self._meet(quotient, each, each)
+        if rivals:
+            self._reject(quotient, each, rivals, must, self._unequal(quotient, each))
 
     def _members(self, quotient: Quotient) -> tuple[int, int, int]:
         """Return the objects that may meet the conditions, that surely do, and that sleep but may wake."""

@@ -256,14 +256,14 @@ class State:
             self.narrow(slot, mask, (ground, slot))
         for entry in ground.loud:
             self._post(entry)
-        for slot, entries in ground.entries_of.items():
-            if domains[slot] != full[slot]:
+        for slot, mask, entries in ground.quiet:
+            if domains[slot] != mask:
                 for entry in entries:
                     self._post(entry)
-        self.disjoined.update(dict.fromkeys(ground.loud_disjunctions))
-        for slot, numbers in ground.disjunctions_of.items():
-            if domains[slot] != full[slot]:
-                self.disjoined.update(dict.fromkeys(numbers))
+        self.disjoined.update(ground.loud_disjunctions)
+        for slot, mask, numbers in ground.waiting:
+            if not domains[slot] & mask:
+                self.disjoined.update(numbers)
         for slot in problem.started.get(need, ()):
             self.dirty.setdefault(slot, full[slot])
 
