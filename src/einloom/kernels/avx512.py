@@ -146,10 +146,6 @@ class Avx512Vectors:
 
     # Several products side by side: lanes (row, k), see `grouped`
 
-    def group_of(self, rows: int) -> int:
-        """Return how many products of k one register takes for so many rows; 1: no more than one."""
-        return 4 if rows <= 4 and self.dtype.size == 4 else 2 if rows <= self.lanes // 2 else 1
-
     def load_piece(self, dst: Any, place: Place, piece: int, rows: int, group: int) -> None:
         """Lanes (piece, row) of dst = rows of a place that lies as many lanes before them; the first piece clears."""
         width = self.lanes // group
@@ -159,10 +155,10 @@ class Avx512Vectors:
             mask = self.lane_mask(((1 << rows) - 1) << piece * width)
             self._mov(dst | mask if piece else dst | mask.z, place)
 
-    def order_rows(self, dst: Any, pieces: Any, group: int) -> None:
-        """dst = lanes (row, k) from lanes (k, row) of a register or place."""
-        width = self.lanes // group
-        self._permute(dst, pieces, dst, [lane % group * width + lane // group for lane in range(self.lanes)])
+    def order_rows(self, dst: Any, pieces: Any, group: int, pitch: int) -> None:
+        """dst = lanes (row, k) from lanes (k, row), `pitch` lanes from one k to the next, of a register or place."""
+        source = [(lane % group * pitch + lane // group) % self.lanes for lane in range(self.lanes)]
+        self._permute(dst, pieces, dst, source)
 
     def _permute(self, dst: Any, src: Any, index: Any, lanes: list[int]) -> None:
         code = {4: "<16I", 8: "<8Q"}[self.dtype.size]
@@ -184,22 +180,23 @@ class Avx512Vectors:
         else:
             asm.vshuff32x4(dst, dst, dst, 0)
 
-    def sum_groups(self, registers: list[Any], group: int, temporary: Any) -> None:
-        """registers[0] = the sums over k of `group` registers of lanes (row, k), as lanes (register, row)."""
+    def sum_groups(self, registers: list[Any], group: int, pitch: int, temporary: Any) -> None:
+        """registers[0] = the sums over k of `group` registers of lanes (row, k), as lanes (register, row).
+
+        `pitch` lanes lie from one register to the next.
+        """
         first, *others = registers
-        width = self.lanes // group
         if group == 4:
             self._sum_pairs(first, others[0] if others else first, temporary)
             if len(others) > 1:
                 self._sum_pairs(others[1], others[-1], temporary)
             self._sum_pairs(first, others[1] if len(others) > 1 else first, temporary)
-            source = [row * 4 + column for column in range(4) for row in range(width)]
+            place = lambda column, row: row * 4 + column  # noqa: E731
         else:
             self._sum_pairs(first, others[0] if others else first, temporary)
             unit = 2 if self.dtype.size == 4 else 1
-            source = [
-                2 * unit * (row // unit) + unit * column + row % unit for column in range(2) for row in range(width)
-            ]
+            place = lambda column, row: 2 * unit * (row // unit) + unit * column + row % unit  # noqa: E731
+        source = [place(lane // pitch, lane % pitch) % self.lanes for lane in range(self.lanes)]
         self._permute(first, first, temporary, source)
 
     def _sum_pairs(self, first: Any, second: Any, temporary: Any) -> None:

@@ -14,12 +14,11 @@ from typing import Any
 
 from einloom.kernels.cursor import Cursor, Strides
 from einloom.kernels.frame import Frame, TooManyVariables
-from einloom.kernels.grouped import GroupedRows
 from einloom.kernels.machine import KernelMachine
 from einloom.kernels.microkernel import Microkernel, Setting
 from einloom.kernels.product import Product
 from einloom.kernels.specs import Brgemm, signature
-from einloom.kernels.tiles import Demand, Tile, row_parts, split, tile_of
+from einloom.kernels.tiles import Band, Demand, Tile, bands_of, split
 
 __all__ = ["emit_brgemm"]
 
@@ -56,7 +55,9 @@ class _Generator:
         self.vec = km.vectors(spec.dtype)
         self.product = product = Product.of(spec)
         self.demand = Demand.of(product, km.machine)
-        self.tile = tile_of(self.demand, most_columns)
+        self.bands = bands_of(self.demand, most_columns)
+        self.rows = max(band.vectors for band in self.bands)
+        self.columns = max(band.columns for band in self.bands)
         self.tail = product.m % self.vec.lanes
         self.unroll = self._unrolling()
         self.trips, self.rest = self._split_steps()
@@ -67,7 +68,7 @@ class _Generator:
 
     def _unrolling(self) -> int:
         """Return how many steps of k the loop's body holds; k itself where no loop is worth it."""
-        k, size = self.product.k, max(self.tile.accumulators, 1)
+        k, size = self.product.k, max(band.vectors * band.columns for band in self.bands)
         if k * size <= STRAIGHT:
             return k
         group = self.demand.group
@@ -88,17 +89,17 @@ class _Generator:
         return (trips, rest) if trips > 1 else (0, self.product.k)
 
     def _resolve_strides(self) -> None:
-        product, tile = self.product, self.tile
+        product = self.product
         self.strides = Strides(self.km, product.dtype.size)
-        extents = (tile.vectors * self.vec.lanes, tile.columns, self.unroll + self.rest, 1)
+        extents = (self.rows * self.vec.lanes, self.columns, self.unroll + self.rest, 1)
         self.input_strides = [self.strides.of(operand, extents) for operand in product.inputs]
         self.output = self.strides.of(product.c, extents)
-        self.single = product.m <= tile.vectors * self.vec.lanes and product.n <= tile.columns
+        self.single = len(self.bands) == self.bands[0].count == 1 and product.n <= self.columns
         moves = self.trips or product.batch > 1 or any(isinstance(s[2], str) for s in self.input_strides)
         self.walks = bool(moves) and product.steps > 0
         copies = self.walks and not self.single
         self.cursors = tuple(
-            Cursor.of(self.km, operand, strides, tile.columns, f"{operand.name}_walk" if copies else operand.name)
+            Cursor.of(self.km, operand, strides, self.columns, f"{operand.name}_walk" if copies else operand.name)
             for operand, strides in zip(product.inputs, self.input_strides)
         )
         self.copies = copies
@@ -121,7 +122,7 @@ class _Generator:
         product = self.product
         hot = [name for cursor in self.cursors for name in cursor.variables] if product.steps else []
         hot += ["k"] if self.trips else []
-        if isinstance(self.output[1], str) and self.tile.columns > 1:
+        if isinstance(self.output[1], str) and self.columns > 1:
             hot += ["c_walk", self.output[1]]
         hot += [self.output[0]] if isinstance(self.output[0], str) else []
         strides = [s for part in (*self.input_strides, self.output) for s in part if isinstance(s, str)]
@@ -173,12 +174,14 @@ class _Generator:
 
     def _set_up_masks(self) -> None:
         """Set up, before the first branch, every mask that some tile needs."""
-        rows, _, is_last = row_parts(self.demand, self.tile.vectors)[-1]
-        for columns, _ in split(self.product.n, self.tile.columns):
-            tile = self.demand.with_sets(rows, columns, is_last)
+        band = self.bands[-1]
+        for columns, _ in split(self.product.n, band.columns):
+            tile = self.demand.with_sets(band.vectors, columns, band.is_last)
             if tile is not None and tile.group > 1:
-                for lanes in GroupedRows.masks(self.tail, tile.group, self.vec.lanes):
-                    self.vec.lane_mask(lanes)
+                grouped = Microkernel(self.setting, tile, self.tail).grouped
+                assert grouped is not None
+                for lanes in grouped.masks({self.rest, self.unroll}):
+                    grouped.vec.lane_mask(lanes)
             elif self.tail:
                 self.vec.mask(self.tail)
 
@@ -192,21 +195,20 @@ class _Generator:
         self.frame.advance(name, along_k, -self._walked(along_k))
 
     def _rows(self) -> None:
-        parts = row_parts(self.demand, self.tile.vectors)
-        for index, (vectors, count, is_last) in enumerate(parts):
-            last = index == len(parts) - 1
-            with self._loop(count, "m"):
-                self._columns(vectors, is_last, rewind=not (last and count == 1))
-                if not (last and count == 1):
-                    self._move(0, vectors * self.vec.lanes)
+        for band in self.bands:
+            ends = band is self.bands[-1] and band.count == 1
+            with self._loop(band.count, "m"):
+                self._columns(band, rewind=not ends)
+                if not ends:
+                    self._move(0, band.vectors * self.vec.lanes)
 
-    def _columns(self, vectors: int, is_last: bool, rewind: bool) -> None:
-        parts = split(self.product.n, self.tile.columns)
+    def _columns(self, band: Band, rewind: bool) -> None:
+        parts = split(self.product.n, band.columns)
         moved = 0
         for index, (columns, count) in enumerate(parts):
             stays = index == len(parts) - 1 and count == 1
             with self._loop(count, "n"):
-                self._tile(vectors, columns, is_last)
+                self._tile(band, columns)
                 if not stays:
                     self._move(1, columns)
             moved += 0 if stays else columns * count
@@ -221,10 +223,10 @@ class _Generator:
         for operand, strides in zip((*self.product.inputs, self.product.c), (*self.input_strides, self.output)):
             self.frame.advance(operand.name, strides[axis], count)
 
-    def _tile(self, vectors: int, columns: int, is_last: bool) -> None:
-        tile = self.demand.with_sets(vectors, columns, is_last)
+    def _tile(self, band: Band, columns: int) -> None:
+        tile = self.demand.with_sets(band.vectors, columns, band.is_last)
         assert tile is not None
-        tail = self.tail if is_last else 0
+        tail = self.tail if band.is_last else 0
         self.km.asm.comment(_described(tile, tail))
         micro = Microkernel(self.setting, tile, tail)
         if self.product.steps:
@@ -266,6 +268,7 @@ class _Generator:
         if not self.trips:
             return
         self._advance(columns, self.rest)
+        micro.clear()
         with self._loop(self.trips, "k"):
             self._unrolled(micro, columns, self.unroll)
             self._advance(columns, self.unroll)

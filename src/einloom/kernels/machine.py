@@ -24,7 +24,7 @@ from einloom.dtypes import DType
 from einloom.errors import UnsupportedTarget
 from einloom.machine import Machine
 
-__all__ = ["Condition", "KernelMachine", "VectorMachine", "machine_for"]
+__all__ = ["Condition", "GroupingMachine", "KernelMachine", "VectorMachine", "machine_for"]
 
 Register: TypeAlias = Any  # a general register of the assembler
 Vector: TypeAlias = Any  # a vector register of the assembler
@@ -303,6 +303,30 @@ class VectorMachine(Protocol):
         self, base: Register, offset: int, src: Vector, index: Any, count: int, temporaries: Sequence[Vector]
     ) -> None:
         """`count` elements that lie a stride apart, the first at base + offset, = the first lanes of src."""
+        ...
+
+
+class GroupingMachine(VectorMachine, Protocol):
+    """Vector verbs that put several products of k side by side; see `einloom.kernels.grouped`."""
+
+    def lane_mask(self, lanes: int) -> Mask:
+        """Return what masks all lanes whose bit is 0; emits what sets it up, once."""
+        ...
+
+    def load_piece(self, dst: Vector, place: Place, piece: int, rows: int, group: int) -> None:
+        """Lanes (piece, row) of dst = rows of a place that lies as many lanes before them; the first piece clears."""
+        ...
+
+    def order_rows(self, dst: Vector, pieces: Vector | Place, group: int, pitch: int) -> None:
+        """dst = lanes (row, k) from lanes (k, row), `pitch` lanes from one k to the next, of a register or place."""
+        ...
+
+    def broadcast_group(self, dst: Vector, place: Place, group: int, count: int) -> None:
+        """dst = `group` consecutive elements over and over, 0 from element `count` on."""
+        ...
+
+    def sum_groups(self, registers: list[Vector], group: int, pitch: int, temporary: Vector) -> None:
+        """registers[0] = the sums over k of `group` registers of lanes (row, k), as lanes (register, row)."""
         ...
 
 

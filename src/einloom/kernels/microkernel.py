@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from einloom.kernels.cursor import Cursor
 from einloom.kernels.frame import Frame
 from einloom.kernels.grouped import GroupedRows
-from einloom.kernels.machine import KernelMachine, VectorMachine
+from einloom.kernels.machine import GroupingMachine, KernelMachine, VectorMachine
 from einloom.kernels.product import Product
 from einloom.kernels.tiles import Tile
 
@@ -55,6 +55,7 @@ class Microkernel:
         self.free = registers[used + tile.grouped :]
         self.grouped = self._grouped_rows(tail, list(registers[used : used + tile.grouped])) if tile.group > 1 else None
         self.fresh = set(range(tile.sets))
+        self.reads_on = False
         self.prefetches: list[tuple[Any, int]] = []
         self.prefetches_per_column = 0
         self.strided = setting.product.c.kind == "strided" or any(c.operand.kind == "strided" for c in setting.inputs)
@@ -65,8 +66,13 @@ class Microkernel:
         tile, cursor = self.tile, self.setting.inputs[0]
         sets = [registers[s * tile.columns : (s + 1) * tile.columns] for s in range(tile.group_sets)]
         own, self.free = [*self.free[-2:], self.free[0]], self.free[:-2] or self.free
-        contiguous = cursor.strides[2] == rows * self.vec.dtype.size
-        return GroupedRows(self.vec, rows, tile.group, tile.columns, sets, own, contiguous)
+        column = rows * self.vec.dtype.size
+        joined_a, joined_c = (
+            not tile.vectors and stride == column for stride in (cursor.strides[2], self.setting.output[1])
+        )
+        return GroupedRows(
+            cast(GroupingMachine, self.vec), rows, tile.group, tile.columns, sets, own, joined_a, joined_c
+        )
 
     # Start and steps
 
@@ -91,7 +97,7 @@ class Microkernel:
         del self.prefetches[:count]
 
     def clear(self) -> None:
-        """Set the accumulators to zero; without it the first step of each set overwrites them."""
+        """Set the accumulators to zero that no step has overwritten yet, as the first step of each set does."""
         for which in sorted(self.fresh):
             for register in self.accumulators[which]:
                 self.vec.zero(register)
@@ -102,6 +108,7 @@ class Microkernel:
     def step(self, step: int, is_last: bool) -> None:
         """Add one product of every element, `step` of k behind the pointers; no step follows the last one directly."""
         if self.tile.vectors:
+            self.reads_on = self._may_read_on() and not is_last
             self._step(step)
         if self.grouped:
             self.grouped.step(step, is_last, self._grouped_place, self._multiplier_place)
@@ -180,6 +187,16 @@ class Microkernel:
 
     # Fetching
 
+    def _may_read_on(self) -> bool:
+        """Whether the last vector of a column of A ends inside the next column, so that it needs no mask.
+
+        What lies between two columns less than a vector apart is as readable as they are.
+        """
+        stride = self.setting.inputs[0].strides[2]
+        vectors = -(-self.setting.product.m // self.vec.lanes) * self.vec.lanes
+        surplus = (vectors - self.setting.product.m) * self.vec.dtype.size
+        return isinstance(stride, int) and surplus <= stride < vectors * self.vec.dtype.size
+
     def _row_mask(self, row: int) -> Any:
         return self.mask if row == self.tile.vectors - 1 else None
 
@@ -192,7 +209,8 @@ class Microkernel:
 
     def _load(self, cursor: Cursor, register: Any, row: int, column: int, step: int) -> None:
         if cursor.operand.kind == "vector":
-            self.vec.load(register, self._place(cursor, row, column, step), self._row_mask(row))
+            mask = None if self.reads_on and cursor is self.setting.inputs[0] else self._row_mask(row)
+            self.vec.load(register, self._place(cursor, row, column, step), mask)
             return
         if cursor.operand.kind == "broadcast":
             self.vec.broadcast(register, self._place(cursor, 0, column, step))
@@ -231,8 +249,7 @@ class Microkernel:
         for column, base, offset in self._columns():
             for row in range(self.tile.vectors):
                 self._store(self.result[column * self.tile.vectors + row], base, offset, row)
-            if self.grouped:
-                register, place, mask = self._grouped_part(column, base, offset)
+            for register, place, mask in self._grouped_part(column, base, offset):
                 self.vec.store(place, register, mask)
 
     def _scale(self) -> None:
@@ -253,18 +270,18 @@ class Microkernel:
         for column, base, offset in self._columns():
             for row in range(self.tile.vectors):
                 self._add_block(self.result[column * self.tile.vectors + row], base, offset, row)
-            if self.grouped:
-                register, place, mask = self._grouped_part(column, base, offset)
+            for register, place, mask in self._grouped_part(column, base, offset):
                 self.vec.add_memory(register, place, mask)
         if skip is not None:
             km.asm.bind(skip)
 
-    def _grouped_part(self, column: int, base: Any, offset: int) -> tuple[Any, Any, Any]:
-        """Return (register, place, mask) of the grouped rows of a column of C."""
-        assert self.grouped is not None
-        register, shift, mask = self.grouped.parts(column)
-        above = self.tile.vectors * self.vec.lanes * self.vec.dtype.size
-        return register, self.setting.km.place(base, offset + above + shift), mask
+    def _grouped_part(self, column: int, base: Any, offset: int) -> Iterator[tuple[Any, Any, Any]]:
+        """Yield (register, place, mask) of the grouped rows of a column of C, unless an earlier column had them."""
+        part = self.grouped.part(column) if self.grouped else None
+        if part is not None:
+            register, shift, mask = part
+            above = self.tile.vectors * self.vec.lanes * self.vec.dtype.size
+            yield register, self.setting.km.place(base, offset + above + shift), mask
 
     def _columns(self) -> Iterator[tuple[int, Any, int]]:
         """Yield (column, base, offset) of C; a run-time stride is walked."""

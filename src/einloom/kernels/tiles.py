@@ -3,7 +3,7 @@
 >>> from einloom.dtypes import FLOAT32
 >>> from einloom.machine import AVX512
 >>> choose_tile(FLOAT32, AVX512, 64, 48, 64)
-(4, 6)
+(2, 12)
 """
 
 from __future__ import annotations
@@ -15,14 +15,19 @@ from einloom.dtypes import DType
 from einloom.kernels.product import Product
 from einloom.machine import Machine
 
-__all__ = ["Demand", "Tile", "choose_tile", "tile_of"]
+__all__ = ["Band", "Demand", "Tile", "bands_of", "choose_tile", "split"]
 
 FMAS_PER_CYCLE = 2
 LOADS_PER_CYCLE = 2
 FMA_LATENCY = 4
 """Of the processors that einloom runs on: Intel Golden Cove, AMD Zen 4 and 5, Arm Neoverse V1 and V2 (there 4 FMAs)."""
 
-GROUP_END = 4.0
+ACCUMULATORS = 12
+"""So many hide the latency of products, with some slack."""
+
+MOST_SETS = 4
+
+GROUP_END = 1.5
 """Cycles that a column of grouped rows costs at the end of a tile."""
 
 TILE_OVERHEAD = 18
@@ -107,44 +112,52 @@ class Demand:
             private = 0  # The FMA takes it from memory.
         return shared + max(private, 1 if self.spare or (not private and not shared) else private) + self.spare
 
-    def loads(self, vectors: int, columns: int) -> float:
-        """Loads of one step of a tile, those that go through several operations counted for each."""
-        total = 0.0
+    def load_cycles(self, vectors: int, columns: int) -> float:
+        """Cycles that the loads of one step of a tile take; strided ones count for each lane."""
+        total = 0
         for kind, per_column in self.fragments:
             each = {"vector": vectors, "broadcast": 1, "strided": vectors * self.lanes}[kind]
             total += each * (columns if per_column else 1)
-        return total
+        return total / LOADS_PER_CYCLE
 
     def cycles(self, tile: Tile, is_last: bool = False) -> float:
         """Estimate the cycles of a whole tile; the last rows may be a part of a vector."""
         masked = is_last and self.tail > 0 and tile.group == 1
         per_group = (tile.group + 1 + tile.columns) / tile.group if tile.group > 1 else 0.0
         work = tile.accumulators + masked + per_group
-        loads = per_group + (self.loads(tile.vectors, tile.columns) if tile.vectors else 0.0)
+        loads = per_group / LOADS_PER_CYCLE + (self.load_cycles(tile.vectors, tile.columns) if tile.vectors else 0.0)
         latency = FMA_LATENCY / tile.sets if tile.vectors else FMA_LATENCY / (tile.group * tile.group_sets)
-        step = max(work / FMAS_PER_CYCLE, loads / LOADS_PER_CYCLE, latency)
+        step = max(work / FMAS_PER_CYCLE, loads, latency)
         end = tile.accumulators * (1.0 + (tile.sets - 1) / FMAS_PER_CYCLE)
         if tile.group > 1:
             end += tile.columns * (GROUP_END + (tile.group_sets - 1) / FMAS_PER_CYCLE)
-        return step * 1.02 * self.steps + end + TILE_OVERHEAD
+        return step * self.steps + end + TILE_OVERHEAD
 
     def fits(self, tile: Tile) -> bool:
         """Whether the registers suffice; a free one is left where C is added through a mask."""
         fragments = max(self.fragment_registers(tile.vectors) if tile.vectors else 0, 3 if self.spare else 1)
         if tile.group > 1:
-            fragments += 2 if tile.vectors else 3
+            fragments += 2
         return tile.accumulators * tile.sets + tile.grouped + fragments <= self.registers
 
     def with_sets(self, vectors: int, columns: int, is_last: bool = False) -> Tile | None:
         """Return the best tile with so many rows of vectors, grouped or not, or None if none fits."""
-        tiles = [Tile(vectors, columns, sets) for sets in (1, 2, 3, 4) if sets <= max(self.steps, 1)]
-        if is_last and self.group > 1 and self.steps > 1:
-            tiles += [
-                Tile(vectors - 1, columns, sets if vectors > 1 else 1, self.group, sets if vectors == 1 else 1)
-                for sets in (1, 2, 3, 4)
-            ]
-        fitting = [tile for tile in tiles if self.fits(tile)]
-        return min(fitting, key=lambda tile: self.cycles(tile, is_last)) if fitting else None
+        plain = self._distributed(vectors, columns, 1)
+        if not is_last or self.group == 1 or self.steps < 2:
+            return plain
+        grouped = self._distributed(vectors - 1, columns, self.group)
+        if plain is None or grouped is None:
+            return plain or grouped
+        return min(plain, grouped, key=lambda tile: self.cycles(tile, is_last))
+
+    def _distributed(self, vectors: int, columns: int, group: int) -> Tile | None:
+        """Return the tile with as many sets as hide the latency of its products, or as fit; None: not even one does."""
+        wanted = -(-16 // (vectors * columns or columns))
+        for sets in range(min(wanted, MOST_SETS, max(self.steps // group, 1)), 0, -1):
+            tile = Tile(vectors, columns, sets, group) if vectors else Tile(0, columns, 1, group, sets)
+            if self.fits(tile):
+                return tile
+        return None
 
 
 def group_size(rows: int, lanes: int) -> int:
@@ -154,54 +167,69 @@ def group_size(rows: int, lanes: int) -> int:
     return 4 if lanes == 16 and rows <= 4 else 2
 
 
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Equal rows of tiles: `count` rows of `vectors` each, cut into tiles of `columns`; the last may end in a part."""
+
+    vectors: int
+    columns: int
+    count: int
+    is_last: bool
+
+
 def choose_tile(dtype: DType, machine: Machine, m: int, n: int, k: int) -> tuple[int, int]:
     """Return (vectors of m, columns) of the microkernel of C[m, n] += A B with k products, m contiguous in A and C."""
     lanes = machine.vector_bits // 8 // dtype.size
     fragments = (("vector", False), ("broadcast", True))
     demand = Demand(-(-m // lanes), n, k, fragments, machine.registers, 0, machine.vector == "avx512", lanes)
-    tile = tile_of(demand)
-    return tile.vectors, tile.columns
+    band = bands_of(demand)[0]
+    return band.vectors, band.columns
 
 
 @lru_cache(1024)
-def tile_of(demand: Demand, most_columns: int = 32) -> Tile:
-    """Return the tile with the least estimated time for the whole product, the smaller code where that is equal."""
-    best: tuple[float, int, int] | None = None
-    choice = Tile(1, 1)
+def bands_of(demand: Demand, most_columns: int = 32) -> tuple[Band, ...]:
+    """Return the bands of tiles with the least estimated time, the smaller code where that is equal."""
+    best: tuple[float, int] | None = None
+    choice: tuple[Band, ...] = ()
+    cut: dict[tuple[int, bool], tuple[float, int, int] | None] = {}
     for vectors in range(1, min(max(demand.vectors, 1), 8) + 1):
-        for columns in _even_columns(demand, vectors, most_columns):
-            tile = Tile(vectors, columns)
-            parts = covering(demand, tile)
-            if parts is None:
-                continue
-            cost = sum(count * demand.cycles(part, is_last) for part, count, is_last in parts)
-            code = sum(part.accumulators + part.grouped for part, _, _ in parts)
-            key = (round(cost, 1), code, -tile.accumulators)
-            if best is None or key < best:
-                best, choice = key, tile
+        cost, code, bands = 0.0, 0, []
+        for rows, count, is_last in row_parts(demand, vectors):
+            if (rows, is_last) not in cut:
+                cut[rows, is_last] = _best_columns(demand, rows, is_last, most_columns)
+            found = cut[rows, is_last]
+            if found is None:
+                break
+            cost, code = cost + count * found[0], code + found[1]
+            bands.append(Band(rows, found[2], count, is_last))
+        else:
+            if best is None or (round(cost, 1), code) < best:
+                best, choice = (round(cost, 1), code), tuple(bands)
+    assert choice, f"no tile fits {demand}"
     return choice
 
 
-def _even_columns(demand: Demand, vectors: int, most: int) -> list[int]:
+def _best_columns(demand: Demand, rows: int, is_last: bool, most: int) -> tuple[float, int, int] | None:
+    """Return (cycles, size of the code, columns) of the best cut of one row of tiles, None if none fits."""
+    options = []
+    for columns in _even_columns(demand, rows, is_last, most):
+        parts = [(demand.with_sets(rows, width, is_last), count) for width, count in split(demand.columns, columns)]
+        cost = sum(count * demand.cycles(tile, is_last) for tile, count in parts if tile is not None)
+        code = sum(tile.accumulators + tile.grouped for tile, _ in parts if tile is not None)
+        options.append((round(cost, 1), code, columns))
+    return min(options, default=None)
+
+
+def _even_columns(demand: Demand, rows: int, is_last: bool, most: int) -> list[int]:
     """Return widths that cut n into nearly equal parts: the widest that the registers allow and a few narrower ones."""
     n = max(demand.columns, 1)
-    widest = min(n, most, max(demand.registers // vectors, 1))
-    while widest > 1 and not demand.fits(Tile(vectors, widest)):
+    widest = min(n, most, max(demand.registers // max(rows - is_last, 1), 1))
+    while widest and demand.with_sets(rows, widest, is_last) is None:
         widest -= 1
+    if not widest:
+        return []
     fewest = -(-n // widest)
     return list(dict.fromkeys(-(-n // parts) for parts in range(fewest, 2 * fewest + 2)))[:5]
-
-
-def covering(demand: Demand, tile: Tile) -> list[tuple[Tile, int, bool]] | None:
-    """Return the tiles that cover C, how many there are of each, and whether they hold the last rows; None: no room."""
-    parts = []
-    for rows, row_count, is_last in row_parts(demand, tile.vectors):
-        for columns, column_count in split(demand.columns, tile.columns):
-            part = demand.with_sets(rows, columns, is_last)
-            if part is None:
-                return None
-            parts.append((part, row_count * column_count, is_last))
-    return parts
 
 
 def row_parts(demand: Demand, vectors: int) -> list[tuple[int, int, bool]]:
