@@ -7,6 +7,7 @@ A mask is the number of lanes. One, two or half the lanes are narrower loads and
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from einloom.asm.x86.operands import mem, r11, xmm, ymm
@@ -125,16 +126,35 @@ class Avx2Vectors:
 
     def transpose(self, block: list[Any], free: list[Any]) -> tuple[list[Any], list[Any]]:
         """Transpose a block of `lanes` registers with as many free ones; return (where it is now, the others)."""
-        asm, half = self.asm, len(block) // 2
-        if self.dtype.size == 4:
-            block, free = interleave(block, free, asm.vunpcklps, asm.vunpckhps, 1)
-            block, free = in_row_order(*interleave(block, free, asm.vunpcklpd, asm.vunpckhpd, 2))
-        else:
-            block, free = interleave(block, free, asm.vunpcklpd, asm.vunpckhpd, 1)
+        half = len(block) // 2
+        block, free = self._transpose_parts(block, free)
         for i in range(half):
-            asm.vperm2f128(free[i], block[i], block[i + half], 0x20)
-            asm.vperm2f128(free[i + half], block[i], block[i + half], 0x31)
+            self.asm.vperm2f128(free[i], block[i], block[i + half], 0x20)
+            self.asm.vperm2f128(free[i + half], block[i], block[i + half], 0x31)
         return free, block
+
+    def load_transposed(
+        self, lines: Iterable[tuple[Any, int]], block: list[Any], free: list[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """Load a block from `lanes` places (base, offset), transposed; return (where it is, the free registers)."""
+        per_part = 16 // self.dtype.size
+        for line, (base, offset) in enumerate(lines):
+            part, row = divmod(line, per_part)
+            for column, register in enumerate(block[row::per_part]):
+                place = mem(base, offset + 16 * column)
+                if part == 0:
+                    self._mov(xmm[register.number], place)
+                else:
+                    self.asm.vinsertf128(register, register, place, part)
+        return self._transpose_parts(block, free)
+
+    def _transpose_parts(self, block: list[Any], free: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Transpose inside every 128 bits."""
+        asm = self.asm
+        if self.dtype.size == 8:
+            return interleave(block, free, asm.vunpcklpd, asm.vunpckhpd, 1)
+        block, free = interleave(block, free, asm.vunpcklps, asm.vunpckhps, 1)
+        return in_row_order(*interleave(block, free, asm.vunpcklpd, asm.vunpckhpd, 2))
 
     def finish(self) -> None:
         """End a function that used vectors: SSE code that follows runs at full speed."""

@@ -6,6 +6,7 @@ k7 belongs to gathers and scatters, which clear their mask; k1 to k6 hold the ma
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from einloom.asm.x86.operands import Mask, gpr32, k, mem, r11, xmm, ymm, zmm
@@ -121,15 +122,37 @@ class Avx512Vectors:
 
     def transpose(self, block: list[Any], free: list[Any]) -> tuple[list[Any], list[Any]]:
         """Transpose a block of `lanes` registers with as many free ones; return (where it is now, the others)."""
-        asm, half = self.asm, len(block) // 2
-        if self.dtype.size == 4:
-            block, free = interleave(block, free, asm.vunpcklps, asm.vunpckhps, 1)
-            block, free = in_row_order(*interleave(block, free, asm.vunpcklpd, asm.vunpckhpd, 2))
-        else:
-            block, free = interleave(block, free, asm.vunpcklpd, asm.vunpckhpd, 1)
+        half = len(block) // 2
+        block, free = self._transpose_parts(block, free)
         for step in (half // 2, half):
             block, free = self._exchange(block, free, step)
         return block, free
+
+    def load_transposed(
+        self, lines: Iterable[tuple[Any, int]], block: list[Any], free: list[Any]
+    ) -> tuple[list[Any], list[Any]]:
+        """Load a block from `lanes` places (base, offset), transposed; return (where it is, the free registers).
+
+        Parts of 128 bits are loaded to where they belong, which spares half of the shuffles.
+        """
+        per_part = 16 // self.dtype.size
+        for line, (base, offset) in enumerate(lines):
+            part, row = divmod(line, per_part)
+            for column, register in enumerate(block[row::per_part]):
+                place = mem(base, offset + 16 * column)
+                if part == 0:
+                    self._mov(xmm[register.number], place)
+                else:
+                    self.asm.vinsertf32x4(register, register, place, part)
+        return self._transpose_parts(block, free)
+
+    def _transpose_parts(self, block: list[Any], free: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Transpose inside every 128 bits."""
+        asm = self.asm
+        if self.dtype.size == 8:
+            return interleave(block, free, asm.vunpcklpd, asm.vunpckhpd, 1)
+        block, free = interleave(block, free, asm.vunpcklps, asm.vunpckhps, 1)
+        return in_row_order(*interleave(block, free, asm.vunpcklpd, asm.vunpckhpd, 2))
 
     def _exchange(self, block: list[Any], free: list[Any], step: int) -> tuple[list[Any], list[Any]]:
         """Gather even and odd 128-bit parts of registers `step` apart."""

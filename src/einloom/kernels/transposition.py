@@ -17,7 +17,10 @@ __all__ = ["Blocks"]
 
 
 class Blocks:
-    """Loops over square blocks. `a` is contiguous along m, `b` along n; `apply` works on one register in place."""
+    """Loops over square blocks. `a` is contiguous along m, `b` along n; `apply` works on one register in place.
+
+    The pointers end behind the last column; `counters` name the variables that count along m and n.
+    """
 
     def __init__(
         self,
@@ -29,9 +32,11 @@ class Blocks:
         b: Operand,
         apply: Callable[[list[Any], list[Any]], Any],
         nontemporal: bool = False,
+        counters: tuple[str, str] = ("m", "n"),
     ) -> None:
         self.km, self.vec, self.frame = km, vec, frame
         self.m, self.n = size
+        self.counters = counters
         self.a, self.b = a, b
         self.apply = apply
         self.nontemporal = nontemporal
@@ -40,31 +45,34 @@ class Blocks:
         """Emit the loops: along n outside, along m, where the reads are contiguous, inside."""
         lanes = self.vec.lanes
         for columns, count in _parts(self.n, lanes):
-            with self.frame.loop(count, "n"):
+            with self.frame.loop(count, self.counters[1]):
                 for rows, times in _parts(self.m, lanes):
-                    with self.frame.loop(times, "m"):
+                    with self.frame.loop(times, self.counters[0]):
                         self._block(rows, columns)
-                        self.frame.advance("a", self.a.strides[0], rows)
-                        self.frame.advance("b", self.b.strides[0], rows)
-                self.frame.advance("a", self.a.strides[0], -self.m)
-                self.frame.advance("b", self.b.strides[0], -self.m)
-                self.frame.advance("a", self.a.strides[1], columns)
-                self.frame.advance("b", self.b.strides[1], columns)
+                        self._advance(0, rows)
+                self._advance(0, -self.m)
+                self._advance(1, columns)
+
+    def _advance(self, axis: int, count: int) -> None:
+        for operand in (self.a, self.b):
+            self.frame.advance(operand.name, operand.strides[axis], count)
 
     def _block(self, rows: int, columns: int) -> None:
-        vec = self.vec
-        lanes = vec.lanes
+        """Transpose a block; of registers that hold lines beyond `columns`, whatever they hold is masked at the end."""
+        vec, lanes = self.vec, self.vec.lanes
         registers = list(vec.registers[: 2 * lanes])
         block, free = registers[:lanes], registers[lanes:]
         row_mask, column_mask = vec.mask(rows), vec.mask(columns)
-        for register, (base, offset) in zip(block, self._lines(self.a, 1, columns)):
-            vec.load(register, self.km.place(base, offset), row_mask)
-            self.apply([register], free)
-        for register in block[columns:]:
-            vec.zero(register)
-        block, free = vec.transpose(block, free)
+        load_transposed = getattr(vec, "load_transposed", None)  # There where it spares shuffles.
+        if rows == columns == lanes and load_transposed is not None:
+            block, free = load_transposed(self._lines(self.a, 1, columns), block, free)
+        else:
+            for register, (base, offset) in zip(block, self._lines(self.a, 1, columns)):
+                vec.load(register, self.km.place(base, offset), row_mask)
+            block, free = vec.transpose(block, free)
         for register, (base, offset) in zip(block, self._lines(self.b, 0, rows)):
-            vec.store(self.km.place(base, offset), register, column_mask, self.nontemporal, free[0])
+            result = self.apply([register], free)
+            vec.store(self.km.place(base, offset), result, column_mask, self.nontemporal, free[0])
 
     def _lines(self, operand: Operand, axis: int, count: int) -> Iterator[tuple[Any, int]]:
         """Yield (base, offset) of the columns or rows of a block; large and run-time strides are walked."""
