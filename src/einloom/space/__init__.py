@@ -13,8 +13,8 @@ from typing import Any
 from einloom.space.builder import Builder
 from einloom.space.candidate import Candidate, Space
 from einloom.space.device import H100, K4000, GpuDevice
-from einloom.space.estimate import Estimate, dead_end_ratio, estimate, nodes_at_depth
 from einloom.space.kernels import KERNELS, Kernel, kernel
+from einloom.space.sampling import Estimate, dead_end_ratio, estimate, nodes_at_depth
 
 __all__ = [
     "H100",

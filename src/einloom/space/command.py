@@ -12,8 +12,8 @@ from typing import Any
 from einloom.errors import ScheduleError
 from einloom.space.candidate import Space
 from einloom.space.device import DEVICES
-from einloom.space.estimate import Estimate, dead_end_ratio, estimate, nodes_at_depth
 from einloom.space.kernels import KERNELS
+from einloom.space.sampling import Estimate, dead_end_ratio, estimate, nodes_at_depth
 
 __all__ = ["PAPER", "PaperRow", "Report", "add_parser", "run"]
 
