@@ -143,6 +143,9 @@ def test_counters_are_restricted_by_range(root):
     assert small == other and root.problem.load(small.snapshot()).domain("copies()") == (4, 4)
     large = root.restrict_counter("copies()", low=16).restrict("kind(i)", "LOOP")
     assert large.domain("kind(j)") == ("UNROLL", "VECTOR") and large.domain("size(k)") == (2, 4, 8)
+    one = root.restrict_counter("copies()", low=2, high=8).restrict_counter("copies()", high=12)
+    other = root.restrict_counter("copies()", high=12).restrict_counter("copies()", low=2, high=8)
+    assert one == other and one.domain("copies()") == (2, 8)
     with pytest.raises(DeadEnd) as caught:
         large.restrict_counter("copies()", high=8)
     assert caught.value.conflict is not None
