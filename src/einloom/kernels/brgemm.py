@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 from einloom.kernels.cursor import Cursor, Strides
 from einloom.kernels.frame import Frame, TooManyVariables
 from einloom.kernels.machine import KernelMachine
 from einloom.kernels.microkernel import Microkernel, Setting
+from einloom.kernels.pack import Pack
 from einloom.kernels.product import Product
 from einloom.kernels.specs import Brgemm, signature
 from einloom.kernels.tiles import Band, Demand, Tile, bands_of, split
@@ -54,10 +56,18 @@ class _Generator:
         self.km = km
         self.vec = km.vectors(spec.dtype)
         self.product = product = Product.of(spec)
+        lanes = self.vec.lanes
+        room = Pack.most_vectors(product, lanes)
+        self.pack = Pack(product, lanes, room) if room else None
+        if self.pack:
+            product = replace(product, a=self.pack.operand)
         self.demand = Demand.of(product, km.machine)
-        self.bands = bands_of(self.demand, most_columns)
+        self.bands = bands_of(self.demand, most_columns, room or 8)
         self.rows = max(band.vectors for band in self.bands)
         self.columns = max(band.columns for band in self.bands)
+        if self.pack:
+            self.pack = Pack(self.product, lanes, self.rows)
+            self.product = product = replace(product, a=self.pack.operand)
         self.tail = product.m % self.vec.lanes
         self.unroll = self._unrolling()
         self.trips, self.rest = self._split_steps()
@@ -94,6 +104,7 @@ class _Generator:
         extents = (self.rows * self.vec.lanes, self.columns, self.unroll + self.rest, 1)
         self.input_strides = [self.strides.of(operand, extents) for operand in product.inputs]
         self.output = self.strides.of(product.c, extents)
+        self.source_strides = self.strides.of(self.pack.source, (1, 1, 1, 1)) if self.pack else ()
         self.single = len(self.bands) == self.bands[0].count == 1 and product.n <= self.columns
         moves = self.trips or product.batch > 1 or any(isinstance(s[2], str) for s in self.input_strides)
         self.walks = bool(moves) and product.steps > 0
@@ -125,12 +136,16 @@ class _Generator:
         if isinstance(self.output[1], str) and self.columns > 1:
             hot += ["c_walk", self.output[1]]
         hot += [self.output[0]] if isinstance(self.output[0], str) else []
-        strides = [s for part in (*self.input_strides, self.output) for s in part if isinstance(s, str)]
+        parts = (*self.input_strides, self.output, self.source_strides)
+        strides = [s for part in parts for s in part if isinstance(s, str)]
         cold = ["c", *(o.name for o in product.inputs), *(["beta"] if product.beta is None else [])]
         cold += [step for step in self.batch_steps if isinstance(step, str)]
         cold += [*strides, "n", "m", "batch"]
         self.strided = [o for o in (*product.inputs, product.c) if o.kind == "strided"]
         extra = self.vec.index_bytes * len(self.strided)
+        if self.pack:
+            cold += [self.pack.source.name, *self.pack.variables]
+            extra += self.pack.frame_bytes
         self.frame = Frame(self.km, signature(spec), hot, cold, extra)
 
     # Emission
@@ -170,6 +185,8 @@ class _Generator:
             stride = strides[0] if isinstance(strides[0], int) else frame.read(strides[0])
             slot = self.vec.index_bytes * number
             self.setting.indices[operand.name] = self.vec.stride_index(stride, slot, self.vec.registers[0])
+        if self.pack:
+            self.pack.set_up(km, frame, self.vec.index_bytes * len(self.strided))
         self._set_up_masks()
 
     def _set_up_masks(self) -> None:
@@ -198,6 +215,9 @@ class _Generator:
         for band in self.bands:
             ends = band is self.bands[-1] and band.count == 1
             with self._loop(band.count, "m"):
+                if self.pack:
+                    rows = (band.vectors - 1) * self.vec.lanes + (self.tail if band.is_last else self.vec.lanes)
+                    self.pack.emit(self.km, self.vec, self.frame, rows, self.source_strides)
                 self._columns(band, rewind=not ends)
                 if not ends:
                     self._move(0, band.vectors * self.vec.lanes)
@@ -221,7 +241,10 @@ class _Generator:
     def _move(self, axis: int, count: int) -> None:
         """Move the pointers of the operands that depend on an axis by `count` indices."""
         for operand, strides in zip((*self.product.inputs, self.product.c), (*self.input_strides, self.output)):
-            self.frame.advance(operand.name, strides[axis], count)
+            if not (self.pack and operand is self.product.a):
+                self.frame.advance(operand.name, strides[axis], count)
+        if self.pack:
+            self.frame.advance(self.pack.source.name, self.source_strides[axis], count)
 
     def _tile(self, band: Band, columns: int) -> None:
         tile = self.demand.with_sets(band.vectors, columns, band.is_last)

@@ -132,6 +132,10 @@ class KernelMachine(Protocol):
         """dst = src + addend * count."""
         ...
 
+    def align_down(self, dst: Register, boundary: int) -> None:
+        """dst = the greatest multiple of a power of two that is not above it."""
+        ...
+
     def subtract(self, dst: Register, src: Register) -> None:
         """dst -= src."""
         ...

@@ -108,7 +108,8 @@ class Microkernel:
     def step(self, step: int, is_last: bool) -> None:
         """Add one product of every element, `step` of k behind the pointers; no step follows the last one directly."""
         if self.tile.vectors:
-            self.reads_on = self._may_read_on() and not is_last
+            padded = self.setting.inputs[0].operand.name == "packed"
+            self.reads_on = padded or (self._may_read_on() and not is_last)
             self._step(step)
         if self.grouped:
             self.grouped.step(step, is_last, self._grouped_place, self._multiplier_place)
@@ -236,6 +237,13 @@ class Microkernel:
 
     def finish(self) -> None:
         """Add up the sets, scale, add C as beta says, and store."""
+        self._combine()
+        if self.setting.product.alpha != 1:
+            self._scale()
+        self._add()
+        self._store_columns()
+
+    def _combine(self) -> None:
         started = [s for s in range(self.tile.sets) if s not in self.fresh] or [0]
         for other in started[1:]:
             for target, source in zip(self.accumulators[started[0]], self.accumulators[other]):
@@ -243,9 +251,8 @@ class Microkernel:
         self.result = self.accumulators[started[0]]
         if self.grouped:
             self.grouped.combine()
-        if self.setting.product.alpha != 1:
-            self._scale()
-        self._add()
+
+    def _store_columns(self) -> None:
         for column, base, offset in self._columns():
             for row in range(self.tile.vectors):
                 self._store(self.result[column * self.tile.vectors + row], base, offset, row)

@@ -22,6 +22,9 @@ __all__ = ["Operand", "Product"]
 
 NamedStride: TypeAlias = int | str
 
+PACKED_COLUMNS = 3
+"""With fewer columns a strided operand is not worth a copy of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Operand:
@@ -96,6 +99,15 @@ class Product:
             and self.b.strides[2] == 1
         )
 
+    @property
+    def wants_packing(self) -> bool:
+        """Whether A's vectors are best gathered once, by transposing it into scratch, for all columns."""
+        return self._worth_packing(self.a) and self.steps > 0 and self.m > 1
+
+    def _worth_packing(self, operand: Operand) -> bool:
+        strided = operand.kind == "strided" and not operand.per_column
+        return strided and operand.strides[2] == 1 and self.n >= PACKED_COLUMNS
+
     def _map(self, change) -> Product:
         b = None if self.b is None else change(self.b)
         return replace(self, a=change(self.a), b=b, c=change(self.c))
@@ -133,6 +145,9 @@ class Product:
         shares = {"vector": 1.0, "broadcast": 1.0, "strided": float(min(lanes, max(self.m, 1)))}
         effort = 0.5 * vectors * self.n * self.steps
         for operand in self.inputs:
+            if self._worth_packing(operand):
+                effort += 0.25 * self.m * self.steps
+                continue
             fragments = vectors if operand.kind != "broadcast" else 1
             columns = self.n if operand.per_column else max(1, self.n / 12)
             effort += 0.4 * shares[operand.kind] * fragments * columns * self.steps / (2 if operand.per_column else 1)

@@ -187,12 +187,12 @@ def choose_tile(dtype: DType, machine: Machine, m: int, n: int, k: int) -> tuple
 
 
 @lru_cache(1024)
-def bands_of(demand: Demand, most_columns: int = 32) -> tuple[Band, ...]:
+def bands_of(demand: Demand, most_columns: int = 32, most_vectors: int = 8) -> tuple[Band, ...]:
     """Return the bands of tiles with the least estimated time, the smaller code where that is equal."""
     best: tuple[float, int] | None = None
     choice: tuple[Band, ...] = ()
     cut: dict[tuple[int, bool], tuple[float, int, int] | None] = {}
-    for vectors in range(1, min(max(demand.vectors, 1), 8) + 1):
+    for vectors in range(1, min(max(demand.vectors, 1), most_vectors) + 1):
         cost, code, bands = 0.0, 0, []
         for rows, count, is_last in row_parts(demand, vectors):
             if (rows, is_last) not in cut:

@@ -19,7 +19,8 @@ __all__ = ["Blocks"]
 class Blocks:
     """Loops over square blocks. `a` is contiguous along m, `b` along n; `apply` works on one register in place.
 
-    The pointers end behind the last column; `counters` name the variables that count along m and n.
+    The pointers end behind the last column; `counters` name the variables that count along m and n. With `padded` whole
+    vectors of b are written, 0 behind its last column.
     """
 
     def __init__(
@@ -33,10 +34,12 @@ class Blocks:
         apply: Callable[[list[Any], list[Any]], Any],
         nontemporal: bool = False,
         counters: tuple[str, str] = ("m", "n"),
+        padded: bool = False,
     ) -> None:
         self.km, self.vec, self.frame = km, vec, frame
         self.m, self.n = size
         self.counters = counters
+        self.padded = padded
         self.a, self.b = a, b
         self.apply = apply
         self.nontemporal = nontemporal
@@ -62,13 +65,15 @@ class Blocks:
         vec, lanes = self.vec, self.vec.lanes
         registers = list(vec.registers[: 2 * lanes])
         block, free = registers[:lanes], registers[lanes:]
-        row_mask, column_mask = vec.mask(rows), vec.mask(columns)
+        row_mask, column_mask = vec.mask(rows), None if self.padded else vec.mask(columns)
         load_transposed = getattr(vec, "load_transposed", None)  # There where it spares shuffles.
         if rows == columns == lanes and load_transposed is not None:
             block, free = load_transposed(self._lines(self.a, 1, columns), block, free)
         else:
             for register, (base, offset) in zip(block, self._lines(self.a, 1, columns)):
                 vec.load(register, self.km.place(base, offset), row_mask)
+            for register in block[columns:] if self.padded else ():
+                vec.zero(register)
             block, free = vec.transpose(block, free)
         for register, (base, offset) in zip(block, self._lines(self.b, 0, rows)):
             result = self.apply([register], free)

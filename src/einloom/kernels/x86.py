@@ -153,6 +153,9 @@ class X86Machine:
     def add_slot(self, dst: R64, slot: int) -> None:
         self.asm.add(dst, mem(rsp, slot))
 
+    def align_down(self, dst: R64, boundary: int) -> None:
+        self.asm.and_(dst, -boundary)
+
     def subtract(self, dst: R64, src: R64) -> None:
         self.asm.sub(dst, src)
 
