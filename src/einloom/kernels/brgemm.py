@@ -16,7 +16,7 @@ from typing import Any
 from einloom.kernels.cursor import Cursor, Strides
 from einloom.kernels.frame import Frame, TooManyVariables
 from einloom.kernels.machine import KernelMachine
-from einloom.kernels.microkernel import Microkernel, Setting
+from einloom.kernels.microkernel import Microkernel, Setting, microkernel_for
 from einloom.kernels.pack import Pack
 from einloom.kernels.product import Product
 from einloom.kernels.specs import Brgemm, signature
@@ -251,7 +251,7 @@ class _Generator:
         assert tile is not None
         tail = self.tail if band.is_last else 0
         self.km.asm.comment(_described(tile, tail))
-        micro = Microkernel(self.setting, tile, tail)
+        micro = microkernel_for(self.setting, tile, tail)
         if self.product.steps:
             self._start_pointers(columns)
         if self.product.batch > 1 or not self.rest:

@@ -16,7 +16,7 @@ from einloom.kernels.machine import GroupingMachine, KernelMachine, VectorMachin
 from einloom.kernels.product import Product
 from einloom.kernels.tiles import Tile
 
-__all__ = ["Microkernel", "Setting"]
+__all__ = ["Microkernel", "Setting", "microkernel_for"]
 
 CACHE_LINE = 64
 
@@ -334,3 +334,9 @@ class Microkernel:
             self.setting.km.sum_multiple(frame.temporary, base, frame.read(stride), row * self.vec.lanes)
             base = frame.temporary
         return base, offset
+
+
+def microkernel_for(setting: Setting, tile: Tile, tail: int) -> Microkernel:
+    """Return the microkernel of a tile: the vector ISA's own, where it has one."""
+    kind: type[Microkernel] = getattr(setting.vec, "microkernel", Microkernel)
+    return kind(setting, tile, tail)
