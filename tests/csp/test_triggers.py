@@ -96,6 +96,17 @@ def test_constraints_with_what_was_decided_before(clause):
     assert other.domain("g(a.b)") == other.domain("g(c.b)") == ("P",)
 
 
+def test_wide_clauses_with_what_was_decided_before():
+    text = """
+    choice enum e($a in A): value X: value Y: end
+    require forall $a in A: forall $b in B: f($a) is not X || h($a) is not Y || g($b) is P
+    trigger forall $a in A: "lower($a)" when e($a) is X"""
+    root = problem(text, lambda a: (a, ("B", f"{a}.b"))).root
+    for _ in range(2):
+        candidate = root.apply({"f(a)": "X", "h(a)": "Y"}).restrict("e(a)", "X")
+        assert candidate.domain("g(a.b)") == ("P",)
+
+
 def test_lines_with_what_was_decided_before():
     text = (
         "\nrequire forall $a in A: forall $c in A: forall $b in B: h($a) is not Y || h($c) is not Y || g($b) is P"
