@@ -3,6 +3,18 @@
 A space (`parse_space`, `load_space`, `Definition`) says which decisions there are for the objects of an instance and
 which constraints tie them. `Instance` holds the objects; `freeze` gives a `Problem`; its `root` is a
 `Candidate`: a vector of domains that `restrict` narrows and propagation keeps consistent. Decisions commute.
+
+>>> space = parse_space('''
+...     set Nodes: end
+...     choice enum colour($node in Nodes): value RED: value GREEN: end
+...     require forall $a in Nodes: forall $b in Nodes: "abs($a - $b) != 1" || colour($a) != colour($b)
+... ''')
+>>> instance = Instance(space)
+>>> for node in range(4):
+...     instance.add("Nodes", node, name=f"n{node}")
+>>> problem = instance.freeze()
+>>> problem.root.restrict("colour(n0)", "RED").domain("colour(n3)")
+('GREEN',)
 """
 
 from einloom.csp.candidate import Candidate
