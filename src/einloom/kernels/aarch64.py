@@ -89,27 +89,27 @@ class AArch64Machine:
                 operation(sp, sp, part)
 
     def load_slot(self, dst: X, slot: int) -> None:
-        self.asm.ldr(dst, mem(sp, slot))
+        self.load(dst, sp, slot)
 
     def store_slot(self, slot: int, src: X) -> None:
-        self.asm.str(src, mem(sp, slot))
+        self.store(sp, slot, src)
 
     def add_slot(self, dst: X, slot: int) -> None:
-        self.asm.ldr(own, mem(sp, slot))
+        self.load(own, sp, slot)
         self.asm.add(dst, dst, own)
 
     def slot_place(self, slot: int) -> Place:
         return mem(sp, slot)
 
     def slot_address(self, dst: X, slot: int) -> None:
-        self.asm.add(dst, sp, slot)
+        self.sum_constant(dst, sp, slot)
 
     def load_argument(self, dst: X, index: int) -> None:
         if index < len(self.arguments):
             self.move(dst, self.arguments[index])
             return
         above = self._frame + self._saved_bytes + (self._vectors.bytes_below() if self._vectors else 0)
-        self.asm.ldr(dst, mem(sp, above + 8 * (index - len(self.arguments))))
+        self.load(dst, sp, above + 8 * (index - len(self.arguments)))
 
     def call(self, label: Label) -> None:
         self.asm.bl(label)
@@ -136,7 +136,7 @@ class AArch64Machine:
         if value:
             self.sum_constant(dst, dst, value)
 
-    def sum_constant(self, dst: X, src: X, value: int) -> None:
+    def sum_constant(self, dst: X, src: Any, value: int) -> None:
         if not -1 << 24 < value < 1 << 24:
             self.asm.mov_constant(own, value)
             self.asm.add(dst, src, own)
@@ -161,6 +161,9 @@ class AArch64Machine:
         else:
             self.asm.mov_constant(own, count)
             self.asm.madd(dst, addend, own, src)
+
+    def align_down(self, dst: X, boundary: int) -> None:
+        self.asm.and_(dst, dst, -boundary)
 
     def subtract(self, dst: X, src: X) -> None:
         self.asm.sub(dst, dst, src)
@@ -209,14 +212,18 @@ class AArch64Machine:
 
     def near(self, place: Place, size: int) -> Place:
         """Return a place that a load or store of `size` bytes reaches; one that is too far is first added up in x16."""
-        offset = place.offset
-        if -256 <= offset < 256 or (offset % size == 0 and 0 <= offset < 4096 * size):
+        if _reaches(place.offset, size):
             return place
-        rest = offset & 0xFFF
-        if offset > 0xFFF and (rest < 256 or rest % size == 0):
-            self.sum_constant(own, place.base, offset - rest)
+        rest = place.offset & 0xFFF
+        if place.offset > 0xFFF and _reaches(rest, size):
+            self.sum_constant(own, place.base, place.offset - rest)
             return mem(own, rest)
         return self.at(place)
+
+    def near_all(self, place: Place, size: int, count: int) -> Place:
+        """Return a place from which `count` consecutive loads or stores of `size` bytes reach."""
+        last = place.offset + (count - 1) * size
+        return place if _reaches(place.offset, size) and _reaches(last, size) else self.at(place)
 
     def at(self, place: Place) -> Place:
         """Return a place without offset, for instructions that take none."""
@@ -225,10 +232,10 @@ class AArch64Machine:
         self.sum_constant(own, place.base, place.offset)
         return mem(own)
 
-    def load(self, dst: X, base: X, offset: int = 0) -> None:
+    def load(self, dst: X, base: Any, offset: int = 0) -> None:
         self.asm.ldr(dst, self.near(mem(base, offset), 8))
 
-    def store(self, base: X, offset: int, src: X) -> None:
+    def store(self, base: Any, offset: int, src: X) -> None:
         self.asm.str(src, self.near(mem(base, offset), 8))
 
     def prefetch(self, place: Place) -> None:
@@ -274,6 +281,11 @@ class AArch64Machine:
         from einloom.kernels.neon import NeonVectors
 
         return NeonVectors(self, dtype)
+
+
+def _reaches(offset: int, size: int) -> bool:
+    """Whether an offset fits a load or store of `size` bytes: any small one, or a multiple of the size."""
+    return -256 <= offset < 256 or (offset % size == 0 and 0 <= offset < 4096 * size)
 
 
 def _pairs(registers: tuple[X, ...]) -> list[tuple[X, ...]]:

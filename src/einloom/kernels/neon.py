@@ -7,6 +7,7 @@ last lane. No access touches a byte that is masked.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from einloom.asm.aarch64.operands import d, mem, q, s, v
@@ -14,6 +15,7 @@ from einloom.dtypes import DType
 from einloom.errors import EncodingError, InternalError
 from einloom.kernels.aarch64 import own
 from einloom.kernels.machine import Place, Verb
+from einloom.kernels.neon_microkernel import NeonMicrokernel
 
 if TYPE_CHECKING:
     from einloom.kernels.aarch64 import AArch64Machine
@@ -32,6 +34,7 @@ class NeonVectors:
     memory_operand = False
     broadcast_operand = False
     index_bytes = 0
+    microkernel = NeonMicrokernel
 
     fma: Verb
     add: Verb
@@ -73,6 +76,36 @@ class NeonVectors:
             lane((v[number].s[2],), self.km.at(mem(place.base, place.offset + 8)))
         else:
             whole({16: q, 8: d, 4: s}[size][number], self.km.near(place, size))
+
+    def load_row(self, registers: Sequence[Any], place: Place, mask: int | None = None) -> None:
+        """Load consecutive vectors, the last one masked."""
+        self._move_row(self.asm.ldp, self.asm.ldr, self.asm.ld1, registers, place, mask)
+
+    def store_row(self, place: Place, registers: Sequence[Any], mask: int | None = None) -> None:
+        """Store consecutive vectors, the last one masked."""
+        self._move_row(self.asm.stp, self.asm.str, self.asm.st1, registers, place, mask)
+
+    def _move_row(
+        self, both: Verb, whole: Verb, lane: Verb, registers: Sequence[Any], place: Place, mask: int | None
+    ) -> None:
+        """Move consecutive vectors two at a time where their address allows it."""
+        place = self.km.near_all(place, 16, len(registers))
+        paired = len(registers) - (mask is not None)
+        row = 0
+        while row < len(registers):
+            at = mem(place.base, place.offset + 16 * row)
+            if row + 1 < paired and at.offset % 16 == 0 and -1024 <= at.offset < 1024:
+                both(q[registers[row].number], q[registers[row + 1].number], at)
+                row += 2
+            else:
+                self._move(whole, lane, registers[row], at, None if row < paired else mask)
+                row += 1
+
+    def load_element(self, dst: Any, place: Place, count: int = 1) -> list[Any]:
+        """Load `count` consecutive elements; return them as operands of `fma` and `mul` that stand for all lanes."""
+        self._move(self.asm.ldr, self.asm.ld1, dst, place, count)
+        lanes = getattr(v[dst.number], "s" if self.lanes == 4 else "d")
+        return [lanes[number] for number in range(count)]
 
     def broadcast(self, dst: Any, place: Place) -> None:
         self.asm.ld1r((dst,), self.km.at(place))
