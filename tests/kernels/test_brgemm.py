@@ -112,6 +112,33 @@ def opened_strides(spec: Brgemm) -> frozenset[str]:
     )
 
 
+def dot_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
+    """Yield sums along memory: dot products, matrix-vector products from both sides, sums of rows."""
+    for index, (m, n, k) in enumerate(product((1, 2, 3, 5, 8, 15, 16, 17, 33), (1, 2), (4, 7, 8, 16, 19, 33, 64, 70))):
+        beta, flag = ((1, None), (0, None), (1, 1), (1, 0))[index % 4]
+        wide = (k + index % 3, 0, 1, 0)
+        tall = (0, k + 1, 1, 0)
+        c = ((1, m + 1), (2, 2 * m + 1), (n + 1, 1), (-1, -m))[index // 4 % 4]
+        alpha = (1, 1, 2)[index % 3]
+        spec = Brgemm(dtype, m, n, k, 1, a=wide, b=tall, c=c, beta=beta, alpha=alpha)  # type: ignore[arg-type]
+        yield ProductCase(spec, frozenset(), flag, vector, bool(index % 2))
+        yield ProductCase(spec, opened_strides(spec), flag, vector, True)
+        exchanged = Brgemm(
+            dtype,  # type: ignore[arg-type]
+            n,
+            m,
+            k,
+            1,
+            a=(k + 1, 0, 1, 0),
+            b=(0, k + 2, 1, 0),
+            c=c[::-1],
+            beta=beta,
+        )
+        yield ProductCase(exchanged, frozenset(), flag, vector, True)
+        sums = Brgemm(dtype, m, 1, k, 1, a=(k + 2, 0, 1, 0), b=None, c=c, beta=beta)  # type: ignore[arg-type]
+        yield ProductCase(sums, frozenset(), flag, vector, False)
+
+
 def far_cases(vector: str) -> Iterator[ProductCase]:
     """Yield products whose columns lie further apart than a displacement reaches."""
     far = 1 << 29  # times 4 bytes: 2 GiB
@@ -135,6 +162,13 @@ def test_every_edge(vector: str, dtype: str) -> None:
 @pytest.mark.parametrize("vector", vectors_of_host())
 def test_any_strides(vector: str, dtype: str) -> None:
     complaint = run_guarded(list(odd_cases(vector, dtype)), check_product)
+    assert complaint is None, complaint
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("vector", vectors_of_host())
+def test_sums_along_memory(vector: str, dtype: str) -> None:
+    complaint = run_guarded(list(dot_cases(vector, dtype)), check_product)
     assert complaint is None, complaint
 
 

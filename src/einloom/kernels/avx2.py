@@ -160,6 +160,29 @@ class Avx2Vectors:
         """End a function that used vectors: SSE code that follows runs at full speed."""
         self.asm.vzeroupper()
 
+    # Sums over the lanes
+
+    def sum_lanes(self, registers: list[Any], temporary: Any) -> None:
+        """registers[0] = in lane i the sum over the lanes of registers[i]; up to `lanes` registers."""
+        for level in range(3 if self.dtype.size == 4 else 2):
+            for i in range(0, len(registers), 2):
+                self._sum_two(level, registers[i], registers[min(i + 1, len(registers) - 1)], temporary)
+            registers = registers[::2]
+
+    def _sum_two(self, level: int, first: Any, second: Any, temporary: Any) -> None:
+        """first = sums of neighbours, those of first before those of second: in 128-bit parts, at last of the parts."""
+        asm = self.asm
+        if level == (2 if self.dtype.size == 4 else 1):
+            asm.vperm2f128(temporary, first, second, 0x20)
+            asm.vperm2f128(first, first, second, 0x31)
+        elif self.dtype.size == 4:
+            asm.vshufps(temporary, first, second, 0x88)
+            asm.vshufps(first, first, second, 0xDD)
+        else:
+            asm.vunpcklpd(temporary, first, second)
+            asm.vunpckhpd(first, first, second)
+        self.add(first, first, temporary)
+
     # Strided vectors, an element at a time: a walk along r11
 
     def stride_index(self, stride: Any, slot: int, temporary: Any) -> Any:

@@ -6,7 +6,7 @@ k7 belongs to gathers and scatters, which clear their mask; k1 to k6 hold the ma
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from einloom.asm.x86.operands import Mask, gpr32, k, mem, r11, xmm, ymm, zmm
@@ -230,6 +230,27 @@ class Avx512Vectors:
         else:
             self.asm.vunpcklpd(temporary, first, second)
             self.asm.vunpckhpd(first, first, second)
+        self.add(first, first, temporary)
+
+    # Sums over the lanes
+
+    def sum_lanes(self, registers: list[Any], temporary: Any) -> None:
+        """registers[0] = in lane i the sum over the lanes of registers[i]; up to `lanes` registers."""
+        levels = 2 if self.dtype.size == 4 else 1
+        for _ in range(levels):
+            registers = self._combined(registers, self._sum_pairs, temporary)
+        for _ in range(2):
+            registers = self._combined(registers, self._sum_parts, temporary)
+
+    def _combined(self, registers: list[Any], sum_two: Callable[..., None], temporary: Any) -> list[Any]:
+        for i in range(0, len(registers), 2):
+            sum_two(registers[i], registers[min(i + 1, len(registers) - 1)], temporary)
+        return registers[::2]
+
+    def _sum_parts(self, first: Any, second: Any, temporary: Any) -> None:
+        """first = the sums of neighbours among the 128-bit parts, those of first before those of second."""
+        self.asm.vshuff32x4(temporary, first, second, 0x88)
+        self.asm.vshuff32x4(first, first, second, 0xDD)
         self.add(first, first, temporary)
 
     # Strided vectors

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from einloom.kernels.cursor import Cursor, Strides
+from einloom.kernels.dot import emit_dot
 from einloom.kernels.frame import Frame, TooManyVariables
 from einloom.kernels.machine import KernelMachine
 from einloom.kernels.microkernel import Microkernel, Setting, microkernel_for
@@ -36,7 +37,11 @@ BODY = 96
 
 def emit_brgemm(km: KernelMachine, spec: Brgemm) -> None:
     """Emit the function of a spec at the current position; its arguments are `signature(spec)`."""
-    _planned(km, spec).emit()
+    product = Product.of(spec)
+    if product.is_dot and product.m:
+        emit_dot(km, product, signature(spec))
+    else:
+        _planned(km, spec).emit()
 
 
 def _planned(km: KernelMachine, spec: Brgemm) -> _Generator:

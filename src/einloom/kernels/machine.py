@@ -286,6 +286,10 @@ class VectorMachine(Protocol):
         """Transpose a block of `lanes` registers with as many free ones; return (where it is now, the others)."""
         ...
 
+    def sum_lanes(self, registers: list[Vector], temporary: Vector) -> None:
+        """registers[0] = in lane i the sum over the lanes of registers[i]; up to `lanes` registers, all clobbered."""
+        ...
+
     def finish(self) -> None:
         """End a function that used vectors."""
         ...

@@ -73,9 +73,9 @@ class Product:
             spec.dtype, spec.m, spec.n, spec.k, spec.batch, a, b, c, spec.beta, spec.alpha, spec.nontemporal
         )
         product = product._without_unit_axes()._merged()
-        exchanged = product._exchanged()
-        product = min((product, exchanged), key=Product._effort)
-        return product._vector_operand_first()
+        both = (product._vector_operand_first(), product._exchanged()._vector_operand_first())
+        dots = [each for each in both if each.is_dot]
+        return min(dots, key=lambda dot: dot.n) if dots else min(both, key=Product._effort)
 
     @property
     def steps(self) -> int:
@@ -98,6 +98,13 @@ class Product:
             and self.b.per_column
             and self.b.strides[2] == 1
         )
+
+    @property
+    def is_dot(self) -> bool:
+        """Whether the sum runs along memory in every input, and C has so few columns that no copy of A would pay."""
+        a, b = self.a, self.b
+        runs_along_k = a.strides[1:3] == (0, 1) and (b is None or (b.strides[0] == 0 and b.strides[2] == 1))
+        return runs_along_k and a.kind != "vector" and self.batch == 1 and self.k >= 4 and 1 <= self.n < PACKED_COLUMNS
 
     @property
     def wants_packing(self) -> bool:
