@@ -100,6 +100,10 @@ TYPES = {
         SETS + "choice enum f($a in A): @antisymmetric: L -> R value L: value R: end",
         "needs two parameters",
     ),
+    "symmetric with many values": (
+        SETS + f"choice enum f($a in A, $b in A): @symmetric {' '.join(f'value V{i}:' for i in range(13))} end",
+        "takes at most 12 values",
+    ),
     "symmetric over two sets": (
         SETS + "choice enum f($a in A, $b in B): @symmetric value X: end",
         "parameters are of different sets",

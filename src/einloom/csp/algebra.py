@@ -14,6 +14,9 @@ from einloom.csp.rows import ClauseRow, EnumRow, PairLiteral, Quantifier, Relati
 __all__ = ["consistent_triples", "relation_function", "relation_rules", "split_relations"]
 
 
+MOST_VALUES = 8
+
+
 def split_relations(
     clauses: Sequence[ClauseRow], enums: Sequence[EnumRow]
 ) -> tuple[list[RelationRow], list[ClauseRow]]:
@@ -54,7 +57,7 @@ def _relation_key(
         return None
     choice = mentioned[0][0]
     row = enums.get(choice)
-    if row is None or row.converse is None or count != len(row.parameters) + 1:
+    if row is None or row.converse is None or count != len(row.parameters) + 1 or len(row.values) > MOST_VALUES:
         return None
     context = tuple(range(count - 3))
     triple = set(range(count - 3, count))

@@ -8,14 +8,14 @@ context) have rows of their own. Bits are object numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from einloom.csp.layout import Choice, Layout, converse_table
 from einloom.csp.rows import EnumRow
 
 __all__ = ["BitRows", "Place", "Where"]
 
-Place = tuple[tuple[tuple[tuple[int, int], ...], ...], int, int, int, int]
+Place = tuple[Mapping[int, tuple[tuple[int, int], ...]], int, int, int, int]
 Where = tuple[str, tuple[int, ...]]
 
 
@@ -50,7 +50,7 @@ class BitRows:
 
     def _add_unary(self, choice: Choice, row: EnumRow) -> None:
         count = len(row.values)
-        steps = _by_mask([(self.size + value, 0) for value in range(count)])
+        steps = _Steps([(self.size + value, 0) for value in range(count)])
         self.start[row.name, ()] = self.size
         self.size += count
         for (number,), slot in choice.slots.items():
@@ -59,13 +59,13 @@ class BitRows:
     def _add_binary(self, choice: Choice, row: EnumRow) -> None:
         count, objects = len(row.values), self.objects
         converse = row.converse or tuple(range(count))
-        steps: dict[tuple[int, ...], tuple[tuple[tuple[int, int], ...], ...]] = {}
+        steps: dict[tuple[int, ...], _Steps] = {}
         for numbers, slot in choice.slots.items():
             context, (a, b) = numbers[:-2], numbers[-2:]
             if context not in steps:
                 start = self.start[row.name, context] = self.size
                 back = start if row.converse else start + count * objects
-                steps[context] = _by_mask(
+                steps[context] = _Steps(
                     [(start + value * objects, back + converse[value] * objects) for value in range(count)]
                 )
                 self.size = back + count * objects
@@ -120,8 +120,13 @@ class BitRows:
         return sum(1 << number for number, need in needs.items() if not need & asleep)
 
 
-def _by_mask(steps: list[tuple[int, int]]) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """Return the steps of the values of each mask."""
-    return tuple(
-        tuple(step for value, step in enumerate(steps) if mask >> value & 1) for mask in range(1 << len(steps))
-    )
+class _Steps(dict[int, tuple[tuple[int, int], ...]]):
+    """The steps of the values of each mask, found on first use."""
+
+    def __init__(self, steps: list[tuple[int, int]]) -> None:
+        super().__init__()
+        self.steps = steps
+
+    def __missing__(self, mask: int) -> tuple[tuple[int, int], ...]:
+        found = self[mask] = tuple(step for value, step in enumerate(self.steps) if mask >> value & 1)
+        return found

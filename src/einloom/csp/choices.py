@@ -36,6 +36,9 @@ from einloom.csp.syntax import (
 __all__ = ["counter_row", "enum_row", "integer_row", "memberships", "place", "quotient_rows"]
 
 
+MOST_SYMMETRIC = 12
+
+
 def place(span: Span) -> str:
     """Return a place as text for messages."""
     return f"{span.file}:{span.line}:{span.column}" if span.line else "a definition in Python"
@@ -80,6 +83,8 @@ def _converse(names: Names, statement: EnumDef, values: tuple[str, ...]) -> tupl
     if statement.symmetry is None:
         return None
     span = statement.symmetry_span
+    if len(values) > MOST_SYMMETRIC:
+        names.fail(f"{statement.name} is {statement.symmetry}, which takes at most {MOST_SYMMETRIC} values", span)
     if len(statement.parameters) < 2:
         names.fail(f"{statement.name} is {statement.symmetry}, which needs two parameters", span)
     left, right = (parameter.set for parameter in statement.parameters[-2:])
