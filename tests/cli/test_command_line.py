@@ -68,7 +68,7 @@ def test_einsum_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(("what", "words"), [("tree", "t4 (2, 5) = "), ("nest", "gemm m="), ("asm", "vfmadd231ps")])
 def test_show(capsys: pytest.CaptureFixture[str], what: str, words: str) -> None:
-    line = ["show", "ab,bc,cd->ad", "--sizes", "a=2,b=3,c=4,d=5", "--isa", "avx2", "--threads", "1", "--what", what]
+    line = ["show", "ab,bc,cd->ad", "--sizes", "a=2,b=9,c=12,d=5", "--isa", "avx2", "--threads", "1", "--what", what]
     assert main(line) == 0
     text = capsys.readouterr().out
     assert text.startswith("Expression('ab,bc,cd->ad', float32")
