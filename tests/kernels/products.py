@@ -117,8 +117,8 @@ def check_product(case: ProductCase) -> str | None:
     before = c.view.copy()
     if beta == 0 and c.view.size:
         c.view[...] = np.nan  # Must not be read.
-    values = {"a": a.address, "b": b.address if b else 0, "c": c.address, "beta": case.flag}
-    values |= _open_strides(case)
+    values: dict[str, Any] = {"a": a.address, "b": b.address if b else 0, "c": c.address, "beta": case.flag}
+    values |= _open_strides(case) | _lists(case, values)
     compile_kernel(case.kernel_spec, case.vector).call(*(values[name] for name in signature(case.kernel_spec)))
     wanted = spec.alpha * total + (before if beta else 0)
     complaint = None
@@ -131,6 +131,21 @@ def check_product(case: ProductCase) -> str | None:
     for matrix in filter(None, (a, b, c)):
         matrix.close()
     return complaint
+
+
+def _lists(case: ProductCase, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the arrays of offsets or addresses of the batch's matrices, which lie as the strides say."""
+    spec, size = case.spec, case.spec.dtype.size
+    if spec.batch_by == "stride":
+        return {}
+    lists: dict[str, Any] = {}
+    for name in "ab" if spec.b is not None else "a":
+        offsets = np.arange(spec.batch, dtype=np.int64) * getattr(spec, name)[3]
+        if spec.batch_by == "offsets":
+            lists[f"offsets_{name}"] = offsets
+        else:
+            lists[name] = values[name] + offsets * size
+    return lists
 
 
 def _known(strides: tuple[int | None, ...] | None) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -112,6 +113,17 @@ def opened_strides(spec: Brgemm) -> frozenset[str]:
     )
 
 
+def listed_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
+    """Yield batches whose matrices are found by offsets or addresses."""
+    sizes = ((17, 5, 9, 3), (64, 30, 8, 1), (1, 1, 20, 2), (33, 29, 40, 4), (3, 2, 1, 5), (40, 1, 7, 2), (9, 9, 0, 2))
+    for index, ((m, n, k, batch), layouts) in enumerate(product(sizes, LAYOUTS)):
+        beta, flag = ((1, None), (0, None), (1, 1), (1, 0))[index % 4]
+        spec = product_spec(dtype, m, n, k, batch, layouts, index % 3, beta)
+        spec = replace(spec, batch_by=("offsets", "addresses")[index // 3 % 2])
+        opened = leading_dimensions(layouts, 1) if index % 2 else frozenset[str]()
+        yield ProductCase(spec, opened, flag, vector, bool(index // 2 % 2))
+
+
 def dot_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
     """Yield sums along memory: dot products, matrix-vector products from both sides, sums of rows."""
     for index, (m, n, k) in enumerate(product((1, 2, 3, 5, 8, 15, 16, 17, 33), (1, 2), (4, 7, 8, 16, 19, 33, 64, 70))):
@@ -169,6 +181,13 @@ def test_any_strides(vector: str, dtype: str) -> None:
 @pytest.mark.parametrize("vector", vectors_of_host())
 def test_sums_along_memory(vector: str, dtype: str) -> None:
     complaint = run_guarded(list(dot_cases(vector, dtype)), check_product)
+    assert complaint is None, complaint
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("vector", vectors_of_host())
+def test_lists_of_matrices(vector: str, dtype: str) -> None:
+    complaint = run_guarded(list(listed_cases(vector, dtype)), check_product)
     assert complaint is None, complaint
 
 

@@ -111,9 +111,10 @@ class _Generator:
         self.output = self.strides.of(product.c, extents)
         self.source_strides = self.strides.of(self.pack.source, (1, 1, 1, 1)) if self.pack else ()
         self.single = len(self.bands) == self.bands[0].count == 1 and product.n <= self.columns
-        moves = self.trips or product.batch > 1 or any(isinstance(s[2], str) for s in self.input_strides)
+        self.listed = product.batch_by != "stride"
+        moves = self.trips or product.batch > 1 or self.listed or any(isinstance(s[2], str) for s in self.input_strides)
         self.walks = bool(moves) and product.steps > 0
-        copies = self.walks and not self.single
+        copies = self.walks and (self.listed or not self.single)
         self.cursors = tuple(
             Cursor.of(self.km, operand, strides, self.columns, f"{operand.name}_walk" if copies else operand.name)
             for operand, strides in zip(product.inputs, self.input_strides)
@@ -124,7 +125,7 @@ class _Generator:
     def _batch_step(self, cursor: Cursor) -> int | str:
         """Return how far a pointer moves from the end of one matrix of the batch to the next one."""
         along_k, along_batch = cursor.strides[2:]
-        if self.product.batch == 1:
+        if self.product.batch == 1 or self.listed:
             return 0
         if isinstance(along_k, int) and isinstance(along_batch, int):
             return along_batch - along_k * self._walked(along_k)
@@ -146,6 +147,9 @@ class _Generator:
         cold = ["c", *(o.name for o in product.inputs), *(["beta"] if product.beta is None else [])]
         cold += [step for step in self.batch_steps if isinstance(step, str)]
         cold += [*strides, "n", "m", "batch"]
+        if self.listed:
+            cold += [f"list_{o.name}" for o in product.inputs]
+            cold += [f"{product.batch_by}_{o.name}" for o in product.inputs]
         self.strided = [o for o in (*product.inputs, product.c) if o.kind == "strided"]
         extra = self.vec.index_bytes * len(self.strided)
         if self.pack:
@@ -190,6 +194,8 @@ class _Generator:
             stride = strides[0] if isinstance(strides[0], int) else frame.read(strides[0])
             slot = self.vec.index_bytes * number
             self.setting.indices[operand.name] = self.vec.stride_index(stride, slot, self.vec.registers[0])
+        if self.product.batch_by == "addresses":
+            self._set_up_addresses()
         if self.pack:
             self.pack.set_up(km, frame, self.vec.index_bytes * len(self.strided))
         self._set_up_masks()
@@ -206,6 +212,14 @@ class _Generator:
                     grouped.vec.lane_mask(lanes)
             elif self.tail:
                 self.vec.mask(self.tail)
+
+    def _set_up_addresses(self) -> None:
+        """Keep the lists apart from where in its matrix a tile begins, which is a distance then."""
+        for operand in self.product.inputs:
+            with self.frame.assigned(f"addresses_{operand.name}") as register:
+                self.km.move(register, self.frame.read(operand.name, into=register))
+            with self.frame.assigned(operand.name) as register:
+                self.km.constant(register, 0)
 
     def _set_batch_step(self, cursor: Cursor, name: str) -> None:
         along_k, along_batch = cursor.strides[2:]
@@ -258,7 +272,7 @@ class _Generator:
         self.km.asm.comment(_described(tile, tail))
         micro = microkernel_for(self.setting, tile, tail)
         if self.product.steps:
-            self._start_pointers(columns)
+            self._start_lists() if self.listed else self._start_pointers(columns)
         if self.product.batch > 1 or not self.rest:
             micro.clear()
         if self.product.steps:
@@ -280,14 +294,35 @@ class _Generator:
                     self.km.move(pointer, self.frame.read(cursor.operand.name))
             cursor.spread(self.km, self.frame, columns)
 
+    def _start_lists(self) -> None:
+        """Go to the beginning of the lists of the batch's matrices."""
+        for cursor in self.cursors:
+            name = cursor.operand.name
+            with self.frame.assigned(f"list_{name}") as register:
+                self.km.move(register, self.frame.read(f"{self.product.batch_by}_{name}", into=register))
+
+    def _next_of_lists(self, columns: int) -> None:
+        """Point to the next matrices of the batch."""
+        km, frame = self.km, self.frame
+        for cursor in self.cursors:
+            name, pointer = cursor.operand.name, frame.read(cursor.pointers[0])
+            km.load(pointer, frame.read(f"list_{name}"))
+            frame.advance(f"list_{name}", 8, 1)
+            if self.product.batch_by == "offsets":
+                km.multiply_constant(pointer, pointer, self.product.dtype.size)
+            km.add(pointer, frame.read(name))
+            cursor.spread(km, frame, columns)
+
     @contextmanager
     def _batches(self, columns: int) -> Iterator[None]:
-        if self.product.batch == 1:
+        if self.product.batch == 1 and not self.listed:
             yield
             return
         with self.frame.loop(self.product.batch, "batch"):
+            if self.listed:
+                self._next_of_lists(columns)
             yield
-            for cursor, step in zip(self.cursors, self.batch_steps):
+            for cursor, step in zip(self.cursors, self.batch_steps if not self.listed else ()):
                 for name in cursor.pointers[: -(-columns // cursor.group)]:
                     self.frame.advance(name, step, 1)
 

@@ -63,6 +63,7 @@ class Product:
     beta: int | None
     alpha: float
     nontemporal: bool
+    batch_by: str = "stride"
 
     @staticmethod
     def of(spec: Brgemm) -> Product:
@@ -70,7 +71,18 @@ class Product:
         a, b, c = (_named(name, strides) for name, strides in (("a", spec.a), ("b", spec.b), ("c", spec.c)))
         assert a is not None and c is not None
         product = Product(
-            spec.dtype, spec.m, spec.n, spec.k, spec.batch, a, b, c, spec.beta, spec.alpha, spec.nontemporal
+            spec.dtype,
+            spec.m,
+            spec.n,
+            spec.k,
+            spec.batch,
+            a,
+            b,
+            c,
+            spec.beta,
+            spec.alpha,
+            spec.nontemporal,
+            spec.batch_by,
         )
         product = product._without_unit_axes()._merged()
         both = (product._vector_operand_first(), product._exchanged()._vector_operand_first())
@@ -104,7 +116,13 @@ class Product:
         """Whether the sum runs along memory in every input, and C has so few columns that no copy of A would pay."""
         a, b = self.a, self.b
         runs_along_k = a.strides[1:3] == (0, 1) and (b is None or (b.strides[0] == 0 and b.strides[2] == 1))
-        return runs_along_k and a.kind != "vector" and self.batch == 1 and self.k >= 4 and 1 <= self.n < PACKED_COLUMNS
+        return (
+            runs_along_k and self._is_plain_sum and a.kind != "vector" and self.k >= 4 and 1 <= self.n < PACKED_COLUMNS
+        )
+
+    @property
+    def _is_plain_sum(self) -> bool:
+        return self.batch == 1 and self.batch_by == "stride"
 
     @property
     def wants_packing(self) -> bool:
@@ -113,7 +131,7 @@ class Product:
 
     def _worth_packing(self, operand: Operand) -> bool:
         strided = operand.kind == "strided" and not operand.per_column
-        return strided and operand.strides[2] == 1 and self.n >= PACKED_COLUMNS
+        return strided and operand.strides[2] == 1 and self.n >= PACKED_COLUMNS and self.batch_by == "stride"
 
     def _map(self, change) -> Product:
         b = None if self.b is None else change(self.b)
@@ -132,7 +150,7 @@ class Product:
 
     def _merged(self) -> Product:
         """Return the product with one summed axis where the batch is a continuation of k, or k is trivial."""
-        if self.batch == 1:
+        if self.batch == 1 or self.batch_by != "stride":
             return self
         continues = all(_times(o.strides[2], self.k) == o.strides[3] for o in self.inputs)
         if self.k != 1 and not continues:

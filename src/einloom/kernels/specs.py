@@ -38,6 +38,8 @@ class Brgemm:
         beta: 1 adds to C, 0 overwrites it and never reads it, None leaves the choice to a last argument, 0 or 1.
         alpha: factor of the sum.
         nontemporal: store C past the caches, where it is written a whole vector at a time.
+        batch_by: how the matrices of the batch are found: `"stride"`; `"offsets"`, from two more arguments, arrays of
+            64-bit offsets in elements; or `"addresses"`, `a` and `b` being arrays of addresses.
     """
 
     dtype: DType
@@ -51,6 +53,7 @@ class Brgemm:
     beta: int | None = 1
     alpha: float = 1
     nontemporal: bool = False
+    batch_by: str = "stride"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", data_type(self.dtype))
@@ -122,8 +125,8 @@ def signature(spec: Spec) -> tuple[str, ...]:
     """Return the names of the arguments of a spec's kernel, in order.
 
     Pointers come first. Then follow the strides that are `None`, first those of a, b and c inside a matrix, `ld_x`
-    where it is an operand's only one, else `x_m`, `x_n`, `x_k`; then those from one matrix of the batch to the next; at
-    last `beta`.
+    where it is an operand's only one, else `x_m`, `x_n`, `x_k`; then those from one matrix of the batch to the next, or
+    the arrays of offsets; at last `beta`.
     """
     strides = {name: getattr(spec, name) for name in ("a", "b", "c") if getattr(spec, name, None) is not None}
     if isinstance(spec, Unary) and spec.op == "zero":
@@ -133,6 +136,8 @@ def signature(spec: Spec) -> tuple[str, ...]:
     batch = tuple(
         f"br_stride_{operand}" for operand, values in strides.items() if len(values) == 4 and values[3] is None
     )
+    if isinstance(spec, Brgemm) and spec.batch_by == "offsets":
+        batch = ("offsets_a", "offsets_b")[: 1 if spec.b is None else 2]
     flag = ("beta",) if isinstance(spec, Brgemm) and spec.beta is None else ()
     return pointers + inner + batch + flag
 
