@@ -32,6 +32,32 @@ def test_brgemm_with_run_time_strides(dtype: str) -> None:
     np.testing.assert_allclose(column_major(c, 33, 7, 40), expected, rtol=0, atol=60 * 2 * np.finfo(dtype).eps * 60)
 
 
+@pytest.mark.parametrize("batch", ["offsets", "addresses"])
+def test_listed_batches(batch: str) -> None:
+    kernel = el.primitives.brgemm(m=5, n=6, k=7, batch_size=3, batch=batch, beta=0)
+    a, b, c = random(200), random(200, seed=1), np.zeros(30, np.float32)
+    offsets_a, offsets_b = np.array([100, 0, 50]), np.array([0, 42, 0])
+    if batch == "offsets":
+        kernel(a, b, c, 5, 7, 5, offsets_a, offsets_b)
+    else:
+        kernel(a.ctypes.data + 4 * offsets_a, b.ctypes.data + 4 * offsets_b, c, 5, 7, 5)
+    expected = sum(b[q : q + 42].reshape(6, 7) @ a[p : p + 35].reshape(7, 5) for p, q in zip(offsets_a, offsets_b))
+    np.testing.assert_allclose(c.reshape(6, 5), expected, rtol=1e-4, atol=1e-5)
+
+
+def test_lists_are_checked() -> None:
+    kernel = el.primitives.brgemm(m=5, n=6, k=7, batch_size=3, batch="offsets")
+    a, b, c, zeros = random(135), random(42), random(30), np.zeros(3, np.int64)
+    with pytest.raises(el.StrideError, match="a: the kernel reaches"):
+        kernel(a, b, c, 5, 7, 5, np.array([0, 101, 0]), zeros)
+    with pytest.raises(el.ShapeError, match="3 integers"):
+        kernel(a, b, c, 5, 7, 5, np.zeros(2, np.int64), zeros)
+    with pytest.raises(el.DTypeError, match="64-bit"):
+        kernel(a, b, c, 5, 7, 5, np.zeros(3, np.int32), zeros)
+    with pytest.raises(el.OverlapError, match="c shares memory with a"):
+        kernel(a, b, a[100:], 5, 7, 5, np.array([0, 70, 0]), zeros)
+
+
 def test_a_batch_of_one_needs_no_batch_strides() -> None:
     a, b, c = random(16), random(16, seed=1), np.zeros(16, np.float32)
     el.primitives.brgemm(m=4, n=4, k=4, beta=0)(a, b, c, 4, 4, 4)

@@ -21,6 +21,7 @@ from einloom.primitives.callables import PrimitiveKernel
 __all__ = ["PrimitiveKernel", "binary", "brgemm", "unary"]
 
 LAYOUTS = ("col", "row")
+BATCHES = {"stride": ("br_stride_a", "br_stride_b"), "offsets": ("offsets_a", "offsets_b"), "addresses": ()}
 BROADCASTS: dict[str, tuple[Stride, Stride]] = {"none": (1, None), "row": (0, None), "col": (1, 0), "scalar": (0, 0)}
 """Strides along (m, n) of a second operand that is a whole matrix, one row, one column, or one number."""
 
@@ -43,6 +44,8 @@ def brgemm(
     """Compile C := beta C + alpha sum_i A_i B_i for A (m, k), B (k, n), C (m, n).
 
     Call it with `(a, b, c, ld_a, ld_b, ld_c, br_stride_a, br_stride_b)`; a batch of one may leave out the last two.
+    With `batch="offsets"` the last two are arrays of 64-bit offsets in elements, one for each matrix; with
+    `"addresses"` they are left out, and `a` and `b` are arrays of addresses.
 
     Args:
         m, n, k, batch_size: sizes, 0 and more.
@@ -50,15 +53,15 @@ def brgemm(
         a, b, c: layouts, `"col"` or `"row"`.
         alpha: factor of the sum.
         beta: 1 adds to C, 0 overwrites it.
-        batch: how the matrices of the batch are found: `"stride"`, a fixed distance apart.
+        batch: how the matrices of the batch are found: `"stride"`, `"offsets"` or `"addresses"`.
         isa: `"avx512"`, `"avx2"`, `"neon"`; None for the host's best.
 
     Raises:
         ShapeError, DTypeError: a size or type that does not exist.
         UnsupportedTarget: a layout, batch or ISA that does not exist; the message says which do.
     """
-    _check_choice("batch", batch, ("stride",))
-    along_batch = 0 if batch_size == 1 else None
+    _check_choice("batch", batch, tuple(BATCHES))
+    along_batch = 0 if batch_size == 1 or batch != "stride" else None
     first, second, output = _matrix("a", a), _matrix("b", b), _matrix("c", c)
     spec = Brgemm(
         data_type(dtype),
@@ -71,9 +74,9 @@ def brgemm(
         c=output,
         alpha=alpha,
         beta=beta,
+        batch_by=batch,
     )
-    names = ("a", "b", "c", "ld_a", "ld_b", "ld_c", "br_stride_a", "br_stride_b")
-    return PrimitiveKernel(spec, names, isa)
+    return PrimitiveKernel(spec, ("a", "b", "c", "ld_a", "ld_b", "ld_c", *BATCHES[batch]), isa)
 
 
 def unary(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from einloom.errors import DTypeError, OverlapError, StrideError
+from einloom.errors import DTypeError, OverlapError, ShapeError, StrideError
 from einloom.kernels.specs import Brgemm, Spec, Stride, Unary, run_time_strides
 from einloom.plan.arrays import byte_span
 
@@ -26,6 +26,8 @@ class Access:
         sizes: extents of the axes that it depends on.
         strides: one for each, in elements, or the name of the argument that holds it.
         written: whether it is the output.
+        count: how many matrices of a batch an array lists, where there is one.
+        offsets: the argument that holds them as offsets in elements; empty: the operand itself holds their addresses.
     """
 
     name: str
@@ -33,11 +35,16 @@ class Access:
     sizes: tuple[int, ...]
     strides: tuple[int | str, ...]
     written: bool
+    count: int = 0
+    offsets: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An operand at a call: where it begins, the bytes that are reached, and the strides in bytes."""
+    """An operand at a call: where it begins, the bytes that are reached, and the strides in bytes.
+
+    `shifts` are the bytes by which the matrices of a listed batch lie apart from the beginning.
+    """
 
     name: str
     address: int
@@ -45,6 +52,7 @@ class Place:
     high: int
     strides: tuple[int, ...]
     is_array: bool
+    shifts: tuple[int, ...] = (0,)
 
 
 def accesses_of(spec: Spec) -> tuple[Access, ...]:
@@ -57,15 +65,17 @@ def accesses_of(spec: Spec) -> tuple[Access, ...]:
     for name in names:
         strides = _named(name, getattr(spec, name))
         axes = [axis for axis, stride in enumerate(strides) if stride != 0]
-        found.append(
-            Access(
-                name,
-                spec.dtype.name,
-                tuple(sizes[axis] for axis in axes),
-                tuple(strides[axis] for axis in axes),
-                name == names[-1],
-            )
+        access = Access(
+            name,
+            spec.dtype.name,
+            tuple(sizes[axis] for axis in axes),
+            tuple(strides[axis] for axis in axes),
+            name == names[-1],
         )
+        if isinstance(spec, Brgemm) and spec.batch_by != "stride" and name != "c":
+            offsets = f"offsets_{name}" if spec.batch_by == "offsets" else ""
+            access = replace(access, count=spec.batch, offsets=offsets)
+        found.append(access)
     return tuple(found)
 
 
@@ -83,6 +93,8 @@ def check_access(access: Access, values: dict[str, Any]) -> Place:
         DTypeError, StrideError: see `PrimitiveKernel`.
     """
     value = values[access.name]
+    if access.count and not access.offsets:
+        return _check_addresses(access, value)
     strides = tuple(values[s] if isinstance(s, str) else s for s in access.strides)
     if isinstance(value, np.ndarray):
         _check_array(access, value)
@@ -94,7 +106,9 @@ def check_access(access: Access, values: dict[str, Any]) -> Place:
     _check_leading(access, strides)
     size = np.dtype(access.dtype).itemsize
     ends = [(extent - 1) * stride for extent, stride in zip(access.sizes, strides)]
-    low, high = sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends)
+    offsets = _checked_offsets(access, values)
+    low = sum(min(end, 0) for end in ends) + min(offsets)
+    high = sum(max(end, 0) for end in ends) + max(offsets)
     address = _address(value)
     place = Place(
         access.name,
@@ -103,10 +117,33 @@ def check_access(access: Access, values: dict[str, Any]) -> Place:
         address + (high + 1) * size,
         tuple(stride * size for stride in strides),
         isinstance(value, np.ndarray),
+        tuple(offset * size for offset in offsets),
     )
     if isinstance(value, np.ndarray):
         _check_reach(place, value, low, high)
     return place
+
+
+def _checked_offsets(access: Access, values: dict[str, Any]) -> list[int]:
+    """Return the offsets of a listed batch in elements; the list of an address is taken as it is."""
+    offsets = values[access.offsets] if access.offsets else 0
+    if not isinstance(offsets, np.ndarray):
+        return [0]
+    _check_list(access.offsets, offsets, access.count)
+    return [int(offset) for offset in offsets[: access.count]] or [0]
+
+
+def _check_addresses(access: Access, value: Any) -> Place:
+    if isinstance(value, np.ndarray):
+        _check_list(access.name, value, access.count)
+    return Place(access.name, _address(value), 0, 0, (), False)
+
+
+def _check_list(name: str, array: np.ndarray[Any, Any], count: int) -> None:
+    if array.dtype not in (np.dtype(np.int64), np.dtype(np.uint64)):
+        raise DTypeError(f"{name} has type {array.dtype}\n  Pass an array of 64-bit integers, one for each matrix.")
+    if array.ndim != 1 or array.size < count or not array.flags.c_contiguous:
+        raise ShapeError(f"{name} has shape {array.shape}\n  Pass a contiguous array of {count} integers.")
 
 
 def _address(value: Any) -> int:
@@ -158,7 +195,11 @@ def check_overlaps(accesses: tuple[Access, ...], places: list[Place], in_place: 
     for access, place in zip(accesses[:-1], places[:-1]):
         if not place.is_array or place.high <= output.low or output.high <= place.low:
             continue
-        same = (place.address, place.strides, access.sizes) == (output.address, output.strides, written.sizes)
+        same = place.shifts == (0,) and (place.address, place.strides, access.sizes) == (
+            output.address,
+            output.strides,
+            written.sizes,
+        )
         if not (in_place and same) and _share(access, place, written, output):
             raise OverlapError(
                 f"{written.name} shares memory with {access.name}\n  Pass arrays whose elements do not overlap."
@@ -166,18 +207,20 @@ def check_overlaps(accesses: tuple[Access, ...], places: list[Place], in_place: 
 
 
 def _share(first: Access, place: Place, second: Access, other: Place) -> bool:
-    views = [_view(first, place), _view(second, other)]
     try:
-        return bool(np.shares_memory(*views, max_work=SOLVER_WORK))
+        return any(
+            np.shares_memory(_view(first, place, shift), _view(second, other, 0), max_work=SOLVER_WORK)
+            for shift in place.shifts
+        )
     except np.exceptions.TooHardError:
         return True
 
 
-def _view(access: Access, place: Place) -> np.ndarray[Any, Any]:
+def _view(access: Access, place: Place, shift: int) -> np.ndarray[Any, Any]:
     """Return an array that has the operand's addresses; it is never read."""
     interface = {
         "version": 3,
-        "data": (place.address, True),
+        "data": (place.address + shift, True),
         "shape": access.sizes,
         "strides": place.strides,
         "typestr": np.dtype(access.dtype).str,

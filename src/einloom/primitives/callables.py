@@ -66,7 +66,7 @@ class PrimitiveKernel:
         numbers = list(values.values())
         for place in placed:
             numbers[self._names.index(place.name)] = place.address
-        self._kernel.call(*(numbers[i] for i in self._order))
+        self._kernel.call(*(numbers[i] for i in self._order))  # arrays of offsets go as their addresses
 
     def _bound(self, arguments: tuple[Any, ...]) -> dict[str, Any]:
         """Return the arguments by name, optional strides 0, everything but arrays as Python integers."""
