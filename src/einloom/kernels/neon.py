@@ -150,6 +150,13 @@ class NeonVectors:
                 zip_(*(v[register.number].d2 for register in (block[i + j], free[j], free[j + 2])))
         return block, free
 
+    def sum_lanes(self, registers: list[Any], temporary: Any) -> None:
+        """registers[0] = in lane i the sum over the lanes of registers[i]; up to `lanes` registers."""
+        for _ in range(self.lanes.bit_length() - 1):
+            for i in range(0, len(registers), 2):
+                self.asm.faddp(registers[i], registers[i], registers[min(i + 1, len(registers) - 1)])
+            registers = registers[::2]
+
     def finish(self) -> None:
         """Nothing is left to do at the end of a function that used vectors."""
 
