@@ -6,6 +6,7 @@ choice only. Together they say which triples of values `f(a, b), f(b, c), f(a, c
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import permutations, product
 
@@ -142,13 +143,18 @@ def relation_function(number: int, row: RelationRow) -> str:
         names.append(f"check_{mask}" if rules else "None")
         if rules:
             lines += ["", f"    def check_{mask}(a, b, others):", "        gone = []"]
-            lines += [f"        {line}" for sources, targets in rules.items() for line in _check(sources, targets)]
+            count = Counter(source for sources in rules for source in sources)
+            shared = {source for source, times in count.items() if times > 1}
+            lines += [f"        s{source} = rows[v{source} + b]" for source in sorted(shared)]
+            lines += [
+                f"        {line}" for sources, targets in rules.items() for line in _check(sources, targets, shared)
+            ]
             lines.append("        return gone")
     return "\n".join([*lines, "", f"    return {', '.join(names)}"])
 
 
-def _check(sources: tuple[int, ...], targets: list[int]) -> list[str]:
-    given = " | ".join(f"rows[v{source} + b]" for source in sources)
+def _check(sources: tuple[int, ...], targets: list[int], shared: set[int]) -> list[str]:
+    given = " | ".join(f"s{source}" if source in shared else f"rows[v{source} + b]" for source in sources)
     lines = [f"barred = others & ~({given})" if given else "barred = others", "if barred:"]
     for value in targets:
         lines += [

@@ -122,10 +122,10 @@ def _removes(
 
 
 def _relation(problem: Problem, relation: Relation, cause: int, slot: int | None) -> Description:
-    objects = set(relation.ends[cause])
+    objects = set(relation.ends[cause][:2])
     slots = {cause}
     if slot is not None:
-        objects |= set(relation.ends[slot])
+        objects |= set(relation.ends[slot][:2])
         slots |= {relation.slots[x * relation.objects + y] for x in objects for y in objects if x != y} - {-1}
     names = ", ".join(problem.members.names[each] for each in sorted(objects))
     text = f"{relation.row.choice} among {names}  [{relation.row.place}]"

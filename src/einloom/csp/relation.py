@@ -30,7 +30,7 @@ class Relation:
         starts: where the rows of each value start.
         is_idle_when_open: whether a pair that is fully open restricts nothing.
         converse: the mask from the other side.
-        ends: the pair of each slot.
+        ends: the pair of each slot, and its two bits.
         slots: slot of each pair, at `a * objects + b`, in both directions; -1 where there is none.
     """
 
@@ -46,13 +46,13 @@ class Relation:
         owners = tuple(context[position] for position in row.members.owners)
         self.members = rows.members[row.members.set, owners]
         self.slots = [-1] * (self.objects * self.objects)
-        self.ends: dict[int, tuple[int, int]] = {}
+        self.ends: dict[int, tuple[int, int, int]] = {}
         self.converse: tuple[int, ...] = ()
         for numbers, slot in choice.slots.items():
             if numbers[:-2] == context:
                 a, b = numbers[-2:]
                 self.slots[a * self.objects + b] = self.slots[b * self.objects + a] = slot
-                self.ends[slot] = a, b
+                self.ends[slot] = a, b, 1 << a | 1 << b
                 self.converse = layout.domain_of[slot].converse or ()
         self.starts = rows.first_rows(row.choice, (1 << self.values) - 1, context)
         self.function = function
@@ -65,11 +65,11 @@ class Relation:
         checks, converse, ends = self.function(rows, self.starts), self.converse, self.ends
 
         def relate(slot: int, mask: int) -> None:
-            a, b = ends[slot]
-            members, both = rows[members_row], 1 << a | 1 << b
-            others = members & ~both
-            if members ^ others != both:
+            a, b, both = ends[slot]
+            members = rows[members_row]
+            if members & both != both:
                 return
+            others = members ^ both
             check = checks[mask]
             if check is not None:
                 gone = check(a, b, others)
