@@ -34,7 +34,7 @@ class Ground:
     """The constraints of the objects that need exactly one mask of lowerings.
 
     Attributes:
-        slots: the slots that begin to matter.
+        slots, full: the slots that begin to matter, and their full masks.
         own, restrictions: masks of single slots, of these and of others.
         impossible: whether a clause fails whatever the domains.
         first: `(slot, full mask, first mask, reason)` for `own`; None if one is empty.
@@ -49,6 +49,7 @@ class Ground:
 
     need: int
     slots: list[int] = field(default_factory=list)
+    full: list[int] = field(default_factory=list)
     own: dict[int, int] = field(default_factory=dict)
     restrictions: dict[int, int] = field(default_factory=dict)
     impossible: bool = False
@@ -102,7 +103,8 @@ class Grounder:
         Args:
             domains: masks that no candidate exceeds; what always holds for them is left out.
         """
-        found = Ground(need, self.layout.by_need.get(need, []))
+        slots = self.layout.by_need.get(need, [])
+        found = Ground(need, slots, [self.layout.full[slot] for slot in slots])
         merged: dict[tuple[int, ...], dict[Clause, None]] = {}
         for number, row in self.clauses:
             for objects in self._tuples(row, need):

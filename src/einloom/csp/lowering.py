@@ -123,8 +123,7 @@ class Waking:
         state.trail.append((-1 - lowering, 0, trigger))
         waking = self.problem.waking[lowering]
         asleep = self.numbers[ASLEEP]
-        for where, row in waking.rows:
-            state.rows[row] = self.problem.rows.awake(where, asleep)
+        self._join(waking.members, asleep)
         for need in self._needs(bit, asleep):
             state.activate(need)
         self._revisit(lowering, waking.bare)
@@ -133,6 +132,13 @@ class Waking:
                 state.handlers[function](number)
         for number in waking.triggers:
             self.check(number)
+
+    def _join(self, members: list[tuple[int, int, int]], asleep: int) -> None:
+        """Add the members that are awake now to the rows of their sets."""
+        rows = self.state.rows
+        for row, bit, need in members:
+            if not need & asleep:
+                rows[row] |= bit
 
     def wake_all(self, lowerings: int) -> None:
         """Wake lowerings in a state whose domains know of them already."""
@@ -143,8 +149,7 @@ class Waking:
                 continue
             numbers[ASLEEP] &= ~bit
             waking = self.problem.waking[lowering]
-            for where, row in waking.rows:
-                state.rows[row] = self.problem.rows.awake(where, numbers[ASLEEP])
+            self._join(waking.members, numbers[ASLEEP])
             for need in self._needs(bit, numbers[ASLEEP]):
                 state.disjoined.update(self.problem.ground(need).loud_disjunctions)
             self._revisit(lowering, waking.bare)

@@ -248,7 +248,7 @@ class State:
         problem = self.problem
         ground = problem.ground(need)
         domains, full = self.domains, problem.layout.full
-        if ground.first is not None and all(domains[slot] == full[slot] for slot in ground.slots):
+        if ground.first is not None and [domains[slot] for slot in ground.slots] == ground.full:
             self._start_fresh(ground.first, ground.deltas)
         else:
             self._start_restricted(ground)

@@ -32,13 +32,13 @@ class WakeList:
     """What must be looked at again when a lowering wakes.
 
     Attributes:
-        rows: watched sets whose members change, with their rows.
+        members: `(row, bit, need)` of the members that watched sets gain.
         terms: terms of counters that its objects make.
         bare: those of them without a condition on a slot that wakes, which would tell when it is met.
         lines: `(handler, object, need)` for the new objects in each role of a line clause.
     """
 
-    rows: list[tuple[Where, int]] = field(default_factory=list)
+    members: list[tuple[int, int, int]] = field(default_factory=list)
     terms: list[int] = field(default_factory=list)
     bare: list[int] = field(default_factory=list)
     counters: list[int] = field(default_factory=list)
@@ -219,9 +219,12 @@ class Watching:
                 quotient.number for quotient in problem.quotients if any(need & bit for need in quotient.needs.values())
             ]
             found.triggers = [trigger.number for trigger in problem.triggers if trigger.need & bit]
-            for where, row in problem.rows.members.items():
-                if any(need & bit for need in self._needs(where).values()):
-                    found.rows.append((where, row))
+            found.members = [
+                (row, 1 << each, need)
+                for where, row in problem.rows.members.items()
+                for each, need in self._needs(where).items()
+                if need & bit
+            ]
             for index, clause in enumerate(problem.line_numbers):
                 for role, quantifier in enumerate(problem.space.clauses[clause].quantifiers):
                     for each, need in self._needs((quantifier.set, ())).items():
