@@ -15,6 +15,7 @@ from einloom.dtypes import DType
 from einloom.errors import InternalError
 from einloom.kernels.interleave import in_row_order, interleave
 from einloom.kernels.machine import Place, Verb
+from einloom.kernels.x86_formula import Avx2Formulas
 
 if TYPE_CHECKING:
     from einloom.kernels.x86 import X86Machine
@@ -24,14 +25,13 @@ __all__ = ["Avx2Vectors"]
 UNORDERED = 3
 """Predicate of a comparison that holds if an operand is NaN."""
 
-ARITHMETIC = ("add", "sub", "mul", "div", "min", "max", "sqrt", "and", "or", "xor", "andn")
+ARITHMETIC = ("add", "sub", "mul", "div", "min", "max", "sqrt")
 
 
-class Avx2Vectors:
+class Avx2Vectors(Avx2Formulas):
     """See `einloom.kernels.machine.VectorMachine`. Masks are numbers of lanes."""
 
     registers: tuple[Any, ...] = ymm[:16]
-    memory_operand = True
     broadcast_operand = False
     index_bytes = 0
 
@@ -42,6 +42,7 @@ class Avx2Vectors:
     div: Verb
     min: Verb
     max: Verb
+    sqrt: Verb
 
     def __init__(self, km: X86Machine, dtype: DType) -> None:
         self.km = km
@@ -59,6 +60,7 @@ class Avx2Vectors:
         self.fma = getattr(asm, f"vfmadd231{suffix}")
         for name in ARITHMETIC:
             setattr(self, name, getattr(asm, f"v{name}{suffix}"))
+        self._set_formulas()
 
     def mask(self, count: int) -> int | None:
         return None if count == self.lanes else count

@@ -14,6 +14,7 @@ from einloom.dtypes import DType
 from einloom.errors import InternalError
 from einloom.kernels.interleave import in_row_order, interleave
 from einloom.kernels.machine import Place, Verb
+from einloom.kernels.x86_formula import Avx512Formulas
 
 if TYPE_CHECKING:
     from einloom.kernels.x86 import X86Machine
@@ -23,14 +24,13 @@ __all__ = ["Avx512Vectors"]
 UNORDERED = 3
 """Predicate of a comparison that holds if an operand is NaN."""
 
-ARITHMETIC = ("add", "sub", "mul", "div", "min", "max", "sqrt", "and", "or", "xor", "andn")
+ARITHMETIC = ("add", "sub", "mul", "div", "min", "max", "sqrt")
 
 
-class Avx512Vectors:
+class Avx512Vectors(Avx512Formulas):
     """See `einloom.kernels.machine.VectorMachine`. Masks are mask registers."""
 
     registers: tuple[Any, ...] = zmm
-    memory_operand = True
     broadcast_operand = True
     index_bytes = 128
 
@@ -41,6 +41,7 @@ class Avx512Vectors:
     div: Verb
     min: Verb
     max: Verb
+    sqrt: Verb
 
     def __init__(self, km: X86Machine, dtype: DType) -> None:
         self.km = km
@@ -56,6 +57,7 @@ class Avx512Vectors:
         self.fma = getattr(asm, f"vfmadd231{suffix}")
         for name in ARITHMETIC:
             setattr(self, name, getattr(asm, f"v{name}{suffix}"))
+        self._set_formulas()
 
     def mask(self, count: int) -> Mask | None:
         return None if count == self.lanes else self.lane_mask((1 << count) - 1)

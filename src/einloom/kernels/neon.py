@@ -15,6 +15,7 @@ from einloom.dtypes import DType
 from einloom.errors import EncodingError, InternalError
 from einloom.kernels.aarch64 import own
 from einloom.kernels.machine import Place, Verb
+from einloom.kernels.neon_formula import NeonFormulas
 from einloom.kernels.neon_microkernel import NeonMicrokernel
 
 if TYPE_CHECKING:
@@ -28,10 +29,9 @@ VIEWS = {4: tuple(v[number].s4 for number in ORDER), 8: tuple(v[number].d2 for n
 ARITHMETIC = ("add", "sub", "mul", "div", "min", "max", "sqrt")
 
 
-class NeonVectors:
+class NeonVectors(NeonFormulas):
     """See `einloom.kernels.machine.VectorMachine`. Masks are numbers of lanes, registers v0.4s or v0.2d."""
 
-    memory_operand = False
     broadcast_operand = False
     index_bytes = 0
     microkernel = NeonMicrokernel
@@ -43,6 +43,7 @@ class NeonVectors:
     div: Verb
     min: Verb
     max: Verb
+    sqrt: Verb
 
     def __init__(self, km: AArch64Machine, dtype: DType) -> None:
         self.km = km
@@ -54,6 +55,7 @@ class NeonVectors:
         self.fma = asm.fmla
         for name in ARITHMETIC:
             setattr(self, name, getattr(asm, f"f{name}"))
+        self._set_formulas()
 
     def mask(self, count: int) -> int | None:
         return None if count == self.lanes else count

@@ -1,0 +1,313 @@
+"""From a formula to the verbs of a vector ISA: registers are numbered once, then replayed for every vector.
+
+`recipe_of` gives every intermediate result a number that is free from its last use on, picks the form of each fused
+multiply-add, and says which constants stay in registers through the whole function, as many as there is room for. It
+emits nothing; `Recipe.emit` does.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+from einloom.errors import InternalError
+from einloom.kernels.formula import COMPARISONS, Bits, Formula, Node, nodes_of
+from einloom.kernels.formula_machine import FormulaMachine
+
+__all__ = ["Recipe", "Traits", "recipe_of", "traits_of"]
+
+COMMUTATIVE = frozenset({"add", "mul", "bit_and", "bit_or", "bit_xor", "eq", "ne"})
+MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a recipe needs to know of a vector ISA; see `FormulaMachine`.
+
+    Attributes:
+        size: bytes of an element.
+        memory_operand: whether the last operand may be a constant in memory.
+        multiplies_in_place: whether there is dst = dst * a + b.
+        conditions: registers that hold conditions alone; 0: vector registers hold them.
+        scales: whether there is dst = a * 2**b.
+    """
+
+    size: int
+    memory_operand: bool
+    multiplies_in_place: bool
+    conditions: int
+    scales: bool
+
+
+def traits_of(vec: FormulaMachine) -> Traits:
+    """Return the traits of a vector ISA for its type of elements."""
+    return Traits(vec.dtype.size, vec.memory_operand, vec.multiplies_in_place, len(vec.conditions), vec.scales)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A vector register by number: the inputs first."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A register for conditions, by number."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant in memory, or in a register where it is held."""
+
+    bits: int
+
+
+Place: TypeAlias = Slot | Condition | Constant
+Step: TypeAlias = tuple[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The verbs of a formula in order, over numbered registers.
+
+    Attributes:
+        steps: (verb, arguments).
+        result: where the result is.
+        registers: how many the steps need, the inputs' included.
+        held: the constants that stay in registers.
+    """
+
+    steps: tuple[Step, ...]
+    result: Slot | Constant
+    registers: int
+    held: tuple[int, ...] = ()
+
+    def hold(self, vec: FormulaMachine, registers: Iterable[Any]) -> dict[int, Any]:
+        """Load the constants that are held into the last of these registers; return where each is."""
+        places = dict(zip(self.held, reversed([*registers])))
+        for bits, register in places.items():
+            vec.load_constant(register, bits)
+        return places
+
+    def emit(self, vec: FormulaMachine, inputs: Sequence[Any], free: Sequence[Any], held: dict[int, Any]) -> Any:
+        """Emit the steps over the registers of the inputs, which they may overwrite; return the result's register."""
+        registers = [*inputs, *free]
+
+        def operand(place: Any) -> Any:
+            kind = type(place)
+            if kind is Slot:
+                return registers[place.number]
+            if kind is Condition:
+                return vec.conditions[place.number]
+            if kind is Constant:
+                return held[place.bits] if place.bits in held else vec.constant_operand(place.bits)
+            return place
+
+        for verb, arguments in self.steps:
+            getattr(vec, verb)(*map(operand, arguments))
+        if isinstance(self.result, Constant):
+            return held[self.result.bits]
+        return registers[self.result.number]
+
+
+@lru_cache(1024)
+def recipe_of(formula: Formula, traits: Traits, inputs: int, available: int, hold: bool = True) -> Recipe:
+    """Return the recipe of a formula of so many inputs.
+
+    Args:
+        available: registers that there are for inputs, intermediate results and constants.
+        hold: whether constants may stay in registers.
+    """
+    plain = _Numbering(formula, traits, inputs, frozenset()).recipe()
+    room = available - plain.registers
+    if room < 0:
+        raise InternalError(f"the formula {formula!r} needs {plain.registers} registers, there are {available}")
+    if not hold or not room:
+        return plain
+    # First the constants that would be loaded by an instruction of their own, each time.
+    loads = Counter(arguments[1] for verb, arguments in plain.steps if verb == "load_constant")
+    uses = Counter(place.bits for _, arguments in plain.steps for place in arguments if isinstance(place, Constant))
+    every = sorted({*loads, *uses}, key=lambda bits: (-loads[bits], -uses[bits], bits))
+    return _Numbering(formula, traits, inputs, frozenset(every[:room])).recipe(tuple(every[:room]))
+
+
+@dataclass
+class _Numbering:
+    """One pass over a formula: which nodes are still needed how often, and where they are."""
+
+    formula: Formula
+    traits: Traits
+    inputs: int
+    held: frozenset[int]
+    steps: list[Step] = field(default_factory=list)
+    places: dict[int, Slot | Condition] = field(default_factory=dict)
+
+    def recipe(self, held: tuple[int, ...] = ()) -> Recipe:
+        order = list(nodes_of(self.formula))
+        self.uses = Counter([id(self.formula), *(id(operand) for node in order for operand in node.operands)])
+        self.places = {id(node): Slot(node.number) for node in order if node.operation == "argument"}
+        read = {place.number for place in self.places.values()}
+        self.free = [number for number in range(self.inputs) if number not in read]
+        self.most = self.inputs
+        self.conditions = list(range(self.traits.conditions))
+        for node in order:
+            if node.operation != "argument":
+                self.borrowed: list[Slot] = []
+                self.places[id(node)] = self._place(node)
+        return Recipe(tuple(self.steps), self._result(), self.most, held)
+
+    def _result(self) -> Slot | Constant:
+        if isinstance(self.formula, Node):
+            place = self.places[id(self.formula)]
+            assert isinstance(place, Slot)
+            return place
+        self.borrowed = []
+        place = self._register(self.formula)
+        assert not isinstance(place, Condition)
+        return place
+
+    # Registers
+
+    def _new(self) -> Slot:
+        if self.free:
+            self.free.sort(reverse=True)
+            return Slot(self.free.pop())
+        self.most += 1
+        return Slot(self.most - 1)
+
+    def _take(self, node: Node) -> Slot | Condition:
+        """Return a node's place at one of its uses; with the last one it is free."""
+        place = self.places[id(node)]
+        self.uses[id(node)] -= 1
+        if self.uses[id(node)] == 0:
+            (self.conditions if isinstance(place, Condition) else self.free).append(place.number)
+        return place
+
+    def _operand(self, operand: Formula) -> Place:
+        """Return a last operand, which may be in memory where the ISA allows it."""
+        if isinstance(operand, Node):
+            return self._take(operand)
+        return Constant(self._bits(operand)) if self.traits.memory_operand else self._register(operand)
+
+    def _register(self, operand: Formula) -> Place:
+        """Return an operand in a register; a constant's is free behind this step, or held."""
+        if isinstance(operand, Node):
+            return self._take(operand)
+        bits = self._bits(operand)
+        if bits in self.held:
+            return Constant(bits)
+        register = self._new()
+        self.borrowed.append(register)
+        self.steps.append(("load_constant", (register, bits)))
+        return register
+
+    def _target(self) -> Slot:
+        """Return a register for the result: operands that are not needed any more are free by now."""
+        self.free += [register.number for register in self.borrowed]
+        return self._new()
+
+    def _bits(self, constant: Formula) -> int:
+        """Return the bits of a constant as an element."""
+        if isinstance(constant, Bits):
+            return constant.value
+        assert not isinstance(constant, Node)
+        return int.from_bytes(struct.pack("<f" if self.traits.size == 4 else "<d", constant), "little")
+
+    def _is_last(self, operand: Formula, *others: Formula) -> bool:
+        """Whether a node is used here for the last time, and once."""
+        return isinstance(operand, Node) and self.uses[id(operand)] == 1 and all(operand is not one for one in others)
+
+    # Operations
+
+    def _place(self, node: Node) -> Slot | Condition:
+        if node.operation in ("fma", "fnma"):
+            return self._fused(node)
+        if node.operation in COMPARISONS:
+            return self._compared(node)
+        if node.operation == "select":
+            return self._selected(node)
+        if len(node.operands) == 1:
+            source = self._operand(node.operands[0]) if node.operation == "sqrt" else self._register(node.operands[0])
+            target = self._target()
+            number = () if node.operation == "sqrt" else (node.number,)
+            self.steps.append((node.operation, (target, source, *number)))
+            return target
+        operation, a, b = self._ordered(node)
+        first, second = self._register(a), self._operand(b)
+        target = self._target()
+        self.steps.append((operation, (target, first, second)))
+        return target
+
+    def _ordered(self, node: Node) -> tuple[str, Formula, Formula]:
+        """Return (operation, a, b), a constant last where the operation allows."""
+        a, b = node.operands
+        if isinstance(a, Node) or not isinstance(b, Node):
+            return node.operation, a, b
+        if node.operation in COMMUTATIVE:
+            return node.operation, b, a
+        return (MIRRORED[node.operation], b, a) if node.operation in MIRRORED else (node.operation, a, b)
+
+    def _compared(self, node: Node) -> Slot | Condition:
+        operation, a, b = self._ordered(node)
+        first, second = self._register(a), self._operand(b)
+        target = Condition(self.conditions.pop()) if self.traits.conditions else self._target()
+        if self.traits.conditions:
+            self.free += [register.number for register in self.borrowed]
+        self.steps.append(("compare", (operation, target, first, second)))
+        return target
+
+    def _selected(self, node: Node) -> Slot:
+        condition, a, b = node.operands
+        second, first = self._register(b), self._operand(a)
+        assert isinstance(condition, Node)
+        mask = self._take(condition)
+        target = self._target()
+        self.steps.append(("select", (target, mask, first, second)))
+        return target
+
+    def _fused(self, node: Node) -> Slot:
+        """dst = c + a * b or c - a * b, by a form that overwrites an operand that is not needed any more."""
+        a, b, c = node.operands
+        if not isinstance(a, Node):
+            a, b = b, a
+        if self._is_last(c, a, b):
+            target = self._overwritten(c)
+        elif node.operation == "fma" and self.traits.multiplies_in_place and self._multiplicand(a, b, c) is not None:
+            a, b = (a, b) if self._is_last(a, b, c) else (b, a)
+            target = self._overwritten(a)
+            self.steps.append(("multiply_add", (target, self._register(b), self._operand(c))))
+            self.free += [register.number for register in self.borrowed]
+            return target
+        else:
+            target = self._copied(c)
+        self.steps.append((node.operation, (target, self._register(a), self._operand(b))))
+        self.free += [register.number for register in self.borrowed]
+        return target
+
+    def _multiplicand(self, a: Formula, b: Formula, c: Formula) -> Formula | None:
+        return a if self._is_last(a, b, c) else b if self._is_last(b, a, c) else None
+
+    def _overwritten(self, operand: Formula) -> Slot:
+        """Return the register of a node that is used for the last time; it stays taken."""
+        place = self.places[id(operand)]
+        self.uses[id(operand)] = 0
+        assert isinstance(place, Slot)
+        return place
+
+    def _copied(self, operand: Formula) -> Slot:
+        """Return a new register that holds an operand."""
+        if isinstance(operand, Node) or self._bits(operand) in self.held:
+            source = self._take(operand) if isinstance(operand, Node) else Constant(self._bits(operand))
+            target = self._new()
+            self.steps.append(("copy", (target, source)))
+            return target
+        target = self._new()
+        self.steps.append(("load_constant", (target, self._bits(operand))))
+        return target
