@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from einloom.asm.aarch64.operands import d, mem, q, s, v
+from einloom.asm.aarch64.operands import d, q, s, v
 from einloom.dtypes import DType
 from einloom.errors import InternalError
 from einloom.kernels.machine import Place, Verb
