@@ -9,7 +9,7 @@ import numpy as np
 from einloom.dtypes import DType
 from einloom.ir.interpret import Memory
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, reach
-from einloom.ir.schedule import Digit, ExecType, Loop, Pack, Prims, Schedule
+from einloom.ir.schedule import OUTPUT, Digit, ExecType, Loop, Pack, Prims, Schedule
 
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17)
 
@@ -29,6 +29,21 @@ def random_contraction(rng: random.Random, dtype: DType, most: int = 6, points: 
     first = rng.choice((Primitive.NONE, Primitive.ZERO, Primitive.RELU))
     last = rng.choice((Primitive.NONE, Primitive.RELU))
     return Operation(axes, operands, Primitive.GEMM, first, last)
+
+
+def random_copy(rng: random.Random, dtype: DType, points: int = 20_000) -> Operation:
+    """A permutation, copy or broadcast, perhaps with a relu."""
+    while True:
+        axes = tuple(Axis(chr(97 + i), rng.choice(EXTENTS), DimType.C) for i in range(rng.randint(1, 5)))
+        if np.prod([axis.extent for axis in axes]) <= points:
+            break
+    operands = tuple(Operand(name, dtype, _strides(rng, axes, set(), name != "out")) for name in ("in0", "out"))
+    return Operation(axes, operands, rng.choice((Primitive.IDENTITY, Primitive.RELU)))
+
+
+def random_operation(rng: random.Random, dtype: DType, points: int = 20_000) -> Operation:
+    """A contraction mostly, a copy now and then."""
+    return random_copy(rng, dtype, points) if rng.random() < 0.2 else random_contraction(rng, dtype, points=points)
 
 
 def _strides(rng: random.Random, axes: tuple[Axis, ...], gone: set[DimType], broadcasts: bool) -> tuple[int, ...]:
@@ -65,8 +80,14 @@ def random_schedule(rng: random.Random, operation: Operation) -> Schedule:
     while shared < len(loops) and operation.axis(loops[shared].axis).role is not DimType.K and rng.random() < 0.4:
         shared += 1
     loops[:shared] = [Loop(loop.axis, loop.step, ExecType.SHARED) for loop in loops[:shared]]
-    packs = tuple(_pack(rng, operation, loops, prims, i) for i in range(2) if rng.random() < 0.5)
-    return Schedule(tuple(loops), prims, packs)
+    deepest = len(loops)
+    packs = [
+        _pack(rng, operation, loops, prims, i, deepest) for i in range(len(operation.inputs)) if rng.random() < 0.5
+    ]
+    if rng.random() < 0.5 and (operation.first_touch is Primitive.ZERO or not operation.main.is_contraction):
+        reduced_loops = (i for i, loop in enumerate(loops) if operation.axis(loop.axis).role is DimType.K)
+        packs.append(_pack(rng, operation, loops, prims, OUTPUT, next(reduced_loops, deepest)))
+    return Schedule(tuple(loops), prims, tuple(packs))
 
 
 def _shuffled_keeping_nesting(rng: random.Random, loops: list[Loop]) -> list[Loop]:
@@ -76,10 +97,12 @@ def _shuffled_keeping_nesting(rng: random.Random, loops: list[Loop]) -> list[Loo
     return [next(queues[axis]) for axis in slots]
 
 
-def _pack(rng: random.Random, operation: Operation, loops: list[Loop], prims: Prims, operand: int) -> Pack:
-    depth = rng.randint(0, len(loops))
+def _pack(
+    rng: random.Random, operation: Operation, loops: list[Loop], prims: Prims, operand: int, deepest: int
+) -> Pack:
+    depth = rng.randint(0, deepest)
     digits: list[Digit] = []
-    for name, stride in operation.strides(operation.inputs[operand]).items():
+    for name, stride in operation.strides(operation.operands[operand]).items():
         if not stride:
             continue
         inner = [loop.step for loop in loops[depth:] if loop.axis == name]

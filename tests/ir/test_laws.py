@@ -14,12 +14,12 @@ from einloom.ir.interpret import Memory, interpret, interpret_nest
 from einloom.ir.nest import Loop, Nest, walk
 from einloom.ir.text import parse_operation, parse_schedule
 
-from .strategies import random_contraction, random_memories, random_schedule
+from .strategies import random_memories, random_operation, random_schedule
 
 
 def _same_meaning(seed: int, break_nest: bool = False) -> bool:
     rng = random.Random(seed)
-    operation = random_contraction(rng, rng.choice((FLOAT32, FLOAT64)), points=3000)
+    operation = random_operation(rng, rng.choice((FLOAT32, FLOAT64)), points=3000)
     nest = bind(operation, random_schedule(rng, operation))
     if break_nest:
         nest = _with_a_loop_that_moves_too_far(nest)
@@ -58,7 +58,7 @@ def test_the_comparison_sees_a_broken_nest() -> None:
 def test_texts_parse_back() -> None:
     for seed in range(200):
         rng = random.Random(seed)
-        operation = random_contraction(rng, FLOAT64)
+        operation = random_operation(rng, FLOAT64)
         schedule = random_schedule(rng, operation)
         assert parse_operation(str(operation)) == operation
         assert parse_schedule(str(schedule)) == schedule
@@ -67,6 +67,6 @@ def test_texts_parse_back() -> None:
 def test_names_of_loops_are_unique() -> None:
     rng = random.Random(7)
     for _ in range(50):
-        operation = random_contraction(rng, FLOAT32)
+        operation = random_operation(rng, FLOAT32)
         names = [n.name for n in walk(bind(operation, random_schedule(rng, operation)).body) if isinstance(n, Loop)]
         assert len(set(names)) == len(names)

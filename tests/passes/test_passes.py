@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from einloom.passes.parallelise import parallelise
 from einloom.passes.split import balanced_block
 from einloom.passes.tile import SCRATCH_LIMIT
 
-from ..ir.strategies import random_contraction, random_memories
+from ..ir.strategies import random_contraction, random_memories, random_operation
 
 PRODUCT = parse_operation(
     """
@@ -106,6 +107,20 @@ def test_blocking_packs_what_lies_spread() -> None:
     assert str(optimize_operation(small, AVX512)[1]) == "prim m=j n=i k=k"
 
 
+def test_an_output_that_exceeds_the_caches_is_staged() -> None:
+    transposition = parse_operation(
+        """
+        identity first=none last=none
+        axis a 4096 c
+        axis b 4096 c
+        in0 float32 a=4096 b=1
+        out float32 a=1 b=4096
+        """
+    )
+    _, schedule = optimize_operation(transposition, AVX512)
+    assert schedule == parse_schedule("seq b:64 seq a:2048 prim m=b n=a pack out@2 b a")
+
+
 def test_parallelise_never_shares_a_reduced_axis() -> None:
     _, schedule = optimize_operation(PRODUCT, AVX512, threads=4)
     assert schedule.shared and all(PRODUCT.axis(loop.axis).role is not DimType.K for loop in schedule.shared)
@@ -123,11 +138,15 @@ def test_balanced_blocks(extent: int, target: int, multiple: int, block: int) ->
     assert balanced_block(extent, target, multiple) == block
 
 
-@pytest.mark.parametrize("machine", [AVX512, AVX2, NEON], ids=lambda machine: machine.vector)
+TINY = replace(AVX512, l1d=1024, l2=2048, l3=4096)
+"""Caches so small that everything is blocked, packed and staged."""
+
+
+@pytest.mark.parametrize("machine", [AVX512, AVX2, NEON, TINY], ids=["avx512", "avx2", "neon", "tiny caches"])
 def test_optimising_keeps_the_meaning(machine: object) -> None:
     for seed in range(120):
         rng = random.Random(seed)
-        operation = random_contraction(rng, rng.choice((FLOAT32, FLOAT64)), points=3000)
+        operation = random_operation(rng, rng.choice((FLOAT32, FLOAT64)), points=3000)
         memories = random_memories(rng, operation)
         expected = [Memory(memory.elements.copy(), memory.origin) for memory in memories]
         interpret(operation, expected)

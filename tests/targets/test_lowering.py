@@ -16,7 +16,7 @@ from einloom.jit.host import host
 from einloom.machine import Machine
 from einloom.targets.executable import Executable
 
-from ..ir.strategies import random_contraction, random_memories, random_schedule
+from ..ir.strategies import random_memories, random_operation, random_schedule
 
 VECTORS = [vector for vector in ("avx512", "avx2") if host().vector == "avx512" or host().vector == vector]
 
@@ -34,7 +34,7 @@ def test_programs_equal_the_interpreter(vector: str, block: int) -> None:
     machine = host().with_vector(vector)
     for seed in range(block * 40, block * 40 + 40):
         rng = random.Random(seed)
-        operation = random_contraction(rng, rng.choice((FLOAT32, FLOAT64)), points=5000)
+        operation = random_operation(rng, rng.choice((FLOAT32, FLOAT64)), points=5000)
         schedule = random_schedule(rng, operation)
         memories = random_memories(rng, operation)
         expected = [Memory(memory.elements.copy(), memory.origin) for memory in memories]

@@ -12,7 +12,7 @@ from einloom.errors import ScheduleError
 from einloom.ir.layout import PackedLayout
 from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Loop, Nest, Node, Pack
 from einloom.ir.operation import DimType, Operand, Operation, Primitive
-from einloom.ir.schedule import ExecType, Schedule
+from einloom.ir.schedule import OUTPUT, ExecType, Schedule
 from einloom.ir.schedule import Pack as PackChoice
 
 __all__ = ["bind"]
@@ -95,18 +95,43 @@ class _Binder:
     # ---- packs ------------------------------------------------------------------------------------------------------
 
     def _place(self, pack: PackChoice) -> None:
-        if not 0 <= pack.operand < len(self.operation.inputs):
-            raise ScheduleError(f"a pack of input {pack.operand}; there are {len(self.operation.inputs)} inputs")
-        if pack.operand in self.packs:
-            raise ScheduleError(f"input {pack.operand} is packed twice")
-        operand = self.operation.inputs[pack.operand]
+        position = self._position(pack)
+        operand = self.operation.operands[position]
         spans = {name: self._span(name, pack.loop) for name in self.extents if self.strides[operand.name][name]}
         layout = PackedLayout.of(pack.layout, spans, operand.name)
         end = max((b.offset + b.size * b.dtype.size for b in self.buffers if b.offset is not None), default=0)
         offset = -(-end // ALIGNMENT) * ALIGNMENT
         self.buffers.append(Buffer(f"scratch{len(self.packs)}", operand.dtype, offset, layout.size))
-        self.layouts[pack.operand] = layout
-        self.packs[pack.operand] = pack
+        self.layouts[position] = layout
+        self.packs[position] = pack
+
+    def _position(self, pack: PackChoice) -> int:
+        """Return the position of the operand that is packed, after checking that it may be."""
+        inputs = len(self.operation.inputs)
+        if pack.operand != OUTPUT and not 0 <= pack.operand < inputs:
+            raise ScheduleError(
+                f"a pack of input {pack.operand}; there are {inputs} inputs, and {OUTPUT} is the output"
+            )
+        position = inputs if pack.operand == OUTPUT else pack.operand
+        if position in self.packs:
+            raise ScheduleError(f"{self.operation.operands[position].name} is packed twice")
+        if position == inputs:
+            self._check_staged(pack)
+        return position
+
+    def _check_staged(self, pack: PackChoice) -> None:
+        """A staged block is computed from nothing, as a whole, before it is copied out."""
+        if self.operation.main.is_contraction and self.operation.first_touch is not Primitive.ZERO:
+            raise ScheduleError(
+                f"the output is staged, but the first touch {self.operation.first_touch} keeps what it holds\n"
+                "  Stage outputs whose first touch is zero."
+            )
+        for loop in self.schedule.loops[: pack.loop]:
+            if self.roles[loop.axis] is DimType.K and loop.step < self.extents[loop.axis]:
+                raise ScheduleError(
+                    f"the output is staged inside a loop over the contracted dimension {loop.axis}\n"
+                    "  Stage it outside, so that every block is complete when it is copied out."
+                )
 
     def _scratch(self, operand: int) -> str:
         return f"scratch{list(self.packs).index(operand)}"
@@ -117,26 +142,30 @@ class _Binder:
         return min(steps[-1], self.extents[axis]) if steps else self.extents[axis]
 
     def _pack_node(self, operand: int) -> Pack:
-        source, layout, scratch = self.operation.inputs[operand], self.layouts[operand], self._scratch(operand)
-        strides = self.strides[source.name]
-        kernel = layout.copy_digits(strides)
-        blocks = tuple(self._pack_block(layout, index) for index in kernel)
+        tensor, layout, scratch = self.operation.operands[operand], self.layouts[operand], self._scratch(operand)
+        strides = self.strides[tensor.name]
+        runs = layout.copy_runs(strides, self.extents)
+        kernel = tuple(digit for run in runs for digit in run)
+        blocks = tuple(self._pack_block(layout, run) for run in runs)
         blocks += (Block(None, 1),) * (2 - len(blocks))
-        pad = (0,) * (2 - len(kernel))
-        read = Access(source.name, tuple(strides[layout.digits[i].axis] for i in kernel) + pad)
-        write = Access(scratch, tuple(layout.strides[i] for i in kernel) + pad)
-        body: tuple[Node, ...] = (Call(Primitive.IDENTITY, blocks, (read, write)),)
+        pad = (0,) * (2 - len(runs))
+        outside = Access(tensor.name, tuple(strides[layout.digits[run[0]].axis] for run in runs) + pad)
+        inside = Access(scratch, tuple(layout.strides[run[0]] for run in runs) + pad)
+        staged = tensor is self.operation.output
+        way = (inside, outside) if staged else (outside, inside)
+        body: tuple[Node, ...] = (Call(Primitive.IDENTITY, blocks, way, streams=staged),)
         for index in layout.copy_loops(strides, kernel):
             digit, span = layout.digits[index], layout.spans[index]
-            moves = ((source.name, digit.step * strides[digit.axis]), (scratch, layout.strides[index]))
+            moves = ((tensor.name, digit.step * strides[digit.axis]), (scratch, layout.strides[index]))
             extent = self.extents[digit.axis]
-            name = f"{source.name}.{digit.axis}.{index}"
+            name = f"{tensor.name}.{digit.axis}.{index}"
             body = (Loop(name, digit.axis, ExecType.SEQ, digit.step, span, extent, moves, body),)
-        return Pack(scratch, source.name, body)
+        return Pack(way[1].buffer, way[0].buffer, body)
 
-    def _pack_block(self, layout: PackedLayout, index: int) -> Block:
-        axis, span = layout.digits[index].axis, layout.spans[index]
-        return Block(axis, span, self.extents[axis] % span)
+    def _pack_block(self, layout: PackedLayout, run: tuple[int, ...]) -> Block:
+        *inner, outermost = run
+        axis, span = layout.digits[outermost].axis, layout.spans[outermost]
+        return Block(axis, span, self.extents[axis] % span, layout.indices(inner))
 
     # ---- the tree ---------------------------------------------------------------------------------------------------
 
@@ -150,17 +179,22 @@ class _Binder:
         return names
 
     def _nodes(self, depth: int) -> tuple[Node, ...]:
-        packs = tuple(self._pack_node(operand) for operand, pack in self.packs.items() if pack.loop == depth)
+        copies = [(pack.operand, self._pack_node(i)) for i, pack in self.packs.items() if pack.loop == depth]
+        before = [node for operand, node in copies if operand != OUTPUT]
+        after = [node for operand, node in copies if operand == OUTPUT]
         if depth == len(self.schedule.loops):
-            return (*packs, *self._primitive_nodes())
+            return (*before, *self._primitive_nodes(), *after)
+        return (*before, *self._loop_nodes(depth), *after)
+
+    def _loop_nodes(self, depth: int) -> tuple[Node, ...]:
         loop = self.schedule.loops[depth]
         body = self._nodes(depth + 1)
         span, extent = self._span(loop.axis, depth), self.extents[loop.axis]
         if self.sums_nothing and self.roles[loop.axis] is DimType.K:
-            return (*packs, *body)  # A sum over nothing: the primitive's k is 0, the touches still run once.
+            return body  # A sum over nothing: the primitive's k is 0, the touches still run once.
         step = min(loop.step, span)
         moves = self._advances(loop.axis, step, span, depth)
-        return (*packs, Loop(self.names[depth], loop.axis, loop.kind, step, span, extent, moves, body))
+        return (Loop(self.names[depth], loop.axis, loop.kind, step, span, extent, moves, body),)
 
     def _advances(self, axis: str, step: int, span: int, depth: int) -> tuple[tuple[str, int], ...]:
         moves = []

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from einloom.ir.nest import Call, Guard, Loop, Nest, Node
+from einloom.ir.nest import Block, Call, Guard, Loop, Nest, Node
 from einloom.ir.operation import DimType, Operation, Primitive
 from einloom.ir.statement import Barrier, Statement, run_statement
 
@@ -131,7 +131,7 @@ class _NestRun:
         self.position = position
 
     def call(self, call: Call) -> None:
-        sizes = [block.size if block.axis is None else min(block.size, self.left[block.axis]) for block in call.blocks]
+        sizes = [self._size(block) for block in call.blocks]
         *inputs, output = (
             self.memories[access.buffer].view(sizes, access.strides, self.position[access.buffer])
             for access in call.accesses
@@ -146,6 +146,9 @@ class _NestRun:
             output[...] = _BINARY[call.primitive](values[0], values[1])
         else:
             output[...] = _UNARY[call.primitive](values[0] if values else output)
+
+    def _size(self, block: Block) -> int:
+        return block.unit * (block.size if block.axis is None else min(block.size, self.left[block.axis]))
 
     def _kept(self, call: Call, sizes: list[int]) -> Array:
         access = call.accesses[-1]

@@ -78,16 +78,15 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Indices of one axis that a call covers: `size`, or `tail` (if not 0) where the axis ends. No axis: one index."""
+    """Indices of one axis that a call covers: `size`, or `tail` (if not 0) where the axis ends. No axis: one index.
+
+    Each of them stands for `unit` elements of the primitive: the axes behind it that the call takes with it, whole.
+    """
 
     axis: str | None
     size: int
     tail: int = 0
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The sizes that occur."""
-        return (self.size, self.tail) if self.tail else (self.size,)
+    unit: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +107,14 @@ class Call:
         accesses: inputs, then the output.
         starts: for contractions: the loops that must all be in their first iteration for the output to start from zero;
             empty: it always starts from zero; None: it is always added to.
+        streams: for copies: the output is written past the caches.
     """
 
     primitive: Primitive
     blocks: tuple[Block, ...]
     accesses: tuple[Access, ...]
     starts: tuple[str, ...] | None = None
+    streams: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """Fill the scratch buffer `buffer` from `source`: loops over copies."""
+    """Fill `buffer` from `source`, one of which is scratch: loops over copies."""
 
     buffer: str
     source: str
@@ -192,7 +193,7 @@ def _lines(node: Node, depth: int) -> Iterator[str]:
 def _call_line(call: Call) -> str:
     letters = ("m", "n", "k", "batch")
     sizes = " ".join(
-        f"{letter}={block.size}" + (f"|{block.tail}" if block.tail else "")
+        f"{letter}={block.size * block.unit}" + (f"|{block.tail * block.unit}" if block.tail else "")
         for letter, block in zip(letters, call.blocks)
         if block.axis is not None
     )
@@ -200,4 +201,5 @@ def _call_line(call: Call) -> str:
     start = ""
     if call.starts is not None:
         start = " from zero" if not call.starts else f" from zero when {' '.join(call.starts)} first"
-    return f"{call.primitive} {sizes}".ljust(30) + f"  {places}{start}"
+    past = " past the caches" if call.streams else ""
+    return f"{call.primitive} {sizes}".ljust(30) + f"  {places}{start}{past}"

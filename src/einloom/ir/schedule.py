@@ -16,7 +16,10 @@ from enum import StrEnum
 
 from einloom.errors import ScheduleError
 
-__all__ = ["Digit", "ExecType", "Loop", "Pack", "Prims", "Schedule"]
+__all__ = ["OUTPUT", "Digit", "ExecType", "Loop", "Pack", "Prims", "Schedule"]
+
+OUTPUT = -1
+"""The output as the operand of a pack."""
 
 
 class ExecType(StrEnum):
@@ -49,10 +52,11 @@ class Digit:
 class Pack:
     """Copy the block of an input that the loops from `loop` on read into scratch.
 
-    The copy is made once per iteration of the loops outside.
+    The copy is made once per iteration of the loops outside. A packed output is staged: its block is computed in
+    scratch and copied out at the end of each iteration, in whole cache lines that pass the caches.
 
     Attributes:
-        operand: position of the input operand.
+        operand: position of the input operand; `OUTPUT` for the output.
         loop: how many loops enclose the copy.
         layout: the digits of the packed block, outermost first; the last one is contiguous.
     """

@@ -19,7 +19,7 @@ import re
 from einloom.dtypes import data_type
 from einloom.errors import ScheduleError
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
-from einloom.ir.schedule import Digit, ExecType, Loop, Pack, Prims, Schedule
+from einloom.ir.schedule import OUTPUT, Digit, ExecType, Loop, Pack, Prims, Schedule
 
 __all__ = ["parse_operation", "parse_schedule", "show_operation", "show_schedule"]
 
@@ -69,7 +69,8 @@ def show_schedule(schedule: Schedule) -> str:
     parts.append(" ".join(["prim", *(f"{role}={name}" for role, name in taken if name is not None)]))
     for pack in schedule.packs:
         digits = " ".join(f"{d.axis}:{d.step}" if d.step != 1 else d.axis for d in pack.layout)
-        parts.append(f"pack in{pack.operand}@{pack.loop} {digits}")
+        operand = "out" if pack.operand == OUTPUT else f"in{pack.operand}"
+        parts.append(f"pack {operand}@{pack.loop} {digits}")
     return " ".join(parts)
 
 
@@ -95,8 +96,9 @@ def parse_schedule(text: str) -> Schedule:
                 role, name = word.split("=")
                 prims[role] = name
             elif mode == "pack" and "@" in word:
-                operand, loop = word.removeprefix("in").split("@")
-                packs.append(Pack(int(operand), int(loop), ()))
+                operand, loop = word.split("@")
+                position = OUTPUT if operand == "out" else int(operand.removeprefix("in"))
+                packs.append(Pack(position, int(loop), ()))
             elif mode == "pack":
                 last = packs.pop()
                 axis, _, step = word.partition(":")

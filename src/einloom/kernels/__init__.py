@@ -6,6 +6,6 @@
 from __future__ import annotations
 
 from einloom.kernels.machine import KernelMachine, machine_for
-from einloom.kernels.specs import Binary, Brgemm, Spec, Unary, signature
+from einloom.kernels.specs import Binary, Brgemm, Spec, Stream, Unary, signature
 
-__all__ = ["Binary", "Brgemm", "KernelMachine", "Spec", "Unary", "machine_for", "signature"]
+__all__ = ["Binary", "Brgemm", "KernelMachine", "Spec", "Stream", "Unary", "machine_for", "signature"]

@@ -241,6 +241,9 @@ class AArch64Machine:
     def prefetch(self, place: Place) -> None:
         self.asm.prfm("pstl1keep", self.near(place, 8))
 
+    def order_stores(self) -> None:
+        self.asm.dmb("ishst")
+
     def address_of(self, dst: X, label: Label) -> None:
         self.asm.adr(dst, label)
 

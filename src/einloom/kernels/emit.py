@@ -5,7 +5,8 @@ from __future__ import annotations
 from einloom.kernels.binary import emit_binary
 from einloom.kernels.brgemm import emit_brgemm
 from einloom.kernels.machine import KernelMachine
-from einloom.kernels.specs import Brgemm, Spec, Unary
+from einloom.kernels.specs import Brgemm, Spec, Stream, Unary
+from einloom.kernels.stream import emit_stream
 from einloom.kernels.unary import emit_unary
 
 __all__ = ["emit_kernel"]
@@ -21,5 +22,7 @@ def emit_kernel(km: KernelMachine, spec: Spec) -> None:
         emit_brgemm(km, spec)
     elif isinstance(spec, Unary):
         emit_unary(km, spec)
+    elif isinstance(spec, Stream):
+        emit_stream(km, spec)
     else:
         emit_binary(km, spec)

@@ -181,6 +181,10 @@ class KernelMachine(Protocol):
         """Ask for the cache line at a place, to be written soon; any address is legal."""
         ...
 
+    def order_stores(self) -> None:
+        """Let no later store pass the non-temporal ones before it."""
+        ...
+
     def address_of(self, dst: Register, label: Label) -> None:
         """dst = address of a label in code or data."""
         ...

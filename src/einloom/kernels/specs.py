@@ -18,7 +18,7 @@ from typing import TypeAlias
 from einloom.dtypes import DType, data_type
 from einloom.errors import ShapeError
 
-__all__ = ["Binary", "Brgemm", "Spec", "Stride", "Unary", "signature"]
+__all__ = ["Binary", "Brgemm", "ElementWise", "Reduce", "Spec", "Stream", "Stride", "Ternary", "Unary", "signature"]
 
 Stride: TypeAlias = int | None
 Pair: TypeAlias = tuple[Stride, Stride]
@@ -72,11 +72,13 @@ class Unary:
     """B[m, n] = op(A[m, n]); `zero` reads no A. Strides along (m, n): unequal unit axes transpose.
 
     Attributes:
-        op: name of an operator, as in `einloom.kernels.unary.OPERATORS`.
+        op: name of an operator, as in `einloom.kernels.functions.UNARY`.
         dtype: type of the elements.
         m, n: sizes.
         a, b: strides of A and B along (m, n).
         nontemporal: store B past the caches, where it is written a whole vector at a time.
+        alpha: the operator's parameter; None: its usual value.
+        output: type of the elements of B, if it is another one; then the operator is `identity`.
     """
 
     op: str
@@ -86,18 +88,21 @@ class Unary:
     a: Pair = (1, None)
     b: Pair = (1, None)
     nontemporal: bool = False
+    alpha: float | None = None
+    output: DType | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", data_type(self.dtype))
+        object.__setattr__(self, "output", None if self.output in (None, self.dtype) else data_type(self.output))
         _check_sizes(m=self.m, n=self.n)
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """C[m, n] = op(A[m, n], B[m, n]); a stride of 0 broadcasts an input along that axis.
+    """C[m, n] = op(A[m, n], B[m, n]); a stride of 0 broadcasts an input along that axis. `muladd` adds A B to C.
 
     Attributes:
-        op: name of an operator, as in `einloom.kernels.binary.OPERATORS`.
+        op: name of an operator, as in `einloom.kernels.functions.BINARY`.
         dtype: type of the elements.
         m, n: sizes.
         a, b, c: strides of A, B and C along (m, n).
@@ -118,7 +123,82 @@ class Binary:
         _check_sizes(m=self.m, n=self.n)
 
 
-Spec: TypeAlias = Brgemm | Unary | Binary
+@dataclass(frozen=True, slots=True)
+class Ternary:
+    """D[m, n] = op(A[m, n], B[m, n], C[m, n]); a stride of 0 broadcasts an input along that axis.
+
+    Attributes:
+        op: name of an operator, as in `einloom.kernels.functions.TERNARY`.
+        dtype: type of the elements.
+        m, n: sizes.
+        a, b, c, d: strides of the matrices along (m, n).
+        nontemporal: store D past the caches, where it is written a whole vector at a time.
+    """
+
+    op: str
+    dtype: DType
+    m: int
+    n: int
+    a: Pair = (1, None)
+    b: Pair = (1, None)
+    c: Pair = (1, None)
+    d: Pair = (1, None)
+    nontemporal: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", data_type(self.dtype))
+        _check_sizes(m=self.m, n=self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """b[i] = op over one axis of A[m, n], which is contiguous along m.
+
+    Attributes:
+        op: name of an operator, as in `einloom.kernels.reduce.OPERATORS`.
+        dtype: type of the elements.
+        m, n: sizes.
+        axis: the axis that disappears, `"m"` or `"n"`.
+        a: strides of A along (m, n), the first one 1.
+        b: the stride of the results.
+    """
+
+    op: str
+    dtype: DType
+    m: int
+    n: int
+    axis: str
+    a: Pair = (1, None)
+    b: tuple[Stride] = (1,)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", data_type(self.dtype))
+        _check_sizes(m=self.m, n=self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """B[m, n] = A[m, n], stored past the caches where columns are contiguous; B shares no byte with A.
+
+    Attributes:
+        dtype: type of the elements.
+        m, n: sizes.
+        a, b: strides of A and B along (m, n).
+    """
+
+    dtype: DType
+    m: int
+    n: int
+    a: tuple[int, int]
+    b: tuple[int, int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", data_type(self.dtype))
+        _check_sizes(m=self.m, n=self.n)
+
+
+ElementWise: TypeAlias = Unary | Binary | Ternary
+Spec: TypeAlias = Brgemm | ElementWise | Reduce | Stream
 
 
 def signature(spec: Spec) -> tuple[str, ...]:
@@ -128,7 +208,7 @@ def signature(spec: Spec) -> tuple[str, ...]:
     where it is an operand's only one, else `x_m`, `x_n`, `x_k`; then those from one matrix of the batch to the next, or
     the arrays of offsets; at last `beta`.
     """
-    strides = {name: getattr(spec, name) for name in ("a", "b", "c") if getattr(spec, name, None) is not None}
+    strides = {name: getattr(spec, name) for name in ("a", "b", "c", "d") if getattr(spec, name, None) is not None}
     if isinstance(spec, Unary) and spec.op == "zero":
         strides["a"] = (0, 0)
     pointers = ("a", "b", "c") if isinstance(spec, Brgemm) else tuple(strides)

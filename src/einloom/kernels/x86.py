@@ -220,6 +220,9 @@ class X86Machine:
         else:
             self.asm.prefetcht0(place)
 
+    def order_stores(self) -> None:
+        self.asm.sfence()
+
     def address_of(self, dst: R64, label: Label) -> None:
         self.asm.lea(dst, mem(label))
 

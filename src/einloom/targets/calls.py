@@ -6,7 +6,7 @@ from einloom.dtypes import DType
 from einloom.errors import InternalError
 from einloom.ir.nest import Call
 from einloom.ir.operation import Primitive
-from einloom.kernels import Binary, Brgemm, Spec, Unary
+from einloom.kernels import Binary, Brgemm, Spec, Stream, Unary
 
 __all__ = ["kernel_spec"]
 
@@ -29,6 +29,8 @@ def kernel_spec(call: Call, sizes: tuple[int, ...], dtype: DType, beta: int | No
         return Binary(call.primitive.value, dtype, m, n, a=a, b=b, c=c), (0, 1, 2)
     if call.primitive is Primitive.ZERO:
         return Unary("zero", dtype, m, n, a=(0, 0), b=_two(strides[-1])), (1,)
+    if call.streams:
+        return Stream(dtype, m, n, a=_two(strides[0]), b=_two(strides[-1])), (0, 1)
     if call.primitive in (Primitive.IDENTITY, Primitive.RELU):
         return Unary(call.primitive.value, dtype, m, n, a=_two(strides[0]), b=_two(strides[-1])), (0, 1)
     raise InternalError(f"no kernel computes {call.primitive}; please report this with the nest's text:\n{call}")

@@ -84,6 +84,8 @@ class _Lowering:
             self._shared(shared, body)
         else:
             self._nodes(body)
+        if any(isinstance(node, Call) and node.streams for node in walk(self.nest.body)):
+            self.vm.order_stores()
         self.vm.epilogue()
         self._emit_kernels()
         return Program(self.asm, entry, self.machine, self.scratch_bytes, self.nest.shared_trips)
@@ -299,14 +301,14 @@ class _Lowering:
             return
         block = call.blocks[len(sizes)]
         if not block.tail:
-            self._variants(call, [*sizes, block.size], done)
+            self._variants(call, [*sizes, block.size * block.unit], done)
             return
         tail = self.asm.forward("short")
         self._branch("lt", f"left {block.axis}", block.size, tail)
-        self._variants(call, [*sizes, block.size], done)
+        self._variants(call, [*sizes, block.size * block.unit], done)
         self.vm.jump(done)
         self.asm.bind(tail)
-        self._variants(call, [*sizes, block.tail], done)
+        self._variants(call, [*sizes, block.tail * block.unit], done)
 
     def _call_kernel(self, call: Call, sizes: tuple[int, ...]) -> None:
         undecided = [self.states[name] for name in call.starts or () if not self._single(self.states[name])]

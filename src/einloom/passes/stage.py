@@ -1,0 +1,92 @@
+"""Blocking of element-wise operations (permutations, copies, sums of tensors) in two levels.
+
+The axis that is contiguous in the input and the one that is contiguous in the output are the primitive's, which
+transposes in registers. An output that exceeds the caches is staged: a block that holds long runs of both tensors is
+transposed into scratch and leaves it in whole cache lines that pass the caches.
+"""
+
+from __future__ import annotations
+
+import math
+
+from einloom.ir.operation import Axis, Operand, Operation, Primitive
+from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
+from einloom.machine import Machine
+
+__all__ = ["block_element_wise"]
+
+COPY_BLOCK = 64
+"""Indices of each axis that one call of a transposing primitive takes: both sides stay in L1."""
+
+READ_RUN = 256
+"""Bytes of the input that a staged block reads in one piece, where the axes allow it."""
+
+WRITE_RUN = 16384
+"""Bytes of the output that it writes in one piece: the ends of runs share lines with others and cost most."""
+
+
+def block_element_wise(operation: Operation, prims: Prims, machine: Machine, packing: bool = True) -> Schedule:
+    """Return loops, blocks and perhaps a staged output for an operation that multiplies nothing.
+
+    before: prim m=b n=a                                (axes a 4096, b 4096; in0 b=1, out a=1)
+    after:  seq b:64 seq a:2048 prim m=b n=a pack out@2 b a
+    """
+    if packing and operation.output.dtype.size * _points(operation) > machine.l2 and operation.inputs:
+        return _staged(operation, prims, machine)
+    return _direct(operation, prims)
+
+
+def _points(operation: Operation) -> int:
+    return math.prod(axis.extent for axis in operation.axes)
+
+
+def _direct(operation: Operation, prims: Prims) -> Schedule:
+    """Loops over whole axes outside; blocks of the two axes that the primitive takes where it transposes."""
+    rest = [axis for axis in operation.axes if axis.name not in prims.names]
+    loops = [Loop(axis.name, 1) for axis in _outermost_first(operation, operation.output, rest)]
+    if prims.m and prims.n and _transposes(operation, prims):
+        for name in (prims.m, prims.n):
+            step = _equal_part(operation.axis(name).extent, COPY_BLOCK)
+            if step < operation.axis(name).extent:
+                loops.append(Loop(name, step))
+    return Schedule(tuple(loops), prims)
+
+
+def _transposes(operation: Operation, prims: Prims) -> bool:
+    contiguous = [name for name in prims.names if abs(operation.stride(operation.output, name)) == 1]
+    return operation.main in (Primitive.IDENTITY, Primitive.RELU) and prims.m not in contiguous
+
+
+def _staged(operation: Operation, prims: Prims, machine: Machine) -> Schedule:
+    size = operation.output.dtype.size
+    steps = {axis.name: 1 for axis in operation.axes}
+    for operand in operation.inputs:
+        _grow(operation, operand, steps, READ_RUN // size)
+    reads = max(math.prod(steps.values()), 1)
+    _grow(operation, operation.output, steps, min(WRITE_RUN, machine.l2 // 2 // reads) // size)
+    order = _outermost_first(operation, operation.output, list(operation.axes))
+    outer = [Loop(axis.name, steps[axis.name]) for axis in order if steps[axis.name] < axis.extent]
+    rest = [axis for axis in operation.axes if axis.name not in prims.names and steps[axis.name] > 1]
+    inner = [Loop(axis.name, 1) for axis in _outermost_first(operation, operation.inputs[0], rest)]
+    layout = tuple(Digit(axis.name) for axis in order if steps[axis.name] > 1)
+    return Schedule((*outer, *inner), prims, (Pack(OUTPUT, len(outer), layout),))
+
+
+def _grow(operation: Operation, operand: Operand, steps: dict[str, int], run: int) -> None:
+    """Let the block reach over `run` elements of an operand that follow each other, as far as there are such."""
+    length = 1
+    for axis in sorted(operation.axes, key=lambda a: operation.distance(operand, a)):
+        if length >= run or operation.stride(operand, axis.name) == 0:
+            return
+        wanted = _equal_part(axis.extent, -(-run // length))
+        steps[axis.name] = max(steps[axis.name], wanted)
+        length *= steps[axis.name]
+
+
+def _equal_part(extent: int, target: int) -> int:
+    """Return the size of equal parts of about `target`, none longer by more than a few indices."""
+    return -(-extent // max(round(extent / target), 1)) if extent else 1
+
+
+def _outermost_first(operation: Operation, operand: Operand, axes: list[Axis]) -> list[Axis]:
+    return sorted(axes, key=lambda axis: -abs(operation.stride(operand, axis.name)))
