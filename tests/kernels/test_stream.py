@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from einloom.dtypes import data_type
 from einloom.jit.host import host
 from einloom.kernels import Stream
 
@@ -26,7 +27,7 @@ def _check(case: tuple[str, str, int, int, int, bool]) -> str | None:
     expected = target.values.copy()
     for column in range(n):
         expected[column * lead : column * lead + m] = source.values[column * lead : column * lead + m]
-    kernel = compile_kernel(Stream(dtype, m, n, a=(1, lead), b=(1, lead)), vector)
+    kernel = compile_kernel(Stream(data_type(dtype), m, n, a=(1, lead), b=(1, lead)), vector)
     kernel.call(source.values.ctypes.data, target.values.ctypes.data)
     equal = np.array_equal(target.values, expected)
     source.close()
