@@ -1,4 +1,4 @@
-"""Unary and binary kernels on operands between unmapped pages: every edge, layout, broadcast and transposition."""
+"""Unary, binary and ternary kernels on operands between unmapped pages: edges, layouts, broadcasts, transpositions."""
 
 from __future__ import annotations
 
@@ -8,38 +8,16 @@ from itertools import product
 import pytest
 
 from einloom.errors import UnsupportedTarget
-from einloom.kernels import Binary, Unary, binary, unary
-from tests.kernels.elementwise import ElementCase, check_elements
+from einloom.ir import meanings
+from einloom.kernels import functions
+from einloom.kernels.specs import Binary, ElementWise, Ternary, Unary
+from tests.kernels.elementwise import ROWS, WRITTEN, ElementCase, check_elements, layouts, sizes
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import compile_kernel
 from tests.kernels.test_brgemm import DTYPES, vectors_of_host
 
-ROWS = (*range(1, 35), 48, 63, 64, 65, 70)
-COLUMNS = (1, 2, 3, 4, 5, 7, 8, 9, 11, 15, 16, 17, 18, 31, 32, 33, 40)
-
-
-def layouts(m: int, n: int) -> dict[str, tuple[int, int]]:
-    """Return strides along (m, n) by name."""
-    return {
-        "col": (1, m + 3),
-        "row": (n + 2, 1),
-        "packed": (1, m),
-        "strided": (3, 3 * m + 2),
-        "strided rows": (3 * n + 1, 3),
-        "negative": (-1, -m - 1),
-        "constant columns": (0, 1),
-        "constant rows": (1, 0),
-        "constant": (0, 0),
-    }
-
-
-WRITTEN = ("col", "row", "packed", "strided", "strided rows", "negative")
-
-
-def sizes(count: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (index, m, n) such that every size occurs, with ever new partners."""
-    for index in range(count):
-        yield index, ROWS[index % len(ROWS)], COLUMNS[(index * 3 + index // len(COLUMNS)) % len(COLUMNS)]
+LAYOUT_OPERATORS = ("zero", "identity", "relu", "exp")
+"""Those that meet every layout: no input, none, few and many steps. The others differ from them in steps alone."""
 
 
 def unary_cases(vector: str, dtype: str, op: str) -> Iterator[ElementCase]:
@@ -54,33 +32,85 @@ def unary_cases(vector: str, dtype: str, op: str) -> Iterator[ElementCase]:
         yield ElementCase(Unary(op, dtype, m, n, a=(1, m), b=(n, 1)), False, vector, bool(m % 2))  # type: ignore[arg-type]
 
 
+def operator_cases(vector: str, dtype: str) -> Iterator[ElementCase]:
+    """Yield every unary operator on a few sizes: in columns, transposing, strided, in place, with a parameter."""
+    for number, op in enumerate(functions.UNARY):
+        for index, m, n in sizes(8, 8 * number):
+            places = layouts(m, n)
+            target = ("col", "row", "packed", "strided")[index % 4]
+            spec = Unary(op, dtype, m, n, a=places["col"], b=places[target])  # type: ignore[arg-type]
+            yield ElementCase(spec, bool(index // 4 % 2), vector, bool(index % 2), target == "col" and op != "zero")
+        if meanings.UNARY[op].alpha is not None:
+            spec = Unary(op, dtype, 37, 2, a=(1, 37), b=(1, 37), alpha=-0.75)  # type: ignore[arg-type]
+            yield ElementCase(spec, False, vector, True)
+
+
+def conversion_cases(vector: str, dtype: str) -> Iterator[ElementCase]:
+    other = "float64" if dtype == "float32" else "float32"
+    for index, m, n in sizes(4 * len(ROWS)):
+        places = layouts(m, n)
+        names = list(places)
+        source, target = names[index % len(names)], WRITTEN[(index + index // len(names)) % len(WRITTEN)]
+        spec = Unary("identity", dtype, m, n, a=places[source], b=places[target], output=other)  # type: ignore[arg-type]
+        yield ElementCase(spec, bool(index % 2), vector, bool(index // 2 % 2))
+    for m, n in product(ROWS[:20], (1, 5, 8, 11)):
+        spec = Unary("identity", dtype, m, n, a=(1, m), b=(n, 1), output=other)  # type: ignore[arg-type]
+        yield ElementCase(spec, False, vector, bool(m % 2))
+
+
 def binary_cases(vector: str, dtype: str) -> Iterator[ElementCase]:
-    for index, m, n in sizes(12 * len(ROWS)):
+    for index, m, n in sizes(16 * len(ROWS)):
         places = layouts(m, n)
         names = list(places)
         a, b = names[index % len(names)], names[(index // len(names) + 5 * index) % len(names)]
         c = WRITTEN[(index + index // len(names)) % len(WRITTEN)]
-        op = list(binary.OPERATORS)[(index // 7) % len(binary.OPERATORS)]
+        op = list(functions.BINARY)[(index // 7) % len(functions.BINARY)]
         spec = Binary(op, dtype, m, n, a=places[a], b=places[b], c=places[c])  # type: ignore[arg-type]
-        yield ElementCase(spec, bool(index % 2), vector, bool(index // 2 % 2))
+        yield ElementCase(spec, bool(index % 2), vector, bool(index // 2 % 2), a == c)
 
 
-@pytest.mark.parametrize("op", unary.OPERATORS)
+def ternary_cases(vector: str, dtype: str) -> Iterator[ElementCase]:
+    for index, m, n in sizes(8 * len(ROWS)):
+        places = layouts(m, n)
+        names = list(places)
+        a, b, c = (names[(index // stride + stride * index) % len(names)] for stride in (1, 5, 7))
+        d = WRITTEN[(index + index // len(names)) % len(WRITTEN)]
+        op = list(functions.TERNARY)[index % 2]
+        spec = Ternary(op, dtype, m, n, a=places[a], b=places[b], c=places[c], d=places[d])  # type: ignore[arg-type]
+        yield ElementCase(spec, bool(index // 2 % 2), vector, bool(index // 4 % 2), a == d)
+
+
+@pytest.mark.parametrize("op", LAYOUT_OPERATORS)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("vector", vectors_of_host())
-def test_unary(vector: str, dtype: str, op: str) -> None:
+def test_unary_in_every_layout(vector: str, dtype: str, op: str) -> None:
     complaint = run_guarded(list(unary_cases(vector, dtype, op)), check_elements)
     assert complaint is None, complaint
 
 
+@pytest.mark.parametrize("cases", [operator_cases, conversion_cases, binary_cases, ternary_cases])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("vector", vectors_of_host())
-def test_binary(vector: str, dtype: str) -> None:
-    complaint = run_guarded(list(binary_cases(vector, dtype)), check_elements)
+def test_operators(vector: str, dtype: str, cases: object) -> None:
+    complaint = run_guarded(list(cases(vector, dtype)), check_elements)  # type: ignore[operator]
     assert complaint is None, complaint
 
 
-@pytest.mark.parametrize("spec", [Unary("root", "float32", 1, 1), Binary("modulo", "float32", 1, 1)])  # type: ignore[arg-type]
-def test_unknown_operators_are_refused_with_those_that_exist(spec: Unary | Binary) -> None:
-    with pytest.raises(UnsupportedTarget, match="There are"):
+def test_every_operator_has_a_meaning_and_a_formula() -> None:
+    for name in ("UNARY", "BINARY", "TERNARY"):
+        assert list(getattr(functions, name)) == list(getattr(meanings, name))
+
+
+REFUSED: list[tuple[ElementWise, str]] = [
+    (Unary("root", "float32", 1, 1), "There are zero, identity"),  # type: ignore[arg-type]
+    (Binary("modulo", "float32", 1, 1), "There are add"),  # type: ignore[arg-type]
+    (Ternary("median", "float32", 1, 1), "There are muladd, select"),  # type: ignore[arg-type]
+    (Unary("exp", "float32", 1, 1, output="float64"), "Only identity converts"),  # type: ignore[arg-type]
+    (Unary("exp", "float32", 1, 1, alpha=2.0), "leaky_relu, elu"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("spec", "message"), REFUSED)
+def test_what_does_not_exist_is_refused_with_what_does(spec: ElementWise, message: str) -> None:
+    with pytest.raises(UnsupportedTarget, match=message):
         compile_kernel(spec, vectors_of_host()[0])

@@ -1,4 +1,4 @@
-"""The generator of element-wise kernels: B := op(A) and C := op(A, B), column after column, a vector at a time.
+"""The generator of element-wise kernels: an output from any number of inputs, column after column, a vector at a time.
 
 Each operand is a vector (contiguous along m), broadcast (its stride along m is 0) or strided. Transpositions, where one
 operand is contiguous along m and the other along n, are `transposition`'s.
@@ -6,18 +6,22 @@ operand is contiguous along m and the other along n, are `transposition`'s.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from einloom.kernels.frame import Frame
 from einloom.kernels.machine import KernelMachine
-from einloom.kernels.specs import Binary, Unary, run_time_strides
+from einloom.kernels.recipe import Recipe
+from einloom.kernels.specs import ElementWise, Reduce, run_time_strides
 
-__all__ = ["Block", "Columns", "Operand"]
+__all__ = ["Application", "Block", "Columns", "Operand"]
 
-UNROLLED = 4
-"""Vectors that one iteration of the loop along m handles."""
+UNROLLED = ((6, 4), (12, 2))
+"""Vectors that one iteration of the loop along m handles, by the most steps of the recipe; 1 for longer ones.
+
+The processor overlaps vectors by itself; unrolling spares what a loop costs, which matters where little is computed.
+"""
 
 Register = Any
 
@@ -48,7 +52,7 @@ class Block:
     strides: dict[str, tuple[int | str, int | str]]
 
     @staticmethod
-    def of(spec: Unary | Binary, names: Sequence[str]) -> Block:
+    def of(spec: ElementWise | Reduce, names: Sequence[str]) -> Block:
         """Return the block of a spec whose matrices are called `names`."""
         strides = {}
         for name in names:
@@ -70,14 +74,22 @@ class Block:
         }
         return Block(self.m, self.n, strides)  # type: ignore[arg-type]
 
-    def operands(self, element: int, reach: int) -> tuple[list[Operand], dict[str, int], list[str]]:
-        """Return the operands with strides in bytes, those that no immediate can say by name, and the arguments."""
+    def operands(
+        self, element: int, reach: int, others: dict[str, int] | None = None
+    ) -> tuple[list[Operand], dict[str, int], dict[str, int]]:
+        """Return the operands with strides in bytes, those that no immediate can say by name, and the arguments.
+
+        Elements have `element` bytes but where `others` says differently by the name of a matrix; arguments come with
+        the size of the elements that they count.
+        """
         constants: dict[str, int] = {}
-        scaled: list[str] = []
+        scaled: dict[str, int] = {}
+        elements = dict.fromkeys(self.strides, element) | (others or {})
 
         def in_bytes(name: str, axis: int, stride: int | str) -> int | str:
+            element = elements[name]
             if isinstance(stride, str):
-                scaled.append(stride)
+                scaled[stride] = element
                 return stride
             if abs(stride) * element <= reach // 64:
                 return stride * element
@@ -85,14 +97,39 @@ class Block:
             return f"{name}_{axis}"
 
         operands = [
-            Operand(name, (in_bytes(name, 0, m), in_bytes(name, 1, n)), element)
+            Operand(name, (in_bytes(name, 0, m), in_bytes(name, 1, n)), elements[name])
             for name, (m, n) in self.strides.items()
         ]
         return operands, constants, scaled
 
 
+class Application:
+    """A recipe with its constants in registers: what is done to one vector of each input.
+
+    Attributes:
+        registers: those for inputs and intermediate results; constants and temporaries are behind them.
+        temporaries: two registers for loads and stores.
+        unrolled: vectors that one iteration should handle.
+    """
+
+    def __init__(self, vec: Any, recipe: Recipe) -> None:
+        self.vec, self.recipe = vec, recipe
+        self.temporaries = vec.registers[-2:]
+        self.registers = vec.registers[: len(vec.registers) - 2 - len(recipe.held)]
+        self.unrolled = next((vectors for most, vectors in UNROLLED if len(recipe.steps) <= most), 1)
+        self._held: dict[int, Register] = {}
+
+    def prepare(self) -> None:
+        """Load the constants."""
+        self._held = self.recipe.hold(self.vec, self.vec.registers[len(self.registers) : -2])
+
+    def __call__(self, inputs: list[Register], free: list[Register]) -> Register:
+        """Emit the steps; return the register of the result."""
+        return self.recipe.emit(self.vec, inputs, free, self._held)
+
+
 class Columns:
-    """Loops over columns and vectors, with `apply(inputs, free) -> register` in the middle.
+    """Loops over columns and vectors, with an application in the middle.
 
     Args:
         km: emits the code.
@@ -100,7 +137,7 @@ class Columns:
         frame: holds the pointers, the strides and the counters `m` and `n`.
         size: (m, n).
         inputs, output: the matrices.
-        apply: emits the operation on one vector; takes the inputs' registers and some free ones.
+        apply: emits the operation on one vector of each input.
     """
 
     def __init__(
@@ -111,7 +148,7 @@ class Columns:
         size: tuple[int, int],
         inputs: Sequence[Operand],
         output: Operand,
-        apply: Callable[[list[Register], list[Register]], Register],
+        apply: Application,
         nontemporal: bool = False,
     ) -> None:
         self.km, self.vec, self.frame = km, vec, frame
@@ -120,26 +157,27 @@ class Columns:
         self.apply = apply
         self.nontemporal = nontemporal
         self.indices: dict[str, Any] = {}
-        self.temporaries = vec.registers[-2:]
 
     def emit(self) -> None:
-        """Emit the loops."""
+        """Emit the loops; the pointers end behind the last column."""
         self._index_strided()
+        self.apply.prepare()
+        unrolled = self.apply.unrolled
         lanes = self.vec.lanes
         tail = self.m % lanes
         mask = self.vec.mask(tail) if tail else None
         whole = self.m // lanes
-        trips, rest = divmod(whole, UNROLLED)
+        trips, rest = divmod(whole, unrolled)
         if trips == 1:
             trips, rest = 0, whole
         with self.frame.loop(self.n, "n"):
             if trips:
                 with self.frame.loop(trips, "m"):
-                    self._vectors(UNROLLED, 0, None)
-                    self._advance(0, UNROLLED * lanes)
+                    self._vectors(unrolled, 0, None)
+                    self._advance(0, unrolled * lanes)
             self._vectors(rest, tail, mask)
             if self.n > 1:
-                self._advance(0, -trips * UNROLLED * lanes)
+                self._advance(0, -trips * unrolled * lanes)
                 self._advance(1, 1)
 
     def _index_strided(self) -> None:
@@ -150,7 +188,8 @@ class Columns:
             self.indices[operand.name] = self.vec.stride_index(value, slot, self.vec.registers[0])
 
     def _advance(self, axis: int, count: int) -> None:
-        for operand in (*self.inputs, self.output):
+        operands = {operand.name: operand for operand in (*self.inputs, self.output)}  # one may be read and written
+        for operand in operands.values():
             self.frame.advance(operand.name, operand.strides[axis], count)
 
     def _vectors(self, whole: int, tail: int, mask: Any) -> None:
@@ -159,15 +198,15 @@ class Columns:
             self._vector(row, self.vec.lanes if not last else tail, mask if last else None)
 
     def _vector(self, row: int, count: int, mask: Any) -> None:
-        free = list(self.vec.registers[:-2])
+        free = list(self.apply.registers)
         values = [self._load(operand, free.pop(0), row, count, mask) for operand in self.inputs]
         result = self.apply(values, free)
         base, offset = self._place(self.output, row)
         if self.output.kind == "vector":
-            self.vec.store(self.km.place(base, offset), result, mask, self.nontemporal, free[-1])
+            self.vec.store(self.km.place(base, offset), result, mask, self.nontemporal, self.apply.temporaries[0])
         else:
             index = self.indices[self.output.name]
-            self.vec.store_strided(base, offset, result, index, count, self.temporaries)
+            self.vec.store_strided(base, offset, result, index, count, self.apply.temporaries)
 
     def _load(self, operand: Operand, register: Register, row: int, count: int, mask: Any) -> Register:
         base, offset = self._place(operand, row)
@@ -176,7 +215,7 @@ class Columns:
         elif operand.kind == "broadcast":
             self.vec.broadcast(register, self.km.place(base, offset))
         else:
-            self.vec.load_strided(register, base, offset, self.indices[operand.name], count, self.temporaries)
+            self.vec.load_strided(register, base, offset, self.indices[operand.name], count, self.apply.temporaries)
         return register
 
     def _place(self, operand: Operand, row: int) -> tuple[Register, int]:

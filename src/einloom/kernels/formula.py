@@ -200,13 +200,13 @@ COMPARISONS = frozenset({"lt", "le", "gt", "ge", "eq", "ne"})
 
 
 def nodes_of(formula: Formula) -> Iterator[Node]:
-    """Yield every node of a formula once, behind its operands."""
+    """Yield every node of a formula once, behind its operands; a condition comes last, so that it is not kept long."""
     seen: set[int] = set()
 
     def visit(node: Operand) -> Iterator[Node]:
         if isinstance(node, Node) and id(node) not in seen:
             seen.add(id(node))
-            for operand in node.operands:
+            for operand in node.operands if node.operation != "select" else (*node.operands[1:], node.operands[0]):
                 yield from visit(operand)
             yield node
 

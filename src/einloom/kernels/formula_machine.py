@@ -63,3 +63,11 @@ class FormulaMachine(VectorMachine, Protocol):
     def store_single(self, place: Place, src: Vector, mask: Mask = None) -> None:
         """float32 at a place = lanes of float64, rounded to nearest; src is clobbered."""
         ...
+
+    def widen(self, register: Vector) -> None:
+        """Lanes of float64 = the first lanes of float32."""
+        ...
+
+    def narrow(self, register: Vector) -> None:
+        """The first lanes of float32 = lanes of float64, rounded to nearest."""
+        ...

@@ -85,10 +85,18 @@ class NeonFormulas:
         """dst = as many float32 as there are lanes of float64 at a place, widened; 0 where masked."""
         low = (d if mask is None else s)[dst.number]
         self.asm.ldr(low, self.km.near(place, 8 if mask is None else 4))
-        self.asm.fcvtl(v[dst.number].d2, v[dst.number].s2)
+        self.widen(dst)
 
     def store_single(self, place: Place, src: Any, mask: int | None = None) -> None:
         """The lanes at a place = src, narrowed to float32; src is clobbered."""
-        self.asm.fcvtn(v[src.number].s2, v[src.number].d2)
+        self.narrow(src)
         low = (d if mask is None else s)[src.number]
         self.asm.str(low, self.km.near(place, 8 if mask is None else 4))
+
+    def widen(self, register: Any) -> None:
+        """Lanes of float64 = the first lanes of float32."""
+        self.asm.fcvtl(v[register.number].d2, v[register.number].s2)
+
+    def narrow(self, register: Any) -> None:
+        """The first lanes of float32 = lanes of float64."""
+        self.asm.fcvtn(v[register.number].s2, v[register.number].d2)

@@ -161,7 +161,8 @@ class _Numbering:
             if node.operation != "argument":
                 self.borrowed: list[Slot] = []
                 self.places[id(node)] = self._place(node)
-        return Recipe(tuple(self.steps), self._result(), self.most, held)
+        result = self._result()
+        return Recipe(tuple(self.steps), result, self.most, held)
 
     def _result(self) -> Slot | Constant:
         if isinstance(self.formula, Node):

@@ -1,73 +1,104 @@
-"""Unary kernels B := op(A): the table of operators, and the choice between columns and transpositions."""
+"""Unary kernels B := op(A): the choice between columns and transpositions. The operators: `functions.UNARY`.
+
+A transposition whose operator takes long goes twice over B: it transposes first, then computes in place, so that the
+steps of the operator stand in the code once and not for every register of a block.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from einloom.errors import UnsupportedTarget
-from einloom.kernels.elementwise import Block, Columns
+from einloom.ir.meanings import UNARY as UNARY_MEANINGS
+from einloom.kernels.converted import ConvertedVectors
+from einloom.kernels.elementwise import Application, Block, Columns, Operand
 from einloom.kernels.frame import Frame
+from einloom.kernels.functions import UNARY, formula_of, function_of
 from einloom.kernels.machine import KernelMachine
+from einloom.kernels.recipe import recipe_of, traits_of
 from einloom.kernels.specs import Unary, signature
 from einloom.kernels.transposition import Blocks
 
-__all__ = ["OPERATORS", "emit_unary"]
+__all__ = ["emit_unary"]
 
-Apply = Callable[[Any, list[Any], list[Any]], Any]
-
-
-def _identity(vec: Any, inputs: list[Any], free: list[Any]) -> Any:
-    return inputs[0]
-
-
-def _relu(vec: Any, inputs: list[Any], free: list[Any]) -> Any:
-    # x is the second operand of the instruction, which is what it returns for a NaN: as numpy.maximum does.
-    zero = free[-1]
-    vec.zero(zero)
-    vec.max(inputs[0], zero, inputs[0])
-    return inputs[0]
-
-
-def _zero(vec: Any, inputs: list[Any], free: list[Any]) -> Any:
-    vec.zero(free[0])
-    return free[0]
-
-
-OPERATORS: dict[str, Apply] = {"zero": _zero, "identity": _identity, "relu": _relu}
-"""Emit the operator on one vector: takes the vector verbs, registers of the inputs, free ones; returns the result's."""
+SHORT = 2
+"""Most steps of an operator that is applied to each register of a transposed block."""
 
 
 def emit_unary(km: KernelMachine, spec: Unary) -> None:
     """Emit the function of a spec at the current position; its arguments are `signature(spec)`.
 
     Raises:
-        UnsupportedTarget: there is no such operator.
+        UnsupportedTarget: there is no such operator, or it takes no parameter or no second type.
     """
-    if spec.op not in OPERATORS:
-        raise UnsupportedTarget(f"no unary operator {spec.op!r}\n  There are {', '.join(OPERATORS)}.")
+    function = function_of(UNARY, "unary", spec.op)
+    _check(spec)
     if spec.m == 0 or spec.n == 0:
         km.return_()
         return
-    vec, element = km.vectors(spec.dtype), spec.dtype.size
+    vec: Any = km.vectors(spec.dtype) if spec.output is None else ConvertedVectors(km, spec.dtype.size == 4)
     names = ["b"] if spec.op == "zero" else ["a", "b"]
     block = _oriented(Block.of(spec, names))
-    operands, constants, scaled = block.operands(element, km.reach)
+    output = spec.output or spec.dtype
+    operands, constants, scaled = block.operands(spec.dtype.size, km.reach, {"b": output.size})
     frame = Frame(km, signature(spec), names, ["n", "m", *constants, *scaled], len(names) * vec.index_bytes)
     frame.enter()
-    frame.set_strides(constants, scaled, element)
-
-    def apply(inputs: list[Any], free: list[Any]) -> Any:
-        return OPERATORS[spec.op](vec, inputs, free)
-
-    size, output = (block.m, block.n), operands[-1]
-    if _transposes(block):
-        Blocks(km, vec, frame, size, operands[0], output, apply, spec.nontemporal).emit()
-    else:
-        Columns(km, vec, frame, size, operands[:-1], output, apply, spec.nontemporal).emit()
+    frame.set_strides(constants, [], 1)
+    for name, element in scaled.items():
+        frame.set_strides({}, [name], element)
+    formula = formula_of(function, traits_of(vec), len(operands) - 1, _alpha(spec))
+    _Emission(km, vec, frame, block, operands, spec.nontemporal).emit(formula)
     vec.finish()
     frame.leave()
+
+
+def _alpha(spec: Unary) -> float | None:
+    return UNARY_MEANINGS[spec.op].alpha if spec.alpha is None else spec.alpha
+
+
+def _check(spec: Unary) -> None:
+    if spec.alpha is not None and UNARY_MEANINGS[spec.op].alpha is None:
+        having = ", ".join(name for name, meaning in UNARY_MEANINGS.items() if meaning.alpha is not None)
+        raise UnsupportedTarget(f"{spec.op} has no alpha\n  These have one: {having}.")
+    if spec.output is not None and spec.op != "identity":
+        raise UnsupportedTarget(
+            f"{spec.op} from {spec.dtype} to {spec.output}\n  Only identity converts; other operators keep the type."
+        )
+
+
+class _Emission:
+    """The loops of one kernel."""
+
+    def __init__(
+        self, km: KernelMachine, vec: Any, frame: Frame, block: Block, operands: list[Operand], nontemporal: bool
+    ) -> None:
+        self.km, self.vec, self.frame, self.block = km, vec, frame, block
+        self.operands, self.nontemporal = operands, nontemporal
+
+    def emit(self, formula: Any) -> None:
+        size, (*inputs, output) = (self.block.m, self.block.n), self.operands
+        if not _transposes(self.block):
+            self._columns(size, inputs, output, formula, self.nontemporal)
+            return
+        short = self._application(formula, 1, hold=False)
+        plain = len(short.recipe.steps) <= SHORT
+        apply = short if plain else (lambda inputs, free: inputs[0])
+        Blocks(self.km, self.vec, self.frame, size, inputs[0], output, apply, self.nontemporal and plain).emit()
+        if not plain:
+            self.frame.advance(output.name, output.strides[1], -self.block.n)
+            turned = Operand(output.name, (output.strides[1], output.strides[0]), output.element)
+            self._columns((size[1], size[0]), [turned], turned, formula, False)
+
+    def _columns(
+        self, size: tuple[int, int], inputs: list[Operand], output: Operand, formula: Any, nontemporal: bool
+    ) -> None:
+        apply = self._application(formula, len(inputs))
+        Columns(self.km, self.vec, self.frame, size, inputs, output, apply, nontemporal).emit()
+
+    def _application(self, formula: Any, inputs: int, hold: bool = True) -> Application:
+        available = len(self.vec.registers) - 2
+        return Application(self.vec, recipe_of(formula, traits_of(self.vec), inputs, available, hold))
 
 
 def _oriented(block: Block) -> Block:

@@ -99,6 +99,14 @@ class Avx512Formulas(_X86Formulas):
         self.asm.vcvtpd2ps(narrow, src)
         self.asm.vmovups(place if mask is None else place | mask, narrow)
 
+    def widen(self, register: Any) -> None:
+        """Lanes of float64 = the first lanes of float32."""
+        self.asm.vcvtps2pd(register, ymm[register.number])
+
+    def narrow(self, register: Any) -> None:
+        """The first lanes of float32 = lanes of float64."""
+        self.asm.vcvtpd2ps(ymm[register.number], register)
+
 
 class Avx2Formulas(_X86Formulas):
     """Constants lie in memory once a lane."""
@@ -146,3 +154,11 @@ class Avx2Formulas(_X86Formulas):
         {None: self.asm.vmovups, 1: self.asm.vmovss, 2: self.asm.vmovsd, 3: self.asm.vmovsd}[mask](place, low)
         if mask == 3:
             self.asm.vextractps(mem(place.base, place.disp + 8, place.index, place.scale), low, 2)
+
+    def widen(self, register: Any) -> None:
+        """Lanes of float64 = the first lanes of float32."""
+        self.asm.vcvtps2pd(register, xmm[register.number])
+
+    def narrow(self, register: Any) -> None:
+        """The first lanes of float32 = lanes of float64."""
+        self.asm.vcvtpd2ps(xmm[register.number], register)
