@@ -32,9 +32,10 @@ class TensorOperationConfig:
 
     Attributes:
         dtype: `"float32"` or `"float64"`.
-        prim_first_touch: run on an output block before its first contribution: `none`, `zero`, `relu`.
-        prim_main: `gemm`, `brgemm`, `sum`, `identity`, `relu`, `zero`, `add`, `sub`, `mul`, `div`, `min`, `max`.
-        prim_last_touch: run on an output block after its last contribution: `none`, `relu`, `zero`.
+        prim_first_touch: run on an output block before its first contribution: `none`, `zero`, or a unary operator.
+        prim_main: `gemm`, `brgemm`, `sum`, a unary operator (`identity`, `relu`, `exp`, …) or a binary one
+            (`add`, `min`, `gt`, …): see the page of primitives.
+        prim_last_touch: run on an output block after its last contribution: `none`, or a unary operator.
         dim_types: role of each dimension: `c`, `m`, `n`, `k`.
         exec_types: `shared` (outermost), `seq`, `prim` (innermost).
         dim_sizes: trip counts; for `prim` dimensions, the primitive's sizes.

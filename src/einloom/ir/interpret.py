@@ -6,13 +6,14 @@ ones too, are plain numbers here as they are in machine code.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from einloom.ir import meanings
 from einloom.ir.nest import Block, Call, Guard, Loop, Nest, Node
 from einloom.ir.operation import DimType, Operation, Primitive
 from einloom.ir.statement import Barrier, Statement, run_statement
@@ -47,19 +48,8 @@ class Memory:
         return as_strided(base, tuple(extents), tuple(stride * size for stride in strides))
 
 
-_UNARY: dict[Primitive, Callable[[Array], Array]] = {
-    Primitive.IDENTITY: lambda x: x,
-    Primitive.RELU: lambda x: np.maximum(x, 0),
-    Primitive.ZERO: np.zeros_like,
-}
-_BINARY: dict[Primitive, Callable[[Array, Array], Array]] = {
-    Primitive.ADD: np.add,
-    Primitive.SUB: np.subtract,
-    Primitive.MUL: np.multiply,
-    Primitive.DIV: np.divide,
-    Primitive.MIN: np.minimum,
-    Primitive.MAX: np.maximum,
-}
+_UNARY = {primitive: meanings.UNARY[primitive.value] for primitive in Primitive if primitive.is_unary}
+_BINARY = {primitive: meanings.BINARY[primitive.value] for primitive in Primitive if primitive.is_binary}
 
 
 def interpret(operation: Operation, operands: Sequence[Memory]) -> None:

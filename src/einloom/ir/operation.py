@@ -19,6 +19,7 @@ from enum import StrEnum
 
 from einloom.dtypes import DType
 from einloom.errors import ScheduleError, ShapeError, StrideError
+from einloom.ir import meanings
 
 __all__ = ["Axis", "DimType", "Operand", "Operation", "Primitive", "reach"]
 
@@ -42,6 +43,25 @@ class Primitive(StrEnum):
     ZERO = "zero"
     IDENTITY = "identity"
     RELU = "relu"
+    LEAKY_RELU = "leaky_relu"
+    ELU = "elu"
+    NEGATE = "negate"
+    ABS = "abs"
+    SQUARE = "square"
+    SQRT = "sqrt"
+    RECIPROCAL = "reciprocal"
+    RSQRT = "rsqrt"
+    INCREMENT = "increment"
+    DECREMENT = "decrement"
+    EXP = "exp"
+    LOG = "log"
+    TANH = "tanh"
+    SIGMOID = "sigmoid"
+    ERF = "erf"
+    GELU = "gelu"
+    GELU_TANH = "gelu_tanh"
+    SILU = "silu"
+    SIGN = "sign"
     SUM = "sum"
     GEMM = "gemm"
     BRGEMM = "brgemm"
@@ -51,6 +71,12 @@ class Primitive(StrEnum):
     DIV = "div"
     MIN = "min"
     MAX = "max"
+    GT = "gt"
+    GE = "ge"
+    LT = "lt"
+    LE = "le"
+    EQ = "eq"
+    NE = "ne"
 
     @property
     def inputs(self) -> int:
@@ -69,12 +95,16 @@ class Primitive(StrEnum):
         """Whether the primitive is element-wise on two inputs."""
         return self in _ELEMENT_WISE
 
+    @property
+    def is_unary(self) -> bool:
+        """Whether the primitive is element-wise on one input, or none; `einloom.ir.meanings` says what it computes."""
+        return self in _UNARY
+
 
 _CONTRACTIONS = frozenset({Primitive.GEMM, Primitive.BRGEMM})
-_ELEMENT_WISE = frozenset(
-    {Primitive.ADD, Primitive.SUB, Primitive.MUL, Primitive.DIV, Primitive.MIN, Primitive.MAX},
-)
-TOUCHES = frozenset({Primitive.NONE, Primitive.ZERO, Primitive.IDENTITY, Primitive.RELU})
+_ELEMENT_WISE = frozenset(primitive for primitive in Primitive if primitive.value in meanings.BINARY)
+_UNARY = frozenset(primitive for primitive in Primitive if primitive.value in meanings.UNARY)
+TOUCHES = frozenset({Primitive.NONE, *_UNARY})
 """Primitives that may touch an output block before its first or after its last contribution."""
 
 
@@ -160,7 +190,7 @@ class Operation:
         """Arithmetic of the main primitive: two for a multiplication and addition, one for any other operation."""
         if self.main in _CONTRACTIONS:
             return 2 * self.points
-        return self.points if self.main.is_binary or self.main in (Primitive.SUM, Primitive.RELU) else 0
+        return 0 if self.main in (Primitive.ZERO, Primitive.IDENTITY) else self.points
 
     @property
     def bytes(self) -> int:

@@ -31,7 +31,7 @@ def kernel_spec(call: Call, sizes: tuple[int, ...], dtype: DType, beta: int | No
         return Unary("zero", dtype, m, n, a=(0, 0), b=_two(strides[-1])), (1,)
     if call.streams:
         return Stream(dtype, m, n, a=_two(strides[0]), b=_two(strides[-1])), (0, 1)
-    if call.primitive in (Primitive.IDENTITY, Primitive.RELU):
+    if call.primitive.is_unary:
         return Unary(call.primitive.value, dtype, m, n, a=_two(strides[0]), b=_two(strides[-1])), (0, 1)
     raise InternalError(f"no kernel computes {call.primitive}; please report this with the nest's text:\n{call}")
 
