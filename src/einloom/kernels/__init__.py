@@ -6,6 +6,17 @@
 from __future__ import annotations
 
 from einloom.kernels.machine import KernelMachine, machine_for
-from einloom.kernels.specs import Binary, Brgemm, Spec, Stream, Unary, signature
+from einloom.kernels.specs import Binary, Brgemm, Reduce, Spec, Stream, Ternary, Unary, signature
 
-__all__ = ["Binary", "Brgemm", "KernelMachine", "Spec", "Stream", "Unary", "machine_for", "signature"]
+__all__ = [
+    "Binary",
+    "Brgemm",
+    "KernelMachine",
+    "Reduce",
+    "Spec",
+    "Stream",
+    "Ternary",
+    "Unary",
+    "machine_for",
+    "signature",
+]

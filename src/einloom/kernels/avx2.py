@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from einloom.asm.x86.operands import mem, r11, xmm, ymm
 from einloom.dtypes import DType
 from einloom.errors import InternalError
+from einloom.kernels.fold import fold_lanes
 from einloom.kernels.interleave import in_row_order, interleave
 from einloom.kernels.machine import Place, Verb
 from einloom.kernels.x86_formula import Avx2Formulas
@@ -166,13 +167,10 @@ class Avx2Vectors(Avx2Formulas):
 
     def sum_lanes(self, registers: list[Any], temporary: Any) -> None:
         """registers[0] = in lane i the sum over the lanes of registers[i]; up to `lanes` registers."""
-        for level in range(3 if self.dtype.size == 4 else 2):
-            for i in range(0, len(registers), 2):
-                self._sum_two(level, registers[i], registers[min(i + 1, len(registers) - 1)], temporary)
-            registers = registers[::2]
+        fold_lanes(self, registers, temporary, lambda first, second: self.add(first, first, second))
 
-    def _sum_two(self, level: int, first: Any, second: Any, temporary: Any) -> None:
-        """first = sums of neighbours, those of first before those of second: in 128-bit parts, at last of the parts."""
+    def split_lanes(self, level: int, first: Any, second: Any, temporary: Any) -> None:
+        """Take neighbours apart in 128-bit parts, at last the parts themselves."""
         asm = self.asm
         if level == (2 if self.dtype.size == 4 else 1):
             asm.vperm2f128(temporary, first, second, 0x20)
@@ -183,7 +181,11 @@ class Avx2Vectors(Avx2Formulas):
         else:
             asm.vunpcklpd(temporary, first, second)
             asm.vunpckhpd(first, first, second)
-        self.add(first, first, temporary)
+
+    def keep_lanes(self, dst: Any, other: Any, mask: int, temporary: Any) -> None:
+        """Lanes of dst that are masked = those of another register."""
+        self._mov(temporary, self._mask_place(mask))
+        self.select(dst, temporary, dst, other)
 
     # Strided vectors, an element at a time: a walk along r11
 

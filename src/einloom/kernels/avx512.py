@@ -6,12 +6,13 @@ k7 belongs to gathers and scatters, which clear their mask; k1 to k6 hold the ma
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from einloom.asm.x86.operands import Mask, gpr32, k, mem, r11, xmm, ymm, zmm
 from einloom.dtypes import DType
 from einloom.errors import InternalError
+from einloom.kernels.fold import fold_lanes
 from einloom.kernels.interleave import in_row_order, interleave
 from einloom.kernels.machine import Place, Verb
 from einloom.kernels.x86_formula import Avx512Formulas
@@ -226,34 +227,30 @@ class Avx512Vectors(Avx512Formulas):
 
     def _sum_pairs(self, first: Any, second: Any, temporary: Any) -> None:
         """first = in every 128 bits the sums of neighbours, those of first before those of second."""
-        if self.dtype.size == 4:
+        self.split_lanes(0, first, second, temporary)
+        self.add(first, first, temporary)
+
+    # Lanes of several registers folded into one
+
+    def sum_lanes(self, registers: list[Any], temporary: Any) -> None:
+        """registers[0] = in lane i the sum over the lanes of registers[i]; up to `lanes` registers."""
+        fold_lanes(self, registers, temporary, lambda first, second: self.add(first, first, second))
+
+    def split_lanes(self, level: int, first: Any, second: Any, temporary: Any) -> None:
+        """Take neighbours apart in every 128 bits, then among the 128-bit parts."""
+        if level >= (2 if self.dtype.size == 4 else 1):
+            self.asm.vshuff32x4(temporary, first, second, 0x88)
+            self.asm.vshuff32x4(first, first, second, 0xDD)
+        elif self.dtype.size == 4:
             self.asm.vshufps(temporary, first, second, 0x88)
             self.asm.vshufps(first, first, second, 0xDD)
         else:
             self.asm.vunpcklpd(temporary, first, second)
             self.asm.vunpckhpd(first, first, second)
-        self.add(first, first, temporary)
 
-    # Sums over the lanes
-
-    def sum_lanes(self, registers: list[Any], temporary: Any) -> None:
-        """registers[0] = in lane i the sum over the lanes of registers[i]; up to `lanes` registers."""
-        levels = 2 if self.dtype.size == 4 else 1
-        for _ in range(levels):
-            registers = self._combined(registers, self._sum_pairs, temporary)
-        for _ in range(2):
-            registers = self._combined(registers, self._sum_parts, temporary)
-
-    def _combined(self, registers: list[Any], sum_two: Callable[..., None], temporary: Any) -> list[Any]:
-        for i in range(0, len(registers), 2):
-            sum_two(registers[i], registers[min(i + 1, len(registers) - 1)], temporary)
-        return registers[::2]
-
-    def _sum_parts(self, first: Any, second: Any, temporary: Any) -> None:
-        """first = the sums of neighbours among the 128-bit parts, those of first before those of second."""
-        self.asm.vshuff32x4(temporary, first, second, 0x88)
-        self.asm.vshuff32x4(first, first, second, 0xDD)
-        self.add(first, first, temporary)
+    def keep_lanes(self, dst: Any, other: Any, mask: Mask, temporary: Any) -> None:
+        """Lanes of dst that are masked = those of another register."""
+        self.select(dst, mask, dst, other)
 
     # Strided vectors
 

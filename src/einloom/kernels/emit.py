@@ -5,7 +5,8 @@ from __future__ import annotations
 from einloom.kernels.binary import emit_binary
 from einloom.kernels.brgemm import emit_brgemm
 from einloom.kernels.machine import KernelMachine
-from einloom.kernels.specs import Brgemm, Spec, Stream, Unary
+from einloom.kernels.reduce import emit_reduce
+from einloom.kernels.specs import Brgemm, Reduce, Spec, Stream, Unary
 from einloom.kernels.stream import emit_stream
 from einloom.kernels.unary import emit_unary
 
@@ -24,5 +25,7 @@ def emit_kernel(km: KernelMachine, spec: Spec) -> None:
         emit_unary(km, spec)
     elif isinstance(spec, Stream):
         emit_stream(km, spec)
+    elif isinstance(spec, Reduce):
+        emit_reduce(km, spec)
     else:
         emit_binary(km, spec)

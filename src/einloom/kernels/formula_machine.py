@@ -64,6 +64,17 @@ class FormulaMachine(VectorMachine, Protocol):
         """float32 at a place = lanes of float64, rounded to nearest; src is clobbered."""
         ...
 
+    def split_lanes(self, level: int, first: Vector, second: Vector, temporary: Vector) -> None:
+        """temporary, first = the even and the odd ones of neighbours, those of first before those of second.
+
+        What neighbours are depends on the level; after log2(lanes) levels every lane has met every other.
+        """
+        ...
+
+    def keep_lanes(self, dst: Vector, other: Vector, mask: Mask, temporary: Vector) -> None:
+        """Lanes of dst that are masked = those of another register."""
+        ...
+
     def widen(self, register: Vector) -> None:
         """Lanes of float64 = the first lanes of float32."""
         ...

@@ -159,6 +159,18 @@ class NeonVectors(NeonFormulas):
                 self.asm.faddp(registers[i], registers[i], registers[min(i + 1, len(registers) - 1)])
             registers = registers[::2]
 
+    def split_lanes(self, level: int, first: Any, second: Any, temporary: Any) -> None:
+        """Take neighbours apart."""
+        self.asm.uzp1(temporary, first, second)
+        self.asm.uzp2(first, first, second)
+
+    def keep_lanes(self, dst: Any, other: Any, mask: int, temporary: Any) -> None:
+        """Lanes of dst that are masked = those of another register."""
+        size = self.dtype.size
+        lanes = b"\xff" * size * mask + bytes(16 - size * mask)
+        self.asm.ldr(q[temporary.number], self.asm.data(lanes))
+        self.select(dst, temporary, dst, other)
+
     def finish(self) -> None:
         """Nothing is left to do at the end of a function that used vectors."""
 

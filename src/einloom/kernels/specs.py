@@ -160,7 +160,7 @@ class Reduce:
         m, n: sizes.
         axis: the axis that disappears, `"m"` or `"n"`.
         a: strides of A along (m, n), the first one 1.
-        b: the stride of the results.
+        b: the stride of the results, which is 1.
     """
 
     op: str
@@ -170,6 +170,11 @@ class Reduce:
     axis: str
     a: Pair = (1, None)
     b: tuple[Stride] = (1,)
+
+    @property
+    def kept(self) -> str:
+        """The axis that the results have."""
+        return "n" if self.axis == "m" else "m"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", data_type(self.dtype))
