@@ -30,10 +30,11 @@ __all__ = ["Estimate", "dead_end_ratio", "estimate", "nodes_at_depth"]
 CONFIDENCE = 1.96
 """Standard errors on either side of a mean that make a 95 % interval."""
 
-STRATUM_BITS = 4
-"""Nodes of one depth are alike if the logarithms (base 2) of the products of their open domains differ by less."""
+STRATA = 96
+"""Nodes of one depth are alike if the logarithms (base 2) of the products of their open domains differ by less than
+this part of the root's: more strata make a sweep longer and its estimate steadier."""
 
-DEFAULT_SAMPLES = {"knuth": 1000, "chen": 20}
+DEFAULT_SAMPLES = {"knuth": 1000, "chen": 12}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,7 @@ class _Stratum:
 
 def _chen(state: csp.State, slots: Sequence[int], random: Random) -> _Tally:
     """One sweep over the strata, from the root down; each is represented by one of its nodes, drawn by weight."""
-    tally, depth = _Tally(), 0
+    tally, depth, width = _Tally(), 0, max(_open_bits(state) / STRATA, 1.0)
     level = {0: _Stratum(1.0, (state.save(), state.trail.copy()))}
     while level:
         below: dict[int, _Stratum] = {}
@@ -199,24 +200,24 @@ def _chen(state: csp.State, slots: Sequence[int], random: Random) -> _Tally:
             for mask in masks(state.domains[slot]):
                 state.push()
                 if state.restrict(slot, mask):
-                    _represent(below, state, stratum.weight, random)
+                    alike = below.setdefault(round(_open_bits(state) / width), _Stratum(0.0, ((), [])))
+                    _represent(alike, state, stratum.weight, random)
                 state.pop()
         level, depth = below, depth + 1
     return tally
 
 
-def _represent(level: dict[int, _Stratum], state: csp.State, weight: float, random: Random) -> None:
+def _represent(stratum: _Stratum, state: csp.State, weight: float, random: Random) -> None:
     """Add a node to its stratum: it becomes the representative with the probability of its share of the weight."""
-    stratum = level.setdefault(_stratum(state), _Stratum(0.0, ((), [])))
     stratum.weight += weight
     if random.random() * stratum.weight < weight:
         stratum.saved = (state.save(), state.trail.copy())
 
 
-def _stratum(state: csp.State) -> int:
-    """Return the stratum of a node among those of its depth."""
+def _open_bits(state: csp.State) -> float:
+    """Return the logarithm (base 2) of the product of the open domains."""
     domains = state.domains
-    return round(sum(log2(domains[slot].bit_count()) for slot in state.open()) / STRATUM_BITS)
+    return sum(log2(domains[slot].bit_count()) for slot in state.open())
 
 
 _SAMPLERS: dict[str, Callable[[csp.State, Sequence[int], Random], _Tally]] = {"knuth": _knuth, "chen": _chen}
