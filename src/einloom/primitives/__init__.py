@@ -1,4 +1,4 @@
-"""Primitives as callable kernels: BRGEMM, unary and binary operations on matrices of fixed size.
+"""Primitives as callable kernels: BRGEMM, element-wise operations and reductions on matrices of fixed size.
 
 Matrices are column-major unless said: element (i, j) of A lies at `a + i + j * ld_a`. Sizes, strides and leading
 dimensions are in elements.
@@ -13,12 +13,12 @@ dimensions are in elements.
 
 from __future__ import annotations
 
-from einloom.dtypes import data_type
-from einloom.errors import UnsupportedTarget
-from einloom.kernels.specs import Binary, Brgemm, Stride, Unary
+from einloom.dtypes import DType, data_type
+from einloom.errors import DTypeError, UnsupportedTarget
+from einloom.kernels.specs import Binary, Brgemm, Reduce, Stride, Ternary, Unary
 from einloom.primitives.callables import PrimitiveKernel
 
-__all__ = ["PrimitiveKernel", "binary", "brgemm", "unary"]
+__all__ = ["PrimitiveKernel", "binary", "brgemm", "reduce", "ternary", "unary"]
 
 LAYOUTS = ("col", "row")
 BATCHES = {"stride": ("br_stride_a", "br_stride_b"), "offsets": ("offsets_a", "offsets_b"), "addresses": ()}
@@ -86,17 +86,29 @@ def unary(
     n: int,
     dtype: object = "float32",
     b: str = "col",
+    alpha: float | None = None,
     isa: str | None = None,
 ) -> PrimitiveKernel:
     """Compile B := op(A) for matrices (m, n), A column-major; a row-major B (`b="row"`) transposes.
 
-    Call it with `(a, b, ld_a, ld_b)`; `zero` reads no A, its `a` is None and its `ld_a` 0.
+    Call it with `(a, b, ld_a, ld_b)`; `zero` reads no A, its `a` is None and its `ld_a` 0. A may be B itself.
+
+    Args:
+        op: an operator of the page of primitives: `"relu"`, `"exp"`, `"gelu"`, …
+        m, n: sizes, 0 and more.
+        dtype: `"float32"` or `"float64"`; a pair (in, out) of these for `identity`, which then converts.
+        b: layout of B, `"col"` or `"row"`.
+        alpha: the parameter of `leaky_relu` (0.01 unless said) or `elu` (1).
+        isa: `"avx512"`, `"avx2"`, `"neon"`; None for the host's best.
 
     Raises:
         ShapeError, DTypeError: a size or type that does not exist.
         UnsupportedTarget: an operator, layout or ISA that does not exist; the message says which do.
     """
-    spec = Unary(op, data_type(dtype), m, n, a=(0, 0) if op == "zero" else (1, None), b=_matrix("b", b))
+    source, output = _types(dtype)
+    strides = {"a": (0, 0) if op == "zero" else (1, None), "b": _matrix("b", b)}
+    number = None if alpha is None else _number("alpha", alpha)
+    spec = Unary(op, source, m, n, **strides, alpha=number, output=output)  # type: ignore[arg-type]
     return PrimitiveKernel(spec, ("a", "b", "ld_a", "ld_b"), isa)
 
 
@@ -109,10 +121,11 @@ def binary(
     broadcast: str = "none",
     isa: str | None = None,
 ) -> PrimitiveKernel:
-    """Compile C := op(A, B) for column-major matrices (m, n).
+    """Compile C := op(A, B) for column-major matrices (m, n); `muladd` computes C := C + A B.
 
     Call it with `(a, b, c, ld_a, ld_b, ld_c)`. With `broadcast` B is one `"row"` (n elements, ld_b apart), one `"col"`
-    (m elements) or a `"scalar"`; the last two do not use `ld_b`.
+    (m elements) or a `"scalar"`; the last two do not use `ld_b`. A or B may be C itself. Comparisons (`gt`, `ge`, `lt`,
+    `le`, `eq`, `ne`) write 1 where they hold and 0 elsewhere.
 
     Raises:
         ShapeError, DTypeError: a size or type that does not exist.
@@ -121,6 +134,71 @@ def binary(
     _check_choice("broadcast", broadcast, tuple(BROADCASTS))
     spec = Binary(op, data_type(dtype), m, n, b=BROADCASTS[broadcast])
     return PrimitiveKernel(spec, ("a", "b", "c", "ld_a", "ld_b", "ld_c"), isa)
+
+
+def ternary(
+    op: str,
+    *,
+    m: int,
+    n: int,
+    dtype: object = "float32",
+    isa: str | None = None,
+) -> PrimitiveKernel:
+    """Compile D := op(A, B, C) for column-major matrices (m, n).
+
+    Call it with `(a, b, c, d, ld_a, ld_b, ld_c, ld_d)`. `muladd` is D := A B + C, rounded once; `select` is D := B
+    where A is not 0, else C, as `numpy.where(a, b, c)`. A, B or C may be D itself.
+
+    Raises:
+        ShapeError, DTypeError: a size or type that does not exist.
+        UnsupportedTarget: an operator or ISA that does not exist; the message says which do.
+    """
+    spec = Ternary(op, data_type(dtype), m, n)
+    return PrimitiveKernel(spec, ("a", "b", "c", "d", "ld_a", "ld_b", "ld_c", "ld_d"), isa)
+
+
+def reduce(
+    op: str,
+    *,
+    m: int,
+    n: int,
+    axis: str,
+    dtype: object = "float32",
+    isa: str | None = None,
+) -> PrimitiveKernel:
+    """Compile b := op over one axis of a column-major matrix A (m, n).
+
+    Call it with `(a, b, ld_a)`. `axis="n"` combines the columns and leaves m results, `axis="m"` the rows and leaves n;
+    the results lie side by side.
+
+    Args:
+        op: `"sum"`, `"max"`, `"min"`, `"prod"` or `"sum_of_squares"`. A NaN makes its result NaN. Over nothing sums are
+            0 and products 1.
+        m, n: sizes, 0 and more.
+        axis: the axis that disappears, `"m"` or `"n"`.
+        dtype: `"float32"` or `"float64"`.
+        isa: `"avx512"`, `"avx2"`, `"neon"`; None for the host's best.
+
+    Raises:
+        ShapeError, DTypeError: a size or type that does not exist, or the greatest or least of nothing.
+        UnsupportedTarget: an operator, axis or ISA that does not exist; the message says which do.
+    """
+    return PrimitiveKernel(Reduce(op, data_type(dtype), m, n, axis), ("a", "b", "ld_a"), isa)
+
+
+def _types(dtype: object) -> tuple[DType, DType]:
+    """Return the types of input and output."""
+    if isinstance(dtype, tuple | list):
+        if len(dtype) != 2:
+            raise DTypeError(f"dtype has {len(dtype)} entries\n  Give one type, or a pair (in, out).")
+        return data_type(dtype[0]), data_type(dtype[1])
+    return data_type(dtype), data_type(dtype)
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    raise DTypeError(f"{name} is a {type(value).__name__}\n  Pass a number.")
 
 
 def _matrix(name: str, layout: str) -> tuple[Stride, Stride]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from einloom.errors import DTypeError, OverlapError, ShapeError, StrideError
-from einloom.kernels.specs import Brgemm, Spec, Stride, Unary, run_time_strides
+from einloom.kernels.specs import Brgemm, Reduce, Spec, Stride, Unary, run_time_strides
 from einloom.plan.arrays import byte_span
 
 __all__ = ["Access", "Place", "accesses_of", "check_access", "check_overlaps"]
@@ -58,16 +58,19 @@ class Place:
 def accesses_of(spec: Spec) -> tuple[Access, ...]:
     """Return the operands of a spec, the output last."""
     sizes = (spec.m, spec.n, spec.k, spec.batch) if isinstance(spec, Brgemm) else (spec.m, spec.n)
-    names = [name for name in ("a", "b", "c") if getattr(spec, name, None) is not None]
+    names = [name for name in ("a", "b", "c", "d") if getattr(spec, name, None) is not None]
     if isinstance(spec, Unary) and spec.op == "zero":
         names = ["b"]
     found = []
     for name in names:
         strides = _named(name, getattr(spec, name))
+        if isinstance(spec, Reduce) and name == "b":
+            found.append(Access(name, spec.dtype.name, (getattr(spec, spec.kept),), (1,), True))
+            continue
         axes = [axis for axis, stride in enumerate(strides) if stride != 0]
         access = Access(
             name,
-            spec.dtype.name,
+            (spec.output if isinstance(spec, Unary) and spec.output and name == "b" else spec.dtype).name,
             tuple(sizes[axis] for axis in axes),
             tuple(strides[axis] for axis in axes),
             name == names[-1],
@@ -195,15 +198,17 @@ def check_overlaps(accesses: tuple[Access, ...], places: list[Place], in_place: 
     for access, place in zip(accesses[:-1], places[:-1]):
         if not place.is_array or place.high <= output.low or output.high <= place.low:
             continue
-        same = place.shifts == (0,) and (place.address, place.strides, access.sizes) == (
-            output.address,
-            output.strides,
-            written.sizes,
-        )
+        same = place.shifts == (0,) and _elements(access, place) == _elements(written, output)
         if not (in_place and same) and _share(access, place, written, output):
             raise OverlapError(
                 f"{written.name} shares memory with {access.name}\n  Pass arrays whose elements do not overlap."
             )
+
+
+def _elements(access: Access, place: Place) -> tuple[object, ...]:
+    """Return what two operands have in common if they are the same elements in the same order."""
+    strides = [stride for stride, extent in zip(place.strides, access.sizes) if extent > 1]
+    return place.address, access.dtype, access.sizes, strides
 
 
 def _share(first: Access, place: Place, second: Access, other: Place) -> bool:

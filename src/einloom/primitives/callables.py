@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,12 @@ from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
 from einloom.kernels.emit import emit_kernel
 from einloom.kernels.machine import machine_for
-from einloom.kernels.specs import Brgemm, Spec, signature
+from einloom.kernels.specs import Brgemm, Reduce, Spec, Stream, Unary, signature
 from einloom.machine import Machine
 from einloom.primitives.access import accesses_of, check_access, check_overlaps
+from einloom.primitives.cache import KernelCache
 
-__all__ = ["PrimitiveKernel"]
+__all__ = ["KERNELS", "PrimitiveKernel"]
 
 CACHED_KERNELS = 512
 
@@ -41,7 +41,7 @@ class PrimitiveKernel:
         self.spec = spec
         self.isa = machine.vector
         self._names = tuple(names)
-        self._kernel = _compiled(spec, machine)
+        self._kernel: Kernel = KERNELS.get(spec, machine)
         self._order = [self._names.index(name) for name in signature(spec)]
         self._optional = sum(name.startswith("br_stride") for name in names)
         self._accesses = accesses_of(spec)
@@ -62,7 +62,7 @@ class PrimitiveKernel:
         """
         values = self._bound(arguments)
         placed = [check_access(access, values) for access in self._accesses]
-        check_overlaps(self._accesses, placed, in_place=not isinstance(self.spec, Brgemm))
+        check_overlaps(self._accesses, placed, in_place=not isinstance(self.spec, Brgemm | Reduce))
         numbers = list(values.values())
         for place in placed:
             numbers[self._names.index(place.name)] = place.address
@@ -113,12 +113,18 @@ def _title(spec: Spec) -> str:
     if isinstance(spec, Brgemm):
         batch = f" batch {spec.batch}" if spec.batch != 1 else ""
         return f"brgemm {spec.dtype} {spec.m}x{spec.n}x{spec.k}{batch}"
-    return f"{spec.op} {spec.dtype} {spec.m}x{spec.n}"
+    types = f"{spec.dtype} to {spec.output}" if isinstance(spec, Unary) and spec.output else str(spec.dtype)
+    if isinstance(spec, Stream):
+        return f"stream {types} {spec.m}x{spec.n}"
+    along = f" along {spec.axis}" if isinstance(spec, Reduce) else ""
+    return f"{spec.op} {types} {spec.m}x{spec.n}{along}"
 
 
-@lru_cache(CACHED_KERNELS)
 def _compiled(spec: Spec, machine: Machine) -> Kernel:
-    """Return the kernel of a spec; the same one for equal descriptions, from whichever thread."""
     asm = Assembler(machine.isa)
     emit_kernel(machine_for(asm, machine), spec)
     return Kernel(asm, name=_title(spec))
+
+
+KERNELS = KernelCache(CACHED_KERNELS, _compiled)
+"""The kernels of all primitives of this process."""
