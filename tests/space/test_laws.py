@@ -2,80 +2,149 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
-from einloom.space import gpu
+from einloom import csp
+from einloom.space import K4000, gpu
 from einloom.space.candidate import Space
 from einloom.space.descent import masks
 
+TWO = dict.fromkeys("bmnkrqps", (2,))
+GLOBAL = replace(K4000, global_temporaries=True)
 SPACES = {
-    "axpy": (gpu("axpy", n=8, tiles={"n": (4,)}), 400),
-    "mv": (gpu("mv", m=4, n=4, tiles={"m": (2,), "n": (2,)}), 60),
-    "matmul": (gpu("matmul", m=16, n=16, k=8, tiles={"m": (4, 2), "n": (4, 2), "k": (4,)}), 40),
+    "axpy": (gpu("axpy", n=8, tiles={"n": (4,)}), 240),
+    "mv": (gpu("mv", m=4, n=4, tiles=TWO), 60),
+    "matmul": (gpu("matmul", m=16, n=16, k=8, tiles={"m": (4, 2), "n": (4, 2), "k": (4,)}), 12),
+}
+MORE_SPACES = {
+    "axpy, three levels": (gpu("axpy", n=64, tiles={"n": (4, 4, 2)}), 8),
+    "axpy, large": (gpu("axpy", n=2**26), 20),
+    "mv with tails": (gpu("mv", m=7, n=13, tiles={"m": (4,), "n": (4,)}), 60),
+    "gesummv": (gpu("gesummv", m=4, n=4, tiles=TWO), 8),
+    "matmul, small": (gpu("matmul", m=4, n=4, k=4, tiles=TWO), 20),
+    "matmul, large": (gpu("matmul", m=1024, n=1024, k=1024), 4),
+    "matmul, transposed": (gpu("matmul", m=4, n=4, k=4, transpose_a=True, transpose_b=True, tiles=TWO), 12),
+    "matmul, strided": (gpu("matmul", m=8, n=8, k=8, stride_a=4, tiles={"m": (4,), "n": (4,), "k": (2, 2)}), 8),
+    "matmul with tails": (gpu("matmul", m=7, n=6, k=5, tails=True, tiles=TWO), 20),
+    "matmul with an epilogue": (gpu("matmul", m=8, n=8, k=8, epilogue="relu", tiles=TWO), 12),
+    "matmul with arrays in global memory": (gpu("matmul", m=4, n=4, k=4, tiles=TWO, device=GLOBAL), 16),
+    "batch_matmul": (gpu("batch_matmul", b=4, m=4, n=4, k=4, tiles=TWO), 8),
+    "doitgen": (gpu("doitgen", r=4, q=4, p=4, s=4, tiles=TWO), 8),
 }
 PERMUTATIONS = 5
 
+Walk = list[tuple[int, int]]
 
-def random_walk(space: Space, random: Random) -> list[tuple[int, int]]:
-    """Return decisions (slot, mask) that propagation accepts one after the other, in a random order of decisions."""
-    state, taken = space.problem.state(), []
-    for _ in range(random.randint(3, 14)):
-        open_slots = state.open()
-        if not open_slots:
-            break
-        slot = random.choice(open_slots)
+
+def take(state: csp.State, slots: Iterable[int], random: Random) -> tuple[Walk, bool]:
+    """Decide slots at random; return the decisions that propagation accepts, and whether a last one was a dead end."""
+    taken: Walk = []
+    for slot in slots:
         mask = random.choice(masks(state.domains[slot]))
         state.push()
-        if state.restrict(slot, mask):
-            taken.append((slot, mask))
-        else:
+        accepted = state.restrict(slot, mask)
+        if not accepted:
             state.pop()
-    return taken
+        if accepted or random.random() < 0.25:
+            taken.append((slot, mask))
+        if not accepted and taken[-1:] == [(slot, mask)]:
+            return taken, True
+    return taken, False
 
 
-def biased_walk(space: Space, random: Random) -> list[tuple[int, int]]:
-    """Return a walk that first decides kinds, so that values have to be stored and arrays appear."""
-    state, taken = space.problem.state(), []
+def undecided(state: csp.State, slots: Sequence[int], most: int) -> Iterator[int]:
+    """Yield the first open decision of an order again and again."""
+    for _ in range(most):
+        if (slot := state.next_open(slots)) < 0:
+            return
+        yield slot
+
+
+def random_walk(space: Space, random: Random) -> tuple[Walk, bool]:
+    """Take open decisions at random."""
+    state = space.problem.state()
+
+    def slots() -> Iterator[int]:
+        for _ in range(random.randint(3, 14)):
+            if open_slots := state.open():
+                yield random.choice(open_slots)
+
+    return take(state, slots(), random)
+
+
+def biased_walk(space: Space, random: Random) -> tuple[Walk, bool]:
+    """Decide kinds first, so that values have to be stored and arrays appear."""
     kinds = [v.slot for v in space.problem.variables if v.choice == "dim_kind"]
-    for slot in random.sample(kinds, min(len(kinds), 6)):
-        mask = random.choice(masks(state.domains[slot]))
-        state.push()
-        if state.restrict(slot, mask):
-            taken.append((slot, mask))
-        else:
-            state.pop()
-    return taken
+    return take(space.problem.state(), random.sample(kinds, min(len(kinds), 6)), random)
 
 
-@pytest.mark.parametrize("name", SPACES)
+def early_walk(space: Space, random: Random) -> tuple[Walk, bool]:
+    """Decide anything, also about objects that sleep, which may wake later."""
+    slots = [variable.slot for variable in space.problem.variables]
+    return take(space.problem.state(), random.sample(slots, 12), random)
+
+
+def deep_walk(space: Space, random: Random) -> tuple[Walk, bool]:
+    """Take decisions in the order of searches, often down to a leaf."""
+    state = space.problem.state()
+    return take(state, undecided(state, space.slots(), random.choice((10, 40, 400))), random)
+
+
+def accepted(walk: tuple[Walk, bool]) -> Walk:
+    """Return the decisions of a walk without the one that was a dead end."""
+    return walk[0][:-1] if walk[1] else walk[0]
+
+
+WALKS = (random_walk, biased_walk, early_walk, deep_walk)
+
+
+def image(state: csp.State) -> tuple[Any, ...]:
+    """Return all that a state knows: domains, objects, names of what is open, ranges of counters."""
+    counters = [state.range(each.number) for each in state.problem.counters.all if not each.need & state.asleep]
+    names = [state.problem.describe(slot).name for slot in state.open()]
+    return state.domains[:], state.alive, names, counters
+
+
+@pytest.mark.parametrize("name", SPACES | MORE_SPACES)
 def test_decisions_commute(name):
-    space, walks = SPACES[name]
-    random, woken, elected, problem = Random(11), 0, 0, space.problem
+    """Every permutation of a walk gives the same candidate, or a dead end if the walk met one."""
+    space, walks = (SPACES | MORE_SPACES)[name]
+    random, woken, elected, dead, problem = Random(11), 0, 0, 0, space.problem
     for number in range(walks):
-        walk = (biased_walk if number % 2 else random_walk)(space, random)
+        walk, fails = WALKS[number % len(WALKS)](space, random)
         reference, state = None, problem.state()
         for _ in range(PERMUTATIONS):
             state = problem.state()
-            assert all(state.restrict(slot, mask) for slot, mask in walk)
-            found = (state.domains[:], state.alive, [problem.describe(slot).name for slot in state.open()])
-            reference = reference or found
-            assert found == reference
+            assert all(state.restrict(slot, mask) for slot, mask in walk) != fails
             random.shuffle(walk)
-        woken += state.alive > 0
-        elected += bool(problem.load(state.snapshot()).objects("HwThreadDims"))
-    assert woken > walks // 20 and elected > walks // 20
+            if not fails:
+                found = image(state)
+                reference = reference or found
+                assert found == reference
+        dead += fails
+        if not fails:
+            woken += state.alive > 0
+            elected += bool(problem.load(state.snapshot()).objects("HwThreadDims"))
+    assert woken > walks // 20 and elected > walks // 20 and (dead or walks < 20)
+
+
+def test_there_are_enough_walks():
+    assert sum(walks for _, walks in (SPACES | MORE_SPACES).values()) >= 500
 
 
 @pytest.mark.parametrize("name", SPACES)
 def test_undo_restores_every_byte_and_domains_only_shrink(name):
     space, walks = SPACES[name]
     random = Random(12)
-    for _ in range(walks // 4):
+    for _ in range(max(walks // 4, 10)):
         state = space.problem.state()
         before = [(state.snapshot(), state.domains[:], state.alive)]
-        for slot, mask in random_walk(space, random):
+        for slot, mask in accepted(random_walk(space, random)):
             state.push()
             assert state.restrict(slot, mask)
             old = before[-1]
@@ -91,9 +160,9 @@ def test_undo_restores_every_byte_and_domains_only_shrink(name):
 def test_snapshots_load_to_the_same_state(name):
     space, walks = SPACES[name]
     random = Random(13)
-    for _ in range(walks // 8):
+    for _ in range(max(walks // 8, 5)):
         state = space.problem.state()
-        for slot, mask in biased_walk(space, random):
+        for slot, mask in accepted(biased_walk(space, random)):
             assert state.restrict(slot, mask)
         loaded = space.problem.state()
         loaded.load(state.snapshot())
