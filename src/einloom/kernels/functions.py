@@ -88,7 +88,7 @@ UNARY: dict[str, Function] = {
     "increment": Function(lambda e, x: x + 1.0),
     "decrement": Function(lambda e, x: x - 1.0),
     "exp": Function(lambda e, x: e.exp(x), 1.1, 1.2),
-    "log": Function(lambda e, x: e.log(x), 0.8, 0.9),
+    "log": Function(lambda e, x: e.log(x), 0.9, 0.9),
     "tanh": Function(lambda e, x: e.tanh(x), 2.7, 2.8),
     "sigmoid": Function(lambda e, x: e.sigmoid(x), 2.3, 2.7),
     "erf": Function(lambda e, x: e.erf(x), 2.5, 2.5),
