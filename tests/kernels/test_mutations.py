@@ -62,7 +62,7 @@ def families(vector: str) -> dict[str, Family]:
 
 
 def assembled(spec: Spec, vector: str) -> tuple[Assembler, int]:
-    """Return the assembler with NaN put into every vector register, then the kernel of a spec, and where that begins."""
+    """Return an assembler with NaN put into every vector register, then the kernel of a spec; where that begins."""
     asm: Any = Assembler(machine(vector).isa)
     for number in range(32):
         if vector == "avx512":
