@@ -6,8 +6,9 @@ operand is contiguous along m and the other along n, are `transposition`'s.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from einloom.kernels.frame import Frame
@@ -17,7 +18,7 @@ from einloom.kernels.specs import ElementWise, Reduce, run_time_strides
 
 __all__ = ["Application", "Block", "Columns", "Operand"]
 
-UNROLLED = ((6, 4), (12, 2))
+UNROLLED = ((3, 8), (6, 4), (12, 2))
 """Vectors that one iteration of the loop along m handles, by the most steps of the recipe; 1 for longer ones.
 
 The processor overlaps vectors by itself; unrolling spares what a loop costs, which matters where little is computed.
@@ -123,9 +124,11 @@ class Application:
         """Load the constants."""
         self._held = self.recipe.hold(self.vec, self.vec.registers[len(self.registers) : -2])
 
-    def __call__(self, inputs: list[Register], free: list[Register]) -> Register:
-        """Emit the steps; return the register of the result."""
-        return self.recipe.emit(self.vec, inputs, free, self._held)
+    def __call__(
+        self, inputs: list[Register], free: list[Register], memory: Mapping[int, Any] = MappingProxyType({})
+    ) -> Register:
+        """Emit the steps, inputs of `memory` being read from there; return the register of the result."""
+        return self.recipe.emit(self.vec, inputs, free, self._held, memory)
 
 
 class Columns:
@@ -199,8 +202,14 @@ class Columns:
 
     def _vector(self, row: int, count: int, mask: Any) -> None:
         free = list(self.apply.registers)
-        values = [self._load(operand, free.pop(0), row, count, mask) for operand in self.inputs]
-        result = self.apply(values, free)
+        registers = [free.pop(0) for _ in self.inputs]
+        memory: dict[int, Any] = {}
+        for number, (operand, register) in enumerate(zip(self.inputs, registers)):
+            if number in self.apply.recipe.direct and operand.kind == "vector" and mask is None:
+                memory[number] = self.km.place(*self._place(operand, row))
+            else:
+                self._load(operand, register, row, count, mask)
+        result = self.apply(registers, free, memory)
         base, offset = self._place(self.output, row)
         if self.output.kind == "vector":
             self.vec.store(self.km.place(base, offset), result, mask, self.nontemporal, self.apply.temporaries[0])
@@ -208,7 +217,7 @@ class Columns:
             index = self.indices[self.output.name]
             self.vec.store_strided(base, offset, result, index, count, self.apply.temporaries)
 
-    def _load(self, operand: Operand, register: Register, row: int, count: int, mask: Any) -> Register:
+    def _load(self, operand: Operand, register: Register, row: int, count: int, mask: Any) -> None:
         base, offset = self._place(operand, row)
         if operand.kind == "vector":
             self.vec.load(register, self.km.place(base, offset), mask)
@@ -216,7 +225,6 @@ class Columns:
             self.vec.broadcast(register, self.km.place(base, offset))
         else:
             self.vec.load_strided(register, base, offset, self.indices[operand.name], count, self.apply.temporaries)
-        return register
 
     def _place(self, operand: Operand, row: int) -> tuple[Register, int]:
         """The pointer and the offset of vector `row`; far ones of a strided operand are reached by adding."""

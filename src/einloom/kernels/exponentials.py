@@ -7,11 +7,13 @@ constant whose last place is 1, so that the sum's lowest bits are the exponent, 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from einloom.kernels.coefficients import COMPLEMENT, ERROR, EXPONENTIAL, LOGARITHM
 from einloom.kernels.formula import (
     Bits,
+    Formula,
     Node,
     bit_and,
     bit_or,
@@ -44,10 +46,12 @@ class Elements:
     Attributes:
         size: bytes of an element.
         scales: whether there is `scale`.
+        keeps_nan: whether `minimum` and `maximum` are NaN if either operand is.
     """
 
     size: int
     scales: bool
+    keeps_nan: bool
 
     @property
     def mantissa(self) -> int:
@@ -81,6 +85,14 @@ class Elements:
     def with_sign(self, magnitude: Node, x: Node) -> Node:
         """A number >= 0 with the sign of x."""
         return bit_or(magnitude, bit_and(x, self.sign))
+
+    def extreme(self, of: Callable[[Formula, Formula], Node], a: Node, b: Node) -> Node:
+        """`minimum` or `maximum` with NaN wherever an operand is.
+
+        Where only the second operand's NaN is kept, both orders are computed: they are equal, or one of them is NaN,
+        and a NaN stays one if bits are added.
+        """
+        return of(a, b) if self.keeps_nan else bit_or(of(a, b), of(b, a))
 
     def _reduced(self, x: Node) -> tuple[Node, Node, Node]:
         """Return (n + a constant, n, p) such that e**x = 2**n (1 + p), n whole and p small."""

@@ -19,6 +19,7 @@ class FormulaMachine(VectorMachine, Protocol):
         conditions: registers for conditions; none: they are vectors.
         multiplies_in_place: whether there is `multiply_add`.
         scales: whether there is `scale`.
+        keeps_nan: whether min and max are NaN if either operand is; otherwise they return the second operand then.
         fnma: dst -= a * b, rounded once.
         multiply_add: dst = dst * factor + addend, rounded once.
         scale: dst = a * 2**b for whole numbers b, rounded once.
@@ -30,6 +31,7 @@ class FormulaMachine(VectorMachine, Protocol):
     conditions: tuple[Any, ...]
     multiplies_in_place: bool
     scales: bool
+    keeps_nan: bool
     fnma: Verb
     multiply_add: Verb
     scale: Verb

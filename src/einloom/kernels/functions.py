@@ -58,6 +58,12 @@ def _sign(e: Elements, x: Node) -> Formula:
     return select(greater(x, 0.0), 1.0, select(less(x, 0.0), -1.0, x + 0.0))
 
 
+def _leaky_relu(e: Elements, x: Node, alpha: float) -> Formula:
+    if 0 < alpha <= 1:
+        return maximum(x * alpha, x)  # NaN stays: x comes second.
+    return select(greater(x, 0.0), x, x * alpha)
+
+
 def _elu(e: Elements, x: Node, alpha: float) -> Formula:
     negative = e.expm1_negative(x)
     return select(greater_equal(x, 0.0), x, negative if alpha == 1 else negative * alpha)
@@ -77,7 +83,7 @@ UNARY: dict[str, Function] = {
     "zero": Function(lambda e, x: 0.0),
     "identity": Function(lambda e, x: x),
     "relu": Function(lambda e, x: maximum(0.0, x)),
-    "leaky_relu": Function(lambda e, x, alpha: select(greater(x, 0.0), x, x * alpha)),
+    "leaky_relu": Function(_leaky_relu),
     "elu": Function(_elu, 1.2, 1.5),
     "negate": Function(lambda e, x: bit_xor(x, e.sign)),
     "abs": Function(lambda e, x: e.magnitude(x)),
@@ -99,11 +105,6 @@ UNARY: dict[str, Function] = {
 }
 
 
-def _extreme(of: Callable[[Formula, Formula], Node]) -> Callable[..., Formula]:
-    """`minimum` and `maximum` keep a NaN in the second operand; one in the first must win as well."""
-    return lambda e, a, b: select(not_equal(a, a), a, of(a, b))
-
-
 def _comparison(operation: str) -> Callable[..., Formula]:
     assert operation in COMPARISONS
     return lambda e, a, b: select(Node(operation, (a, b)), 1.0, 0.0)
@@ -114,8 +115,8 @@ BINARY: dict[str, Function] = {
     "sub": Function(lambda e, a, b: a - b),
     "mul": Function(lambda e, a, b: a * b),
     "div": Function(lambda e, a, b: a / b),
-    "min": Function(_extreme(minimum)),
-    "max": Function(_extreme(maximum)),
+    "min": Function(lambda e, a, b: e.extreme(minimum, a, b)),
+    "max": Function(lambda e, a, b: e.extreme(maximum, a, b)),
     "muladd": Function(lambda e, a, b, c: fma(a, b, c), 0.5, 0.5, reads_output=True),
     **{name: Function(_comparison(name)) for name in ("gt", "ge", "lt", "le", "eq", "ne")},
 }
@@ -141,5 +142,5 @@ def function_of(table: dict[str, Function], kind: str, op: str) -> Function:
 def formula_of(function: Function, traits: Traits, inputs: int, alpha: float | None = None) -> Formula:
     """Return the formula of an operator for a vector ISA; the same one for equal arguments."""
     parameters = () if alpha is None else (alpha,)
-    elements = Elements(traits.size, traits.scales)
+    elements = Elements(traits.size, traits.scales, traits.keeps_nan)
     return function.formula(elements, *(argument(position) for position in range(max(inputs, 1))), *parameters)

@@ -21,6 +21,7 @@ class NeonFormulas:
     memory_operand = False
     multiplies_in_place = False
     scales = False
+    keeps_nan = True
     conditions = ()
 
     asm: Any

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from einloom.errors import InternalError
@@ -34,6 +35,7 @@ class Traits:
         multiplies_in_place: whether there is dst = dst * a + b.
         conditions: registers that hold conditions alone; 0: vector registers hold them.
         scales: whether there is dst = a * 2**b.
+        keeps_nan: whether min and max are NaN if either operand is.
     """
 
     size: int
@@ -41,11 +43,14 @@ class Traits:
     multiplies_in_place: bool
     conditions: int
     scales: bool
+    keeps_nan: bool
 
 
 def traits_of(vec: FormulaMachine) -> Traits:
     """Return the traits of a vector ISA for its type of elements."""
-    return Traits(vec.dtype.size, vec.memory_operand, vec.multiplies_in_place, len(vec.conditions), vec.scales)
+    return Traits(
+        vec.dtype.size, vec.memory_operand, vec.multiplies_in_place, len(vec.conditions), vec.scales, vec.keeps_nan
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,14 @@ class Constant:
     bits: int
 
 
-Place: TypeAlias = Slot | Condition | Constant
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An input that is read once, by an instruction that may take it from memory."""
+
+    number: int
+
+
+Place: TypeAlias = Slot | Condition | Constant | Input
 Step: TypeAlias = tuple[str, tuple[Any, ...]]
 
 
@@ -82,12 +94,14 @@ class Recipe:
         result: where the result is.
         registers: how many the steps need, the inputs' included.
         held: the constants that stay in registers.
+        direct: inputs that need not be in a register: `emit` takes their places in memory as well.
     """
 
     steps: tuple[Step, ...]
     result: Slot | Constant
     registers: int
     held: tuple[int, ...] = ()
+    direct: frozenset[int] = frozenset()
 
     def hold(self, vec: FormulaMachine, registers: Iterable[Any]) -> dict[int, Any]:
         """Load the constants that are held into the last of these registers; return where each is."""
@@ -96,14 +110,26 @@ class Recipe:
             vec.load_constant(register, bits)
         return places
 
-    def emit(self, vec: FormulaMachine, inputs: Sequence[Any], free: Sequence[Any], held: dict[int, Any]) -> Any:
-        """Emit the steps over the registers of the inputs, which they may overwrite; return the result's register."""
+    def emit(
+        self,
+        vec: FormulaMachine,
+        inputs: Sequence[Any],
+        free: Sequence[Any],
+        held: dict[int, Any],
+        memory: Mapping[int, Any] = MappingProxyType({}),
+    ) -> Any:
+        """Emit the steps over the registers of the inputs, which they may overwrite; return the result's register.
+
+        Inputs of `memory` are read from these places; each of them is `direct`.
+        """
         registers = [*inputs, *free]
 
         def operand(place: Any) -> Any:
             kind = type(place)
             if kind is Slot:
                 return registers[place.number]
+            if kind is Input:
+                return memory.get(place.number, registers[place.number])
             if kind is Condition:
                 return vec.conditions[place.number]
             if kind is Constant:
@@ -153,6 +179,8 @@ class _Numbering:
         order = list(nodes_of(self.formula))
         self.uses = Counter([id(self.formula), *(id(operand) for node in order for operand in node.operands)])
         self.places = {id(node): Slot(node.number) for node in order if node.operation == "argument"}
+        single = {node.number for node in order if node.operation == "argument" and self.uses[id(node)] == 1}
+        self.single = single if self.traits.memory_operand else set()
         read = {place.number for place in self.places.values()}
         self.free = [number for number in range(self.inputs) if number not in read]
         self.most = self.inputs
@@ -162,16 +190,13 @@ class _Numbering:
                 self.borrowed: list[Slot] = []
                 self.places[id(node)] = self._place(node)
         result = self._result()
-        return Recipe(tuple(self.steps), result, self.most, held)
+        direct = {place.number for _, arguments in self.steps for place in arguments if isinstance(place, Input)}
+        return Recipe(tuple(self.steps), result, self.most, held, frozenset(direct))
 
     def _result(self) -> Slot | Constant:
-        if isinstance(self.formula, Node):
-            place = self.places[id(self.formula)]
-            assert isinstance(place, Slot)
-            return place
         self.borrowed = []
-        place = self._register(self.formula)
-        assert not isinstance(place, Condition)
+        place = self.places[id(self.formula)] if isinstance(self.formula, Node) else self._register(self.formula)
+        assert isinstance(place, Slot | Constant)
         return place
 
     # Registers
@@ -194,8 +219,12 @@ class _Numbering:
     def _operand(self, operand: Formula) -> Place:
         """Return a last operand, which may be in memory where the ISA allows it."""
         if isinstance(operand, Node):
-            return self._take(operand)
+            place = self._take(operand)
+            return Input(operand.number) if self._is_direct(operand) else place
         return Constant(self._bits(operand)) if self.traits.memory_operand else self._register(operand)
+
+    def _is_direct(self, operand: Formula) -> bool:
+        return isinstance(operand, Node) and operand.operation == "argument" and operand.number in self.single
 
     def _register(self, operand: Formula) -> Place:
         """Return an operand in a register; a constant's is free behind this step, or held."""
@@ -249,11 +278,18 @@ class _Numbering:
     def _ordered(self, node: Node) -> tuple[str, Formula, Formula]:
         """Return (operation, a, b), a constant last where the operation allows."""
         a, b = node.operands
+        if node.operation in COMMUTATIVE and self._is_direct(a) and not self._is_direct(b) and self._is_in_register(b):
+            return node.operation, b, a
         if isinstance(a, Node) or not isinstance(b, Node):
+            return node.operation, a, b
+        if self._is_direct(b) and self._is_in_register(a):
             return node.operation, a, b
         if node.operation in COMMUTATIVE:
             return node.operation, b, a
         return (MIRRORED[node.operation], b, a) if node.operation in MIRRORED else (node.operation, a, b)
+
+    def _is_in_register(self, operand: Formula) -> bool:
+        return isinstance(operand, Node) or self._bits(operand) in self.held
 
     def _compared(self, node: Node) -> Slot | Condition:
         operation, a, b = self._ordered(node)
@@ -266,8 +302,13 @@ class _Numbering:
 
     def _selected(self, node: Node) -> Slot:
         condition, a, b = node.operands
-        second, first = self._register(b), self._operand(a)
         assert isinstance(condition, Node)
+        if not self.traits.conditions and not isinstance(b, Node) and self._bits(b) == 0:
+            first, mask = self._operand(a), self._take(condition)  # A condition has all bits or none.
+            target = self._target()
+            self.steps.append(("bit_and", (target, mask, first)))
+            return target
+        second, first = self._register(b), self._operand(a)
         mask = self._take(condition)
         target = self._target()
         self.steps.append(("select", (target, mask, first, second)))

@@ -12,12 +12,13 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from einloom.errors import ShapeError, UnsupportedTarget
 from einloom.kernels.elementwise import Block, Operand
+from einloom.kernels.exponentials import Elements
 from einloom.kernels.fold import fold_lanes
-from einloom.kernels.formula import Formula, Node, argument, fma, maximum, minimum, not_equal, select
+from einloom.kernels.formula import Formula, Node, argument, fma, maximum, minimum
 from einloom.kernels.frame import Frame
 from einloom.kernels.machine import KernelMachine
 from einloom.kernels.recipe import Recipe, Traits, recipe_of, traits_of
@@ -25,6 +26,7 @@ from einloom.kernels.specs import Reduce, signature
 
 __all__ = ["OPERATORS", "Reduction", "emit_reduce"]
 
+Combination: TypeAlias = Callable[[Elements, Node, Node], Formula]
 ACCUMULATORS = 8
 STRIP = 4
 """Vectors of rows that are combined side by side."""
@@ -41,26 +43,26 @@ class Reduction:
         of_nothing: whether there is a result without any element.
     """
 
-    join: Callable[[Node, Node], Formula]
-    merge: Callable[[Node, Node], Formula]
+    join: Combination
+    merge: Combination
     neutral: float
     of_nothing: bool = True
 
 
-def _add(a: Node, x: Node) -> Formula:
+def _add(e: Elements, a: Node, x: Node) -> Formula:
     return a + x
 
 
-def _multiply(a: Node, x: Node) -> Formula:
+def _multiply(e: Elements, a: Node, x: Node) -> Formula:
     return a * x
 
 
-def _least(a: Node, x: Node) -> Formula:
-    return select(not_equal(x, x), x, minimum(x, a))  # A NaN in either place stays.
+def _least(e: Elements, a: Node, x: Node) -> Formula:
+    return e.extreme(minimum, a, x)
 
 
-def _greatest(a: Node, x: Node) -> Formula:
-    return select(not_equal(x, x), x, maximum(x, a))
+def _greatest(e: Elements, a: Node, x: Node) -> Formula:
+    return e.extreme(maximum, a, x)
 
 
 OPERATORS: dict[str, Reduction] = {
@@ -68,14 +70,15 @@ OPERATORS: dict[str, Reduction] = {
     "max": Reduction(_greatest, _greatest, -math.inf, False),
     "min": Reduction(_least, _least, math.inf, False),
     "prod": Reduction(_multiply, _multiply, 1.0),
-    "sum_of_squares": Reduction(lambda a, x: fma(x, x, a), _add, 0.0),
+    "sum_of_squares": Reduction(lambda e, a, x: fma(x, x, a), _add, 0.0),
 }
 
 
 @cache
-def _recipe(formula: Callable[[Node, Node], Formula], traits: Traits) -> Recipe:
+def _recipe(formula: Combination, traits: Traits) -> Recipe:
     """Return a recipe whose result is where its first input was: the lowest of the registers that are free again."""
-    return recipe_of(formula(argument(0), argument(1)), traits, 2, 5, hold=False)
+    elements = Elements(traits.size, traits.scales, traits.keeps_nan)
+    return recipe_of(formula(elements, argument(0), argument(1)), traits, 2, 5, hold=False)
 
 
 def emit_reduce(km: KernelMachine, spec: Reduce) -> None:

@@ -22,6 +22,7 @@ class _X86Formulas:
 
     memory_operand = True
     multiplies_in_place = True
+    keeps_nan = False
 
     asm: Any
     dtype: DType
