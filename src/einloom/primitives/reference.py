@@ -72,9 +72,9 @@ def _common() -> list[str]:
     return [
         "## Types and vector ISAs\n",
         _paragraph(
-            f"Every primitive exists for {types} on every vector ISA below. `isa=None` is the host's best; code for "
-            "another one is compiled anywhere and runs where the processor has what it needs. The last two columns are "
-            "the elements of a register."
+            f"Every primitive exists for {types} on every vector ISA below. `isa=None` is the host's best; code "
+            "for another one is compiled anywhere and runs where the processor has what it needs. The last two "
+            "columns are the elements of a register."
         ),
         _table(("isa", "processor", "bits", "float32", "float64"), rows),
     ]
@@ -88,10 +88,10 @@ def _brgemm() -> list[str]:
         "`brgemm(m=, n=, k=, batch_size=1, dtype=, a=, b=, c=, alpha=1, beta=1, batch=)`, called with\n"
         "`(a, b, c, ld_a, ld_b, ld_c, br_stride_a, br_stride_b)`.\n",
         _paragraph(
-            f"The layouts `a`, `b` and `c` are {layouts} each. `beta` is 0 (C is not read) or 1. The matrices of the batch "
-            f"are found by `batch`: {batches}. With offsets the last two arguments are arrays of 64-bit offsets in "
-            "elements; with addresses they are left out, and `a` and `b` are arrays of addresses. A batch of one needs no "
-            "batch strides."
+            f"The layouts `a`, `b` and `c` are {layouts} each. `beta` is 0 (C is not read) or 1. The matrices of "
+            f"the batch are found by `batch`: {batches}. With offsets the last two arguments are arrays of "
+            "64-bit offsets in elements; with addresses they are left out, and `a` and `b` are arrays of "
+            "addresses. A batch of one needs no batch strides."
         ),
     ]
 
@@ -107,16 +107,17 @@ def _unary() -> list[str]:
         "## unary: B := op(A)\n",
         "`unary(op, m=, n=, dtype=, b=, alpha=None)`, called with `(a, b, ld_a, ld_b)`.\n",
         _paragraph(
-            f"A is column-major, the layout of B is {layouts}; a row-major B transposes. `zero` reads no A, its `a` is None. "
-            "A pair of types `(in, out)` converts, with `identity` alone: float32 to float64 is exact, float64 to float32 "
-            "rounds to nearest."
+            f"A is column-major, the layout of B is {layouts}; a row-major B transposes. `zero` reads no A, its "
+            "`a` is None. A pair of types `(in, out)` converts, with `identity` alone: float32 to float64 is "
+            "exact, float64 to float32 rounds to nearest."
         ),
         _table(("op", "computes", "float32", "float64"), rows),
         _paragraph(
-            "The last two columns are the largest errors in units of the last place of the exact result, or of x where "
-            "that is said: there the exact result may cancel to less than what x is known to. Without a number an operator "
-            "is exact, or rounds each of its operations as NumPy does. The numbers bound what 8 million arguments showed, "
-            "every 509th float32 among them (`python -m tests.kernels.accuracy 509`); a test holds every build to them."
+            "The last two columns are the largest errors in units of the last place of the exact result, or of "
+            "x where that is said: there the exact result may cancel to less than what x is known to. Without a "
+            "number an operator is exact, or rounds each of its operations as NumPy does. The numbers bound "
+            "what 8 million arguments showed, every 509th float32 among them (`python -m tests.kernels.accuracy "
+            "509`); a test holds every build to them."
         ),
     ]
 
@@ -143,8 +144,8 @@ def _others() -> list[str]:
         _table(("op", "computes"), _texts(meanings.TERNARY)),
         "## reduce: b := op over one axis of A\n",
         _paragraph(
-            '`reduce(op, m=, n=, axis=, dtype=)`, called with `(a, b, ld_a)`. `axis="n"` combines the columns and leaves m '
-            'results, `axis="m"` the rows and leaves n; they lie side by side.'
+            '`reduce(op, m=, n=, axis=, dtype=)`, called with `(a, b, ld_a)`. `axis="n"` combines the columns '
+            'and leaves m results, `axis="m"` the rows and leaves n; they lie side by side.'
         ),
         _table(("op", "computes"), _texts(meanings.REDUCE)),
         "A NaN makes its result NaN. The greatest or least of nothing raises `ShapeError`.\n",
