@@ -238,6 +238,13 @@ class _Numbering:
         self.steps.append(("load_constant", (register, bits)))
         return register
 
+    def _both(self, first: Formula, last: Formula) -> tuple[Place, Place]:
+        """Return an operand in a register and a last one; a constant is loaded before a node gives up its register."""
+        if isinstance(last, Node):
+            return self._register(first), self._operand(last)
+        place = self._operand(last)
+        return self._register(first), place
+
     def _target(self) -> Slot:
         """Return a register for the result: operands that are not needed any more are free by now."""
         self.free += [register.number for register in self.borrowed]
@@ -270,7 +277,7 @@ class _Numbering:
             self.steps.append((node.operation, (target, source, *number)))
             return target
         operation, a, b = self._ordered(node)
-        first, second = self._register(a), self._operand(b)
+        first, second = self._both(a, b)
         target = self._target()
         self.steps.append((operation, (target, first, second)))
         return target
@@ -293,7 +300,7 @@ class _Numbering:
 
     def _compared(self, node: Node) -> Slot | Condition:
         operation, a, b = self._ordered(node)
-        first, second = self._register(a), self._operand(b)
+        first, second = self._both(a, b)
         target = Condition(self.conditions.pop()) if self.traits.conditions else self._target()
         if self.traits.conditions:
             self.free += [register.number for register in self.borrowed]
@@ -308,7 +315,7 @@ class _Numbering:
             target = self._target()
             self.steps.append(("bit_and", (target, mask, first)))
             return target
-        second, first = self._register(b), self._operand(a)
+        second, first = self._both(b, a)
         mask = self._take(condition)
         target = self._target()
         self.steps.append(("select", (target, mask, first, second)))
@@ -324,12 +331,12 @@ class _Numbering:
         elif node.operation == "fma" and self.traits.multiplies_in_place and self._multiplicand(a, b, c) is not None:
             a, b = (a, b) if self._is_last(a, b, c) else (b, a)
             target = self._overwritten(a)
-            self.steps.append(("multiply_add", (target, self._register(b), self._operand(c))))
+            self.steps.append(("multiply_add", (target, *self._both(b, c))))
             self.free += [register.number for register in self.borrowed]
             return target
         else:
             target = self._copied(c)
-        self.steps.append((node.operation, (target, self._register(a), self._operand(b))))
+        self.steps.append((node.operation, (target, *self._both(a, b))))
         self.free += [register.number for register in self.borrowed]
         return target
 
