@@ -15,7 +15,7 @@ from tests.kernels.products import ProductCase, check_product, machine
 
 VECTORS = ("avx512", "avx2") if host().isa == "x86_64" else ("neon",)
 DTYPES = ("float32", "float64")
-LAYOUTS = tuple(product(("col", "row"), repeat=3))
+LAYOUTS = [(a, b, c) for a, b, c in product(("col", "row"), repeat=3)]
 DEPTHS = (*range(18), 24, 31, 33, 64, 70)
 """Sizes of k: none, every remainder of every unrolling, several trips."""
 
