@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from einloom.errors import ScheduleError
 from einloom.space.builder import Builder
 from einloom.space.candidate import Candidate, Space
-from einloom.space.device import H100, K4000, GpuDevice
+from einloom.space.device import DEVICES, H100, K4000, GpuDevice
 from einloom.space.kernels import KERNELS, Kernel, kernel
 from einloom.space.sampling import Estimate, dead_end_ratio, estimate, nodes_at_depth
 
 __all__ = [
+    "DEVICES",
     "H100",
     "K4000",
     "KERNELS",
@@ -33,21 +35,26 @@ __all__ = [
 ]
 
 
-def gpu(name: str, *, device: GpuDevice = K4000, **options: Any) -> Space:
+def gpu(name: str, *, device: GpuDevice | str = K4000, **options: Any) -> Space:
     """Return the space of GPU implementations of a kernel.
 
     Args:
         name: `axpy` (n), `mv` (m, n), `gesummv` (m, n), `matmul` (m, n, k), `batch_matmul` (b, m, n, k) or
             `doitgen` (r, q, p, s).
-        device: the limits of the GPU; the paper's by default.
+        device: the limits of the GPU, or a name of `DEVICES`; the paper's by default.
         options: the kernel's sizes, and for instance `tiles={"m": (32, 4)}` (largest tile sizes, outermost first),
             `tails=True` (tiles that do not divide); `transpose_a`, `transpose_b`, `stride_a`, `epilogue="relu"` of
             matmul; `shared_b` of batch_matmul.
 
     Raises:
-        ScheduleError: there is no such kernel or option.
+        ScheduleError: there is no such kernel, option or device.
         ShapeError: a size is no positive number.
         DeadEnd: no implementation fits the device.
     """
+    found = DEVICES.get(device) if isinstance(device, str) else device
+    if not isinstance(found, GpuDevice):
+        raise ScheduleError(
+            f"there is no GPU called {device!r}\n  known: {', '.join(DEVICES)}, or a GpuDevice of yours"
+        )
     sizes = ", ".join(f"{key}={value}" for key, value in options.items())
-    return Space(f"{name}({sizes})", kernel(name, **options), device)
+    return Space(f"{name}({sizes})", kernel(name, **options), found)

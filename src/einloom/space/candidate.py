@@ -67,7 +67,8 @@ class Space:
 
     def slots(self, order: Sequence[str] | None = None) -> tuple[int, ...]:
         """Return the engine's slots of all decisions in an order of groups; None is the space's own order."""
-        groups = tuple(self.order if order is None else order)
+        order = order.split(",") if isinstance(order, str) else order
+        groups = tuple(self.order if order is None else (group.strip() for group in order))
         if groups not in self._slots:
             self._slots[groups] = decision_slots(self.problem, groups)
         return self._slots[groups]
@@ -102,12 +103,19 @@ class Space:
         """Return the candidate that `Candidate.to_json` describes.
 
         Raises:
-            ScheduleError: it belongs to another kernel, or its decisions leave nothing.
+            ScheduleError: it is no such text, it belongs to another kernel, or its decisions leave nothing.
         """
-        found = json.loads(text)
-        if found.get("space") != self.name:
-            raise ScheduleError(f"these decisions belong to {found.get('space')!r}, not to {self.name!r}")
-        return self.root.apply(found["decisions"])
+        try:
+            found = json.loads(text)
+            name, decisions = found["space"], dict(found["decisions"].items())
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ScheduleError(
+                f"these are no decisions of a candidate: {error!r}\n"
+                '  They look like {"space": "…", "decisions": {"size(m.1)": [8]}}; `Candidate.save` writes them.'
+            ) from None
+        if name != self.name:
+            raise ScheduleError(f"these decisions belong to {name!r}, not to {self.name!r}")
+        return self.root.apply(decisions)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Space):
@@ -164,7 +172,7 @@ class Candidate:
         Raises:
             DeadEnd: nothing is left; the message names the constraint and the decisions.
         """
-        return Candidate(self.space, self.inner.restrict(name, values))
+        return Candidate(self.space, self.inner.restrict(name, _listed(name, values)))
 
     def apply(self, expert: Mapping[str, Values]) -> Candidate:
         """Return the candidate in which an expert's decisions are fixed, by name; their order does not matter.
@@ -174,9 +182,10 @@ class Candidate:
         """
         state, taken = self.inner.state(), list(self.inner.decisions)
         for name, given in expert.items():
-            values = (given,) if isinstance(given, str | int) else tuple(given)
+            values = _listed(name, given)
             if not state.restrict_name(name, *values):
-                return Candidate(self.space, self.inner.apply(expert))
+                given_all = {each: _listed(each, some) for each, some in expert.items()}
+                return Candidate(self.space, self.inner.apply(given_all))
             taken.append((name, values))
         return Candidate(self.space, csp.Candidate(self.space.problem, state.snapshot(), tuple(taken)))
 
@@ -266,3 +275,15 @@ class Candidate:
         )
         head = "<tr><th>choice</th><th>open</th><th>values</th></tr>"
         return f"<p>{escape(headline)}</p><table>{head}{cells}</table>"
+
+
+def _listed(name: str, given: Values) -> tuple[str | int, ...]:
+    """Return one value or several as a tuple.
+
+    Raises:
+        ScheduleError: there is none, or it is neither text nor a whole number.
+    """
+    values = (given,) if isinstance(given, str | int) or not isinstance(given, Iterable) else tuple(given)
+    if not values or not all(isinstance(each, str | int) for each in values):
+        raise ScheduleError(f"{name} = {given!r}\n  Give a value, or a list of values, as texts or whole numbers.")
+    return values

@@ -81,6 +81,14 @@ class Facts:
         """Return the tiling factor from which on the outer dimension fits any dimension of the grid."""
         return -(-axis.size // self.device.max_blocks[1])
 
+    def is_short(self, axis: Axis) -> bool:
+        """Whether an axis fits the first dimension of the grid whatever its tiles."""
+        return axis.size <= self.device.max_blocks[0]
+
+    def shortest_tiling(self, axis: Axis) -> int:
+        """Return the tiling factor from which on the outer dimension fits the first dimension of the grid."""
+        return -(-axis.size // self.device.max_blocks[0])
+
     def is_storable(self, source: Dimension, target: Dimension) -> bool:
         """Whether a temporary array may connect two dimensions."""
         return (source.name, target.name) in self.storable

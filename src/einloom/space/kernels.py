@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +55,16 @@ class _Axes:
     def __call__(self, name: str, size: int) -> Axis:
         if not isinstance(size, int) or size < 1:
             raise ShapeError(f"size {name} = {size!r} of {self.builder.name}\n  Give a whole number of at least 1.")
-        return self.builder.axis(name, size, *tile_sizes(size, tuple(self.tiles.get(name, ())), self.tails))
+        return self.builder.axis(name, size, *tile_sizes(size, self._maxima(name), self.tails))
+
+    def _maxima(self, name: str) -> tuple[int, ...]:
+        given = self.tiles.get(name, ()) if isinstance(self.tiles, Mapping) else None
+        if not isinstance(given, Sequence) or not all(isinstance(each, int) and each > 0 for each in given):
+            raise ScheduleError(
+                f"tiles = {self.tiles!r} of {self.builder.name}\n"
+                f'  Give the largest size of each level by axis, outermost first, as in {{"{name}": (32, 4)}}.'
+            )
+        return tuple(given)
 
 
 def axpy(n: int, *, tiles: Maxima | None = None, tails: bool | None = None) -> Kernel:
@@ -109,6 +118,8 @@ def matmul(
     `epilogue` is None or `"relu"`; a transposed operand is stored with its axes exchanged.
     """
     b = Builder("matmul")
+    if not isinstance(stride_a, int) or stride_a < 1:
+        raise ShapeError(f"stride_a = {stride_a!r} of matmul\n  Give a whole number of at least 1.")
     axis = _Axes(b, tiles or PAPER_TILES["matmul"], tails)
     i, j, p = axis("m", m), axis("n", n), axis("k", k)
     a = b.load(b.input("A", i, p, strides=(k * stride_a, stride_a) if transpose_a else (stride_a, m * stride_a)))
@@ -178,7 +189,7 @@ def kernel(name: str, **options: Any) -> Kernel:
     Raises:
         ScheduleError: there is no such kernel, or an option it needs is missing or unknown.
     """
-    if name not in KERNELS:
+    if not isinstance(name, str) or name not in KERNELS:
         raise ScheduleError(f"there is no kernel called {name!r}\n  known: {', '.join(KERNELS)}")
     try:
         return KERNELS[name](**options)

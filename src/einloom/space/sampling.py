@@ -85,24 +85,32 @@ def estimate(
         progress: show a progress bar.
 
     Raises:
-        ScheduleError: there is no such method.
+        ScheduleError: there is no such method, or the number of samples is not positive.
     """
     if method == "exact":
         return _exact(space, space.slots(order))
     if method not in _SAMPLERS:
         raise ScheduleError(f"there is no estimator called {method!r}\n  known: exact, {', '.join(_SAMPLERS)}")
-    count = samples or DEFAULT_SAMPLES[method]
+    count = DEFAULT_SAMPLES[method] if samples is None else _positive("samples", samples)
     return _average(space, method, count, seed, order, progress)
 
 
 def dead_end_ratio(space: Space, samples: int = 1000, seed: int = 0, *, progress: bool = False) -> tuple[float, float]:
     """Return the share of uniform random descents that end without a leaf, and half its 95 % interval."""
     random, slots, failures = Random(seed), space.slots(None), 0
+    _positive("samples", samples)
     with _bar(progress, "descents", samples) as advance:
         for _ in range(samples):
             failures += not descend(space.problem.state(), slots, random)
             advance()
     return failures / samples, _half_of_ratio(failures / samples, samples)
+
+
+def _positive(name: str, number: int) -> int:
+    """Return a number that must be at least 1."""
+    if number < 1:
+        raise ScheduleError(f"{name} = {number}\n  Give a whole number of at least 1.")
+    return number
 
 
 def _half_of_ratio(ratio: float, samples: int) -> float:
@@ -127,7 +135,7 @@ class _Tally:
 def nodes_at_depth(space: Space, depth: int, *, order: Sequence[str] | None = None) -> int:
     """Return how many nodes the decision tree has after `depth` decisions, by visiting all of them."""
     tally = _Tally()
-    _visit(space.problem.state(), space.slots(order), 0, 1.0, tally, depth)
+    _visit(space.problem.state(), space.slots(order), 0, 1.0, tally, _positive("depth", depth))
     return int(tally.depths[depth])
 
 
