@@ -10,12 +10,16 @@ from typing import Any
 
 from einloom.bench.cases import SUITES, load_suite
 from einloom.bench.contestants import PEERS, chosen_peers
+from einloom.bench.elementwise_command import run_elementwise
 from einloom.bench.plot import check_plot, draw_plot
 from einloom.bench.race import Options, race
 from einloom.bench.report import is_good, make_report
 from einloom.jit.host import host
 
 __all__ = ["add_parser", "run"]
+
+ELEMENT_WISE = "elementwise"
+"""The suite of kernels that no peer offers by themselves: it is measured beside loads and stores alone."""
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -26,7 +30,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description="Measure a suite. Peers that are not installed are named and left out. Every contestant works in a "
         "process of its own and takes turns with the others; every result is checked.",
     )
-    parser.add_argument("suite", choices=list(SUITES), help="which cases")
+    parser.add_argument("suite", choices=[*SUITES, ELEMENT_WISE], help="which cases")
     parser.add_argument("--peers", default="numpy", metavar="A,B", help=f"among {', '.join(PEERS)} (default: numpy)")
     parser.add_argument("--threads", type=positive, default=1, help="threads of each contestant (default: 1)")
     parser.add_argument("--runs", type=positive, default=5, help="rounds (default: 5)")
@@ -50,6 +54,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure, print and write what the command line asks for; 1 if einloom failed on a case, else 0."""
     from einloom.bench.table import draw_report, make_console
 
+    if arguments.suite == ELEMENT_WISE:
+        return run_elementwise(arguments.cases, arguments.seconds, arguments.json)
     cases = load_suite(arguments.suite, arguments.cases)
     peers, missing = chosen_peers(arguments.peers)
     if arguments.plot:
