@@ -69,7 +69,7 @@ class Emulator:
         return [str(self._launcher(cpu)), *arguments]
 
     def _launcher(self, cpu: str) -> Path:
-        """Return a script that runs Python on a processor. Python takes it for `sys.executable`, so children run too."""
+        """Return a script that runs Python on a processor; it is `sys.executable` there, so children run too."""
         script = self.site.parent / f"python-{cpu.partition(',')[0]}"
         environment = {
             "PYTHONHOME": str(self.root / "usr"),

@@ -8,11 +8,12 @@ import pytest
 
 from einloom.kernels.avx2 import Avx2Vectors
 from einloom.kernels.avx512 import Avx512Vectors
+from einloom.kernels.neon import NeonVectors
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import check_product
 from tests.kernels.test_brgemm import covering_cases, vectors_of_host
 
-CLASSES: dict[str, Any] = {"avx512": Avx512Vectors, "avx2": Avx2Vectors}
+CLASSES: dict[str, Any] = {"avx512": Avx512Vectors, "avx2": Avx2Vectors, "neon": NeonVectors}
 
 
 def one_lane_more(original: Any) -> Any:
@@ -32,7 +33,11 @@ def unmasked_store(original: Any) -> Any:
 
 
 def unmasked_add(original: Any) -> Any:
-    return lambda self, dst, place, mask=None, temporary=None: original(self, dst, place)
+    return lambda self, dst, place, mask=None, temporary=None: original(self, dst, place, None, temporary)
+
+
+def unmasked_row(original: Any) -> Any:
+    return lambda self, first, second, mask=None: original(self, first, second)
 
 
 def nothing(original: Any) -> Any:
@@ -46,11 +51,15 @@ MUTATIONS = {
     "store without mask": ("store", unmasked_store),
     "C added without mask": ("add_memory", unmasked_add),
     "accumulators not cleared": ("zero", nothing),
+    "row loaded without mask": ("load_row", unmasked_row),
+    "row stored without mask": ("store_row", unmasked_row),
 }
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
-@pytest.mark.parametrize("vector", [v for v in vectors_of_host() if v in CLASSES])
+@pytest.mark.parametrize(
+    ("vector", "name"),
+    [(v, name) for v in vectors_of_host() for name, (verb, _) in MUTATIONS.items() if hasattr(CLASSES[v], verb)],
+)
 def test_a_broken_verb_is_seen(vector: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     verb, broken = MUTATIONS[name]
     monkeypatch.setattr(CLASSES[vector], verb, broken(getattr(CLASSES[vector], verb)))

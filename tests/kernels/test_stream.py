@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from einloom.dtypes import data_type
-from einloom.jit.host import host
 from einloom.kernels import Stream
 
 from .guarded import GuardedArray, run_guarded
 from .products import compile_kernel
+from .test_brgemm import vectors_of_host
 
-VECTORS = [vector for vector in ("avx512", "avx2") if host().vector in ("avx512", vector)]
+VECTORS = vectors_of_host()
 LENGTHS = (0, 1, 7, 15, 16, 17, 31, 33, 64, 79, 100, 161)
 
 
