@@ -55,7 +55,7 @@ def families(vector: str) -> dict[str, Family]:
         "conversion": element(Unary("identity", "float64", 21, 3, *one, output="float32")),  # type: ignore[arg-type]
         "binary": element(Binary("max", "float64", 21, 30, *one, three), 0.1),  # type: ignore[arg-type]
         "comparison": element(Binary("ge", "float32", 21, 30, *one, three)),  # type: ignore[arg-type]
-        "ternary": element(Ternary("select", "float32", 21, 30, *one, three, three)),  # type: ignore[arg-type]
+        "ternary": element(Ternary("select", "float32", 21, 30, *one, three, three), 0.1),  # type: ignore[arg-type]
         "rows": reduction("prod", "m", 0.2),
         "columns": reduction("sum_of_squares", "n"),
     }
