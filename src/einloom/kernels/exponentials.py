@@ -30,6 +30,7 @@ from einloom.kernels.formula import (
     select,
     shift_left,
     shift_right,
+    with_nan,
 )
 
 __all__ = ["Elements"]
@@ -47,11 +48,13 @@ class Elements:
         size: bytes of an element.
         scales: whether there is `scale`.
         keeps_nan: whether `minimum` and `maximum` are NaN if either operand is.
+        fixes_nan: whether there is `with_nan`.
     """
 
     size: int
     scales: bool
     keeps_nan: bool
+    fixes_nan: bool
 
     @property
     def mantissa(self) -> int:
@@ -89,10 +92,12 @@ class Elements:
     def extreme(self, of: Callable[[Formula, Formula], Node], a: Node, b: Node) -> Node:
         """`minimum` or `maximum` with NaN wherever an operand is.
 
-        Where only the second operand's NaN is kept, both orders are computed: they are equal, or one of them is NaN,
-        and a NaN stays one if bits are added.
+        Where only the second operand's NaN is kept, the first one's is put in; or both orders are computed: they are
+        equal, or one of them is NaN, and a NaN stays one if bits are added.
         """
-        return of(a, b) if self.keeps_nan else bit_or(of(a, b), of(b, a))
+        if self.keeps_nan:
+            return of(a, b)
+        return with_nan(of(a, b), a) if self.fixes_nan else bit_or(of(a, b), of(b, a))
 
     def _reduced(self, x: Node) -> tuple[Node, Node, Node]:
         """Return (n + a constant, n, p) such that e**x = 2**n (1 + p), n whole and p small."""

@@ -39,6 +39,7 @@ __all__ = [
     "shift_left",
     "shift_right",
     "square_root",
+    "with_nan",
 ]
 
 
@@ -124,6 +125,11 @@ def minimum(a: Operand, b: Operand) -> Node:
 def maximum(a: Operand, b: Operand) -> Node:
     """The greater of two; b if b is NaN, either if a is; of two zeros either."""
     return Node("max", (a, b))
+
+
+def with_nan(a: Operand, source: Operand) -> Node:
+    """a, but NaN where the source is; only where `Traits.nan_table`."""
+    return Node("with_nan", (a, source))
 
 
 def square_root(a: Operand) -> Node:

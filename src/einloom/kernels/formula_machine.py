@@ -20,6 +20,7 @@ class FormulaMachine(VectorMachine, Protocol):
         multiplies_in_place: whether there is `multiply_add`.
         scales: whether there is `scale`.
         keeps_nan: whether min and max are NaN if either operand is; otherwise they return the second operand then.
+        nan_table: the constant that `fix_nan` takes; 0: there is no such verb.
         fnma: dst -= a * b, rounded once.
         multiply_add: dst = dst * factor + addend, rounded once.
         scale: dst = a * 2**b for whole numbers b, rounded once.
@@ -32,6 +33,7 @@ class FormulaMachine(VectorMachine, Protocol):
     multiplies_in_place: bool
     scales: bool
     keeps_nan: bool
+    nan_table: int
     fnma: Verb
     multiply_add: Verb
     scale: Verb
@@ -48,6 +50,10 @@ class FormulaMachine(VectorMachine, Protocol):
 
     def select(self, dst: Vector, condition: Any, a: Any, b: Vector) -> None:
         """dst = a where the condition holds, else b."""
+        ...
+
+    def fix_nan(self, dst: Vector, src: Vector, table: Any) -> None:
+        """Lanes of dst = src where src is NaN; `table` is the operand of the constant `nan_table`."""
         ...
 
     def constant_operand(self, bits: int) -> Place:

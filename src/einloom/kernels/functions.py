@@ -31,7 +31,7 @@ from einloom.kernels.formula import (
 )
 from einloom.kernels.recipe import Traits
 
-__all__ = ["BINARY", "TERNARY", "UNARY", "Function", "formula_of", "function_of"]
+__all__ = ["BINARY", "TERNARY", "UNARY", "Function", "elements_of", "formula_of", "function_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +138,14 @@ def function_of(table: dict[str, Function], kind: str, op: str) -> Function:
     return table[op]
 
 
+def elements_of(traits: Traits) -> Elements:
+    """Return the elements of a vector ISA as formulas see them."""
+    return Elements(traits.size, traits.scales, traits.keeps_nan, traits.nan_table != 0)
+
+
 @lru_cache(1024)
 def formula_of(function: Function, traits: Traits, inputs: int, alpha: float | None = None) -> Formula:
     """Return the formula of an operator for a vector ISA; the same one for equal arguments."""
     parameters = () if alpha is None else (alpha,)
-    elements = Elements(traits.size, traits.scales, traits.keeps_nan)
+    elements = elements_of(traits)
     return function.formula(elements, *(argument(position) for position in range(max(inputs, 1))), *parameters)

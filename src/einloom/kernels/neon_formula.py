@@ -22,6 +22,7 @@ class NeonFormulas:
     multiplies_in_place = False
     scales = False
     keeps_nan = True
+    nan_table = 0
     conditions = ()
 
     asm: Any
@@ -46,6 +47,9 @@ class NeonFormulas:
 
     def scale(self, dst: Any, a: Any, power: Any) -> None:
         raise InternalError("Neon scales by multiplying with powers of two")
+
+    def fix_nan(self, dst: Any, src: Any, table: Any) -> None:
+        raise InternalError("Neon's extremes keep NaN")
 
     def constant_operand(self, bits: int) -> Place:
         raise InternalError("Neon has no operands in memory")

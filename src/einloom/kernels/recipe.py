@@ -36,6 +36,7 @@ class Traits:
         conditions: registers that hold conditions alone; 0: vector registers hold them.
         scales: whether there is dst = a * 2**b.
         keeps_nan: whether min and max are NaN if either operand is.
+        nan_table: the constant that dst = NaN where a is takes; 0: there is no such verb.
     """
 
     size: int
@@ -44,13 +45,13 @@ class Traits:
     conditions: int
     scales: bool
     keeps_nan: bool
+    nan_table: int
 
 
 def traits_of(vec: FormulaMachine) -> Traits:
     """Return the traits of a vector ISA for its type of elements."""
-    return Traits(
-        vec.dtype.size, vec.memory_operand, vec.multiplies_in_place, len(vec.conditions), vec.scales, vec.keeps_nan
-    )
+    flags = (vec.memory_operand, vec.multiplies_in_place, len(vec.conditions), vec.scales, vec.keeps_nan, vec.nan_table)
+    return Traits(vec.dtype.size, *flags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +267,11 @@ class _Numbering:
     def _place(self, node: Node) -> Slot | Condition:
         if node.operation in ("fma", "fnma"):
             return self._fused(node)
+        if node.operation == "with_nan":
+            value, source = node.operands
+            target = self._overwritten(value) if self._is_last(value, source) else self._copied(value)
+            self.steps.append(("fix_nan", (target, self._register(source), Constant(self.traits.nan_table))))
+            return target
         if node.operation in COMPARISONS:
             return self._compared(node)
         if node.operation == "select":

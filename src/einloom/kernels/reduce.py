@@ -20,6 +20,7 @@ from einloom.kernels.exponentials import Elements
 from einloom.kernels.fold import fold_lanes
 from einloom.kernels.formula import Formula, Node, argument, fma, maximum, minimum
 from einloom.kernels.frame import Frame
+from einloom.kernels.functions import elements_of
 from einloom.kernels.machine import KernelMachine
 from einloom.kernels.recipe import Recipe, Traits, recipe_of, traits_of
 from einloom.kernels.specs import Reduce, signature
@@ -58,11 +59,11 @@ def _multiply(e: Elements, a: Node, x: Node) -> Formula:
 
 
 def _least(e: Elements, a: Node, x: Node) -> Formula:
-    return e.extreme(minimum, a, x)
+    return e.extreme(minimum, x, a)
 
 
 def _greatest(e: Elements, a: Node, x: Node) -> Formula:
-    return e.extreme(maximum, a, x)
+    return e.extreme(maximum, x, a)
 
 
 OPERATORS: dict[str, Reduction] = {
@@ -77,8 +78,7 @@ OPERATORS: dict[str, Reduction] = {
 @cache
 def _recipe(formula: Combination, traits: Traits) -> Recipe:
     """Return a recipe whose result is where its first input was: the lowest of the registers that are free again."""
-    elements = Elements(traits.size, traits.scales, traits.keeps_nan)
-    return recipe_of(formula(elements, argument(0), argument(1)), traits, 2, 5, hold=False)
+    return recipe_of(formula(elements_of(traits), argument(0), argument(1)), traits, 2, 5, hold=False)
 
 
 def emit_reduce(km: KernelMachine, spec: Reduce) -> None:

@@ -9,12 +9,16 @@ from typing import Any
 
 from einloom.asm.x86.operands import k, mem, xmm, ymm
 from einloom.dtypes import DType
+from einloom.errors import InternalError
 from einloom.kernels.machine import Place, Verb
 
 __all__ = ["Avx2Formulas", "Avx512Formulas"]
 
 # Predicates of comparisons: all but "ne" are false where an operand is NaN, and none of them signals.
 PREDICATES = {"eq": 0, "lt": 17, "le": 18, "ne": 4, "ge": 29, "gt": 30}
+
+QUIET_NAN_OF_NAN = 0x22
+"""Table of `vfixupimm`: of quiet and of signalling NaN take the quiet one, keep all else (Intel SDM volume 2C)."""
 
 
 class _X86Formulas:
@@ -53,6 +57,9 @@ class _X86Formulas:
         """dst = in each lane whether a and b compare so."""
         self._compare(dst, a, b, PREDICATES[operation])
 
+    def fix_nan(self, dst: Any, src: Any, table: Any) -> None:
+        raise InternalError("AVX2 keeps NaN by other operations")
+
     def zero(self, dst: Any) -> None:
         raise NotImplementedError
 
@@ -66,6 +73,7 @@ class Avx512Formulas(_X86Formulas):
 
     conditions = (k[6], k[5], k[4])
     scales = True
+    nan_table = QUIET_NAN_OF_NAN
     scale: Verb
 
     def _set_formulas(self) -> None:
@@ -73,6 +81,7 @@ class Avx512Formulas(_X86Formulas):
         single = self.dtype.size == 4
         self.scale = self.asm.vscalefps if single else self.asm.vscalefpd
         self._blend = self.asm.vblendmps if single else self.asm.vblendmpd
+        self._fix_up = self.asm.vfixupimmps if single else self.asm.vfixupimmpd
         self._spread = self.asm.vbroadcastss if single else self.asm.vbroadcastsd
 
     def constant_operand(self, bits: int) -> Place:
@@ -89,6 +98,10 @@ class Avx512Formulas(_X86Formulas):
     def select(self, dst: Any, condition: Any, a: Any, b: Any) -> None:
         """dst = a where the condition holds, else b."""
         self._blend(dst | condition, b, a)
+
+    def fix_nan(self, dst: Any, src: Any, table: Any) -> None:
+        """Lanes of dst = src where src is NaN."""
+        self._fix_up(dst, src, table, 0)
 
     def load_single(self, dst: Any, place: Place, mask: Any = None) -> None:
         """dst = as many float32 as there are lanes of float64 at a place, widened; 0 where masked."""
@@ -114,6 +127,7 @@ class Avx2Formulas(_X86Formulas):
 
     conditions = ()
     scales = False
+    nan_table = 0
     registers: tuple[Any, ...]
 
     def _set_formulas(self) -> None:
