@@ -8,7 +8,8 @@ from einloom.kernels.elementwise import Application, Block, Columns
 from einloom.kernels.frame import Frame
 from einloom.kernels.functions import BINARY, TERNARY, formula_of, function_of
 from einloom.kernels.machine import KernelMachine
-from einloom.kernels.recipe import recipe_of, traits_of
+from einloom.kernels.numbering import recipe_of
+from einloom.kernels.recipe import traits_of
 from einloom.kernels.specs import Binary, Ternary, signature
 
 __all__ = ["emit_binary"]

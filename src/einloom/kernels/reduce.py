@@ -22,7 +22,8 @@ from einloom.kernels.formula import Formula, Node, argument, fma, maximum, minim
 from einloom.kernels.frame import Frame
 from einloom.kernels.functions import elements_of
 from einloom.kernels.machine import KernelMachine
-from einloom.kernels.recipe import Recipe, Traits, recipe_of, traits_of
+from einloom.kernels.numbering import recipe_of
+from einloom.kernels.recipe import Recipe, Traits, traits_of
 from einloom.kernels.specs import Reduce, signature
 
 __all__ = ["OPERATORS", "Reduction", "emit_reduce"]

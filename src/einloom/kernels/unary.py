@@ -16,7 +16,8 @@ from einloom.kernels.elementwise import Application, Block, Columns, Operand
 from einloom.kernels.frame import Frame
 from einloom.kernels.functions import UNARY, formula_of, function_of
 from einloom.kernels.machine import KernelMachine
-from einloom.kernels.recipe import recipe_of, traits_of
+from einloom.kernels.numbering import recipe_of
+from einloom.kernels.recipe import traits_of
 from einloom.kernels.specs import Unary, signature
 from einloom.kernels.transposition import Blocks
 
