@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["FULL", "QUICK", "run_suite"]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+PLUGIN = "tests.aarch64.fewer_examples"
 
 QUICK = (
     "tests/aarch64/emulated.py",
@@ -54,7 +55,7 @@ LEFT_OUT = {
 
 def run_suite(emulator: Emulator, cpus: Sequence[str], quick: bool, rest: Sequence[str] = ()) -> int:
     """Run the tests on every processor at once; print what each said; return 0 if all passed."""
-    arguments = ["-m", "pytest", "-p", "no:cacheprovider", "--tb=short", *(rest or _selection(quick))]
+    arguments = ["-m", "pytest", "-p", "no:cacheprovider", "-p", PLUGIN, "--tb=short", *(rest or _selection(quick))]
     begin = time.monotonic()
     runs = [(cpu, _start(emulator.command(cpu, arguments), cpu)) for cpu in cpus]
     failed = []
