@@ -13,6 +13,8 @@ dimensions are in elements.
 
 from __future__ import annotations
 
+from numbers import Real
+
 from einloom.dtypes import DType, data_type
 from einloom.errors import DTypeError, UnsupportedTarget
 from einloom.kernels.specs import Binary, Brgemm, Reduce, Stride, Ternary, Unary
@@ -196,7 +198,7 @@ def _types(dtype: object) -> tuple[DType, DType]:
 
 
 def _number(name: str, value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, Real) and not isinstance(value, bool):
         return float(value)
     raise DTypeError(f"{name} is a {type(value).__name__}\n  Pass a number.")
 
