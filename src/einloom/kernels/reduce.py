@@ -79,7 +79,7 @@ OPERATORS: dict[str, Reduction] = {
 @cache
 def _recipe(formula: Combination, traits: Traits) -> Recipe:
     """Return a recipe whose result is where its first input was: the lowest of the registers that are free again."""
-    return recipe_of(formula(elements_of(traits), argument(0), argument(1)), traits, 2, 5, hold=False)
+    return recipe_of(formula(elements_of(traits), argument(0), argument(1)), traits, 2, 5)
 
 
 def emit_reduce(km: KernelMachine, spec: Reduce) -> None:
@@ -132,6 +132,8 @@ class _Emission:
         self.neutral = int.from_bytes(struct.pack("<f" if spec.dtype.size == 4 else "<d", row.neutral), "little")
         *self.work, self.loaded, self.other = vec.registers[:-2]
         self.temporaries = vec.registers[-2:]
+        self.held = self.joined.hold(vec, [self.work[-2]])
+        assert set(self.merged.held) <= set(self.held)
 
     # Along n
 
@@ -239,7 +241,7 @@ class _Emission:
             self.vec.load_constant(register, self.neutral)
 
     def _apply(self, recipe: Recipe, accumulator: Any, element: Any) -> None:
-        result = recipe.emit(self.vec, [accumulator, element], [*self.temporaries, self.work[-1]], {})
+        result = recipe.emit(self.vec, [accumulator, element], [*self.temporaries, self.work[-1]], self.held)
         assert result is accumulator
 
     def _store(self, register: Any, first: int, count: int) -> None:
