@@ -47,7 +47,7 @@ FULL = (
 
 LEFT_OUT = {
     "tests/asm/aarch64/test_oracle.py": "the oracle is a program for this machine",
-    "tests/jit/test_pages.py::test_no_memory_is_an_error_with_the_systems_words": "QEMU sets no limit",
+    "tests/jit/test_pages.py::test_memory_limit_of_the_process": "QEMU sets no limit",
     "tests/jit/test_threads.py::test_helpers_of_the_parent_are_replaced_in_a_forked_child": "threads in a forked child",
 }
 """What does not run under emulation, and why. QEMU 7.2 aborts when a forked child of several threads starts another."""
