@@ -19,11 +19,11 @@ __all__ = ["Band", "Demand", "Tile", "bands_of", "choose_tile", "split"]
 
 FMAS_PER_CYCLE = 2
 LOADS_PER_CYCLE = 2
-FMA_LATENCY = 4
-"""Of the processors that einloom runs on: Intel Golden Cove, AMD Zen 4 and 5, Arm Neoverse V1 and V2 (there 4 FMAs)."""
+FMA_LATENCY = 5
+"""Of the processors that einloom runs on: Intel Golden Cove, AMD Zen 4 and 5, Arm Neoverse V1 and V2 (there 4 FMAs).
 
-ACCUMULATORS = 12
-"""So many hide the latency of products, with some slack."""
+A product takes 4 cycles; one more stands for those that wait for a unit while the other one is idle.
+"""
 
 MOST_SETS = 4
 
@@ -151,13 +151,13 @@ class Demand:
         return min(plain, grouped, key=lambda tile: self.cycles(tile, is_last))
 
     def _distributed(self, vectors: int, columns: int, group: int) -> Tile | None:
-        """Return the tile with as many sets as hide the latency of its products, or as fit; None: not even one does."""
-        wanted = -(-16 // (vectors * columns or columns))
-        for sets in range(min(wanted, MOST_SETS, max(self.steps // group, 1)), 0, -1):
+        """Return the tile with the number of sets that takes the least time; None: not even one set fits."""
+        options = []
+        for sets in range(1, min(MOST_SETS, max(self.steps // group, 1)) + 1):
             tile = Tile(vectors, columns, sets, group) if vectors else Tile(0, columns, 1, group, sets)
             if self.fits(tile):
-                return tile
-        return None
+                options.append((self.cycles(tile), sets, tile))
+        return min(options)[2] if options else None
 
 
 def group_size(rows: int, lanes: int) -> int:
