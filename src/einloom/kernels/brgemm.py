@@ -25,14 +25,14 @@ from einloom.kernels.tiles import Band, Demand, Tile, bands_of, split
 
 __all__ = ["emit_brgemm"]
 
-STRAIGHT = 144
+STRAIGHT = 96
 """Most vector FMAs that are emitted without a loop over k."""
 
 LONG = 80
 """From this many products on, C is fetched into the cache while they are computed."""
 
-BODY = 96
-"""About how many vector FMAs the body of a loop over k holds."""
+BODY = 48
+"""About how many vector FMAs the body of a loop over k holds; twice as many where every column has its own pointer."""
 
 
 def emit_brgemm(km: KernelMachine, spec: Brgemm) -> None:
@@ -87,7 +87,8 @@ class _Generator:
         if k * size <= STRAIGHT:
             return k
         group = self.demand.group
-        most = max(group, min(16, round(BODY / size), k) // group * group)
+        body = BODY if self.km.scales else 2 * BODY
+        most = max(group, min(16, round(body / size), k) // group * group)
         least = max(group, most // 2 // group * group)
         return min(range(least, most + 1, group), key=lambda unroll: (k % unroll > 0, k % unroll / unroll, -unroll))
 

@@ -152,12 +152,14 @@ class Demand:
 
     def _distributed(self, vectors: int, columns: int, group: int) -> Tile | None:
         """Return the tile with the number of sets that takes the least time; None: not even one set fits."""
-        options = []
+        best, least = None, 0.0
         for sets in range(1, min(MOST_SETS, max(self.steps // group, 1)) + 1):
             tile = Tile(vectors, columns, sets, group) if vectors else Tile(0, columns, 1, group, sets)
-            if self.fits(tile):
-                options.append((self.cycles(tile), sets, tile))
-        return min(options)[2] if options else None
+            cycles = self.cycles(tile)
+            if (best is not None and cycles >= least) or not self.fits(tile):
+                break  # More sets only take more time, or more registers.
+            best, least = tile, cycles
+        return best
 
 
 def group_size(rows: int, lanes: int) -> int:
