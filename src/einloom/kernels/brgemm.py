@@ -174,6 +174,7 @@ class _Generator:
 
     def _set_up(self) -> None:
         """Bring strides into bytes, and set up masks and the offsets of strided vectors."""
+        self.km.asm.comment("strides in bytes, masks")
         km, frame = self.km, self.frame
         shift = self.product.dtype.size
         for name in self.strides.scaled:
@@ -328,11 +329,14 @@ class _Generator:
                     self.frame.advance(name, step, 1)
 
     def _steps(self, micro: Microkernel, columns: int) -> None:
-        self._unrolled(micro, columns, self.rest)
+        if self.rest:
+            self.km.asm.comment(f"the first {self.rest} products of {self.product.k}")
+            self._unrolled(micro, columns, self.rest)
         if not self.trips:
             return
         self._advance(columns, self.rest)
         micro.clear()
+        self.km.asm.comment(f"loop over k: {self.trips} times {self.unroll} products")
         with self._loop(self.trips, "k"):
             self._unrolled(micro, columns, self.unroll)
             self._advance(columns, self.unroll)

@@ -237,10 +237,17 @@ class Microkernel:
 
     def finish(self) -> None:
         """Add up the sets, scale, add C as beta says, and store."""
+        comment, product = self.setting.km.asm.comment, self.setting.product
+        if max(self.tile.sets, self.tile.group) > 1:
+            comment("add up the accumulators of each element")
         self._combine()
-        if self.setting.product.alpha != 1:
+        if product.alpha != 1:
+            comment("times alpha")
             self._scale()
+        if product.beta != 0:
+            comment("add C")
         self._add()
+        comment("store C")
         self._store_columns()
 
     def _combine(self) -> None:
