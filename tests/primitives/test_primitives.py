@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from pathlib import Path
 from typing import Any
@@ -211,3 +212,11 @@ def test_large_kernels_stay_small() -> None:
             for dtype in ("float32", "float64"):
                 kernel = el.primitives.brgemm(m=m, n=n, k=k, dtype=dtype, isa=isa)
                 assert len(kernel.code) <= 16384, repr(kernel)
+
+
+@pytest.mark.parametrize("layout", list(itertools.product(("col", "row"), repeat=3)), ids="-".join)
+def test_kernels_of_every_layout_stay_small(layout: tuple[str, str, str]) -> None:
+    for m, n, k in ((128, 128, 128), (102, 83, 110), (128, 122, 30)):
+        a, b, c = layout
+        kernel = el.primitives.brgemm(m=m, n=n, k=k, a=a, b=b, c=c, isa="avx512")
+        assert len(kernel.code) <= 16384, repr(kernel)
