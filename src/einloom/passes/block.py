@@ -20,12 +20,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from einloom.ir.operation import Axis, DimType, Operand, Operation
-from einloom.ir.schedule import Digit, Loop, Pack, Prims, Schedule
+from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
+from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.identify import vector_operand
-from einloom.passes.split import balanced_block
-from einloom.passes.tile import BlockTargets, block_targets
+from einloom.passes.split import balanced_block, equal_part
+from einloom.passes.tile import SCRATCH_LIMIT, BlockTargets, block_targets
 
 __all__ = ["block_contraction"]
 
@@ -96,6 +96,7 @@ class _Blocking:
         self.common = [a for a in operation.axes if a.name not in sides and a.role is not DimType.K]
         self.k_steps: dict[str, int] = {}
         self.common_steps: dict[str, int] = {}
+        self.staged = False
 
     def _sides(self) -> list[_Side]:
         return [self.a] if self.b is None else [self.a, self.b]
@@ -110,10 +111,11 @@ class _Blocking:
         self._decide_packs()
         self._block_reduced()
         self.common_steps = self._block_common()
-        inside = math.prod([*self.k_steps.values(), *self.common_steps.values()])
-        self._block_side(self.a, self.targets.streamed // inside)
-        if self.b is not None:
-            self._block_side(self.b, self.targets.resident // inside)
+        self.staged = self._stages()
+        self._block_sides()
+        if self.staged and self._scratch_elements() > SCRATCH_LIMIT * 3 // 4 // self.operation.output.dtype.size:
+            self.staged = False
+            self._block_sides()
         return self._assemble()
 
     # ---- decisions ----------------------------------------------------------------------------------------------
@@ -169,13 +171,53 @@ class _Blocking:
         limits[self.prims.m] = COMMON_VECTORS * self.targets.lanes if packed else UNPACKED_VECTOR
         return {axis.name: max(min(limits.get(axis.name, 1), axis.extent), 1) for axis in self.common}
 
-    def _block_side(self, side: _Side, budget: int) -> None:
+    def _stages(self) -> bool:
+        """Whether the output is computed block by block in scratch.
+
+        It pays where a tile's columns lie further apart than the second-level cache reaches: each of its stores would
+        touch another page. Every block must be complete, and the whole exceed the cache.
+        """
+        operation, n = self.operation, self.prims.n
+        complete = all(self.k_steps[axis.name] == axis.extent for axis in self.reduced)
+        far = n is not None and abs(operation.stride(operation.output, n)) > self.targets.cached
+        return self.packing and complete and far and operation.first_touch is Primitive.ZERO
+
+    def _block_sides(self) -> None:
+        """Choose how far blocks reach along the axes of one side; a staged block holds long runs of the output."""
+        common = math.prod(self.common_steps.values())
+        inside = math.prod(self.k_steps.values()) * common
+        runs = self._output_runs() if self.staged else {}
+        budgets = [self.targets.staged if self.staged else self.targets.streamed, self.targets.resident]
+        taken = common * math.prod(runs.get(axis.name, 1) for axis in (self.b.axes if self.b else ()))
+        for side, budget in zip(self._sides(), budgets):
+            most = max(budget // inside, 1)
+            if self.staged:
+                most = min(most, max(self.targets.staged // taken, 1))
+            self._block_side(side, most, runs)
+            taken = common * math.prod(side.steps.values())
+
+    def _output_runs(self) -> dict[str, int]:
+        """Return how far a block reaches along the axes that are closest in the output, for runs of many lines."""
+        steps: dict[str, int] = {}
+        kept = [axis for axis in self.operation.axes if axis.role is not DimType.K]
+        for axis in reversed(self._outermost_first(kept)):
+            length = math.prod(steps.values())
+            steps[axis.name] = equal_part(axis.extent, max(self.targets.run // length, 1))
+            if steps[axis.name] < axis.extent:
+                break
+        return steps
+
+    def _block_side(self, side: _Side, budget: int, runs: dict[str, int]) -> None:
         """Choose how far the block reaches along each own axis: the primitive's first, then what lies closest."""
         strides = self.operation.strides(side.operand)
         order = sorted(side.axes, key=lambda a: (a.name != side.prim, abs(strides[a.name])))
         least = self._whole_lines([side])
         multiple = {side.prim: side.tile} if side.prim else {}
-        side.steps = self._shares(order, budget, least | multiple, multiple)
+        for name, tile in multiple.items():
+            least[name] = max(least.get(name, 1), tile)
+        for axis in order:
+            least[axis.name] = max(least.get(axis.name, 1), runs.get(axis.name, 1))
+        side.steps = self._shares(order, budget, least, multiple)
 
     def _whole_lines(self, sides: Iterable[_Side]) -> dict[str, int]:
         """At least a cache line of the axis that is contiguous in a packed operand: a copy moves whole lines."""
@@ -210,9 +252,27 @@ class _Blocking:
             loops += self.b.outer_loops(self._between_blocks(self.b))
             if self.b.packed:
                 packs.append(self._pack(self.b, len(loops)))
+        if self.staged:
+            packs.append(Pack(OUTPUT, len(loops), self._staged_layout()))
         for side in self._sides():
             loops += side.inner_loops(self._outermost_first(side.axes))
         return Schedule(tuple(loops), self.prims, tuple(packs))
+
+    def _scratch_elements(self) -> int:
+        """Elements of the staged block and of the packed blocks beside it."""
+        inside = math.prod([*self.k_steps.values(), *self.common_steps.values()])
+        packs = (math.prod(side.steps.values()) * inside for side in self._sides() if side.packed)
+        return math.prod(self._staged_steps().values()) + sum(packs)
+
+    def _staged_steps(self) -> dict[str, int]:
+        """How far a block of the output reaches along its axes."""
+        return self.common_steps | {name: step for side in self._sides() for name, step in side.steps.items()}
+
+    def _staged_layout(self) -> tuple[Digit, ...]:
+        """The block of the output, in the order of the output."""
+        steps = self._staged_steps()
+        kept = [axis for axis in self.operation.axes if axis.name in steps]
+        return tuple(Digit(axis.name) for axis in self._outermost_first(kept) if steps[axis.name] > 1)
 
     def _common_loops(self) -> list[Loop]:
         return [

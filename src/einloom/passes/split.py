@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["balanced_block", "round_up"]
+__all__ = ["balanced_block", "equal_part", "round_up"]
 
 
 def balanced_block(extent: int, target: int, multiple: int = 1) -> int:
@@ -17,6 +17,15 @@ def balanced_block(extent: int, target: int, multiple: int = 1) -> int:
     blocks = max(1, int(extent / target + 0.5))
     nearest = max((-(-extent // blocks) + multiple // 2) // multiple, 1) * multiple
     return min(nearest, round_up(extent, multiple))
+
+
+def equal_part(extent: int, target: int) -> int:
+    """Return the size of equal parts of about `target` indices: none is longer than another by more than a few.
+
+    >>> equal_part(100, 64), equal_part(90, 64), equal_part(7, 64)
+    (50, 90, 7)
+    """
+    return -(-extent // max(round(extent / target), 1)) if extent else 1
 
 
 def round_up(value: int, multiple: int) -> int:

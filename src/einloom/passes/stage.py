@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 
-from einloom.ir.operation import Axis, Operand, Operation, Primitive
+from einloom.ir.operation import Axis, Operand, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
+from einloom.passes.split import equal_part
+from einloom.passes.tile import WRITE_RUN
 
 __all__ = ["block_element_wise"]
 
@@ -20,9 +22,6 @@ COPY_BLOCK = 64
 
 READ_RUN = 256
 """Bytes of the input that a staged block reads in one piece, where the axes allow it."""
-
-WRITE_RUN = 16384
-"""Bytes of the output that it writes in one piece: the ends of runs share lines with others and cost most."""
 
 
 def block_element_wise(operation: Operation, prims: Prims, machine: Machine, packing: bool = True) -> Schedule:
@@ -46,7 +45,7 @@ def _direct(operation: Operation, prims: Prims) -> Schedule:
     loops = [Loop(axis.name, 1) for axis in _outermost_first(operation, operation.output, rest)]
     if prims.m and prims.n and _transposes(operation, prims):
         for name in (prims.m, prims.n):
-            step = _equal_part(operation.axis(name).extent, COPY_BLOCK)
+            step = equal_part(operation.axis(name).extent, COPY_BLOCK)
             if step < operation.axis(name).extent:
                 loops.append(Loop(name, step))
     return Schedule(tuple(loops), prims)
@@ -54,7 +53,7 @@ def _direct(operation: Operation, prims: Prims) -> Schedule:
 
 def _transposes(operation: Operation, prims: Prims) -> bool:
     contiguous = [name for name in prims.names if abs(operation.stride(operation.output, name)) == 1]
-    return operation.main in (Primitive.IDENTITY, Primitive.RELU) and prims.m not in contiguous
+    return len(operation.inputs) == 1 and prims.m not in contiguous
 
 
 def _staged(operation: Operation, prims: Prims, machine: Machine) -> Schedule:
@@ -78,14 +77,9 @@ def _grow(operation: Operation, operand: Operand, steps: dict[str, int], run: in
     for axis in sorted(operation.axes, key=lambda a: operation.distance(operand, a)):
         if length >= run or operation.stride(operand, axis.name) == 0:
             return
-        wanted = _equal_part(axis.extent, -(-run // length))
+        wanted = equal_part(axis.extent, -(-run // length))
         steps[axis.name] = max(steps[axis.name], wanted)
         length *= steps[axis.name]
-
-
-def _equal_part(extent: int, target: int) -> int:
-    """Return the size of equal parts of about `target`, none longer by more than a few indices."""
-    return -(-extent // max(round(extent / target), 1)) if extent else 1
 
 
 def _outermost_first(operation: Operation, operand: Operand, axes: list[Axis]) -> list[Axis]:

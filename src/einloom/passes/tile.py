@@ -16,6 +16,10 @@ __all__ = ["BlockTargets", "block_targets"]
 SCRATCH_LIMIT = 4 * 2**20
 """Most scratch that one thread may use, in bytes."""
 
+WRITE_RUN = 16384
+"""Bytes of the output that a staged block writes in one piece: the ends of runs share lines with others and cost most.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class BlockTargets:
@@ -29,6 +33,9 @@ class BlockTargets:
         streamed: elements of the vector operand's block (L3, within the scratch limit).
         resident: elements of the other operand's block (L2).
         small: operands of at most this many elements are read in place: they stay in L1.
+        cached: elements that fit the second-level cache.
+        staged: elements of a staged block of the output, and of the vector operand's block beside it (L2).
+        run: elements of the output that a staged block should write in one piece.
         panel: panels that reach further than this many elements are spread over too many pages to be read in place.
     """
 
@@ -41,6 +48,9 @@ class BlockTargets:
     resident: int
     small: int
     panel: int
+    cached: int
+    staged: int
+    run: int
 
 
 def block_targets(machine: Machine, dtype: DType, m: int) -> BlockTargets:
@@ -61,4 +71,7 @@ def block_targets(machine: Machine, dtype: DType, m: int) -> BlockTargets:
         resident=min(SCRATCH_LIMIT // 8, machine.l2 // 4) // dtype.size,
         small=machine.l1d // 2 // dtype.size,
         panel=machine.l1d // dtype.size,
+        cached=machine.l2 // dtype.size,
+        staged=min(SCRATCH_LIMIT // 4, machine.l2 // 4) // dtype.size,
+        run=WRITE_RUN // dtype.size,
     )
