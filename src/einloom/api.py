@@ -150,15 +150,17 @@ def _cached_expression(
 
 
 def _computed_type(equation: str, arrays: Sequence[Array], dtype: object) -> str:
-    """The name of the type to compute in: as NumPy promotes, among the types that einloom has."""
+    """The name of the type to compute in, as NumPy promotes; a single operand of any type may be copied as it is."""
     result = np.dtype(dtype) if dtype is not None else np.result_type(*arrays) if arrays else np.dtype(np.float64)  # type: ignore[call-overload]
-    if result.name not in DTYPES or any(array.dtype.kind != "f" for array in arrays):
-        types = ", ".join(str(array.dtype) for array in arrays)
-        raise DTypeError(
-            f"no code for operands of type {types or result}\n  {equation}\n"
-            f"  einloom computes in {' and '.join(DTYPES)}: convert the operands with astype()."
-        )
-    return result.name
+    if result.name in DTYPES and all(array.dtype.kind == "f" for array in arrays):
+        return result.name
+    if len(arrays) == 1 and (dtype is None or arrays[0].dtype == result):
+        return arrays[0].dtype.str
+    types = ", ".join(str(array.dtype) for array in arrays)
+    raise DTypeError(
+        f"no code for operands of type {types or result}\n  {equation}\n"
+        f"  einloom computes in {' and '.join(DTYPES)}: convert the operands with astype()."
+    )
 
 
 def _as_array(operand: Any) -> Array:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from einloom.config import thread_count
+from einloom.dtypes import DTYPES
 from einloom.errors import DTypeError, EquationError, ScheduleError, ShapeError, UnsupportedTarget
 from einloom.ir.bind import bind
 from einloom.ir.interpret import interpret
@@ -23,6 +24,7 @@ from einloom.machine import Machine
 from einloom.passes.optimize import optimize_operation
 from einloom.passes.parallelise import LEAST_WORK
 from einloom.plan.arrays import Array, byte_reach, check_output, element_strides, memory_of
+from einloom.plan.carriers import carrier, refuse_arithmetic, widened
 from einloom.plan.problem import Problem, contiguous_strides, make_problem
 from einloom.plan.steps import Plan, Step, plan_problem
 from einloom.targets.executable import Executable
@@ -94,7 +96,11 @@ class Expression:
         target: str | Machine = "cpu",
     ) -> None:
         given = list(strides or [None] * len(shapes))
-        self._problem = make_problem(equation, shapes, given, dtype)
+        self.dtype: np.dtype[Any] = np.dtype(dtype)  # type: ignore[call-overload]
+        carried, self._parts = carrier(self.dtype)
+        self._problem = make_problem(equation, shapes, given, carried)
+        if self.dtype.name not in DTYPES:
+            refuse_arithmetic(self._problem.equation, self.dtype)
         self._arguments = (equation, tuple(shapes), dtype, strides, optimize, schedule, threads, target)
         self._optimize = optimize
         self._schedule = parse_schedule(schedule) if isinstance(schedule, str) else schedule
@@ -106,9 +112,8 @@ class Expression:
         self._routes: dict[tuple[Any, ...], _Route] = {}
         self.equation = self._problem.equation.text
         self.shapes = self._problem.shapes
-        self.dtype: np.dtype[Any] = np.dtype(self._problem.dtype.name)
         self.output_shape = self._problem.output_shape
-        self._plan = plan_problem(self._problem, None, optimize)
+        self._plan = widened(plan_problem(self._problem, None, optimize), self._parts)
         self._is_small = max(self._plan.flops, self._plan.bytes) < 2 * LEAST_WORK
         if target != "interpreter":
             self._machine()
@@ -173,7 +178,7 @@ class Expression:
                     f"  {self.equation}\n  Compile another expression for this shape."
                 )
             if array.dtype != self.dtype:
-                if array.dtype.kind != "f" or array.dtype.itemsize > 8:
+                if array.dtype.kind != "f" or array.dtype.itemsize > 8 or self.dtype.name not in DTYPES:
                     raise DTypeError(
                         f"operand {position} has type {array.dtype}, the expression computes in {self.dtype}\n"
                         f"  {self.equation}\n  Convert it: operand.astype({self.dtype.name!r})."
@@ -192,7 +197,8 @@ class Expression:
             operands = (*(tensors[i] for i in compiled.step.inputs), output)
             if compiled.executable is None:
                 if output.size:
-                    interpret(compiled.step.operation, [memory_of(operand) for operand in operands])
+                    unit = compiled.step.operation.output.dtype.name
+                    interpret(compiled.step.operation, [memory_of(operand, unit) for operand in operands])
             else:
                 compiled.executable([array_address(operand) for operand in operands], threads)
             tensors.append(output)
@@ -233,7 +239,7 @@ class Expression:
         self, strides: tuple[tuple[int, ...], ...], out_strides: tuple[int, ...] | None, threads: int
     ) -> list[_CompiledStep]:
         problem = Problem(self._problem.equation, self.shapes, strides, self._problem.sizes, self._problem.dtype)
-        plan = plan_problem(problem, out_strides, self._plan.path)
+        plan = widened(plan_problem(problem, out_strides, self._plan.path), self._parts)
         if self._schedule is not None and len(plan.steps) != 1:
             raise ScheduleError(f"a schedule is for a single operation; {self.equation} takes {len(plan.steps)}")
         return [self._compile_step(step, threads) for step in plan.steps]

@@ -49,13 +49,13 @@ def byte_reach(array: Array) -> tuple[int, int]:
     return sum(min(offset, 0) for offset in offsets), sum(max(offset, 0) for offset in offsets) + array.itemsize
 
 
-def memory_of(array: Array) -> Memory:
-    """Return the bytes that the array reaches as a one-dimensional array with the position of its first element."""
+def memory_of(array: Array, unit: str) -> Memory:
+    """Return the bytes that the array reaches as elements of type `unit`, with the position of its first element."""
     low, high = byte_span(array)
     if low == high:
-        return Memory(np.empty(0, array.dtype))
+        return Memory(np.empty(0, unit))
     buffer: Any = (ctypes.c_char * (high - low)).from_address(low)
-    return Memory(np.frombuffer(buffer, array.dtype), (array_address(array) - low) // array.itemsize)
+    return Memory(np.frombuffer(buffer, unit), (array_address(array) - low) // np.dtype(unit).itemsize)
 
 
 def check_output(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], inputs: Sequence[Array], text: str) -> None:

@@ -1,0 +1,46 @@
+"""Permutations and copies of elements of any type: every bit arrives, whatever the type makes of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import einloom as el
+
+TYPES = ("int32", "uint32", "int64", "complex64", "complex128", "datetime64[s]", ">i4", "S12", "longdouble", "U4")
+EQUATIONS = ("ab->ba", "abc->cab", "abcd->dcba", "abcd->acbd", "ab->ab", "aab->ba")
+
+
+def _bits(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    kind = np.dtype(dtype)
+    raw = np.random.default_rng(7).integers(0, 256, int(np.prod(shape)) * kind.itemsize, np.uint8)
+    return np.frombuffer(raw.tobytes(), kind).reshape(shape)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_every_bit_arrives(dtype: str) -> None:
+    sizes = {"a": 19, "b": 5, "c": 33, "d": 3}
+    for equation in EQUATIONS:
+        labels, result = equation.split("->")
+        array = _bits(tuple(sizes[label] for label in labels), dtype)
+        for operand in (array, array[..., ::-1]):
+            wanted = operand.diagonal() if labels == "aab" else operand.transpose([labels.index(x) for x in result])
+            given = el.einsum(equation, operand)
+            assert given.dtype == array.dtype
+            assert given.tobytes() == np.ascontiguousarray(wanted).tobytes()
+
+
+def test_large_copies_arrive() -> None:
+    array = _bits((700, 600), "complex128")
+    out = np.empty((600, 700), "complex128")
+    assert el.einsum("ab->ba", array, out=out) is out
+    assert out.tobytes() == array.T.tobytes()
+    assert el.compile("ab->ba", array, target="interpreter")(array).tobytes() == out.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("equation", "dtype"), [("ab->a", "int32"), ("ab->", "complex64"), ("ab->ba", "object"), ("ab->ba", "int8")]
+)
+def test_what_has_no_code_is_refused(equation: str, dtype: str) -> None:
+    with pytest.raises(el.DTypeError):
+        el.einsum(equation, np.zeros((3, 4), dtype))
