@@ -115,9 +115,12 @@ def contract_path(equation: Any, *operands_or_shapes: Any, optimize: Any = "auto
 
 
 def clear_cache() -> None:
-    """Forget every expression that `einsum` compiled."""
+    """Forget every expression that `einsum` compiled, and every kernel of `einloom.primitives`."""
     with _lock:
         _expressions.clear()
+    from einloom.primitives.callables import KERNELS  # Late: most programs never need primitives.
+
+    KERNELS.clear()
 
 
 def _cached_expression(
