@@ -8,6 +8,7 @@ transposed into scratch and leaves it in whole cache lines that pass the caches.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from einloom.ir.operation import Axis, Operand, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
@@ -22,6 +23,9 @@ COPY_BLOCK = 64
 
 READ_RUN = 256
 """Bytes of the input that a staged block reads in one piece, where the axes allow it."""
+
+NARROW_RUN = 512
+"""The same where rows shorter than that are copied without a transposition."""
 
 
 def block_element_wise(operation: Operation, prims: Prims, machine: Machine, packing: bool = True) -> Schedule:
@@ -59,8 +63,11 @@ def _transposes(operation: Operation, prims: Prims) -> bool:
 def _staged(operation: Operation, prims: Prims, machine: Machine) -> Schedule:
     size = operation.output.dtype.size
     steps = {axis.name: 1 for axis in operation.axes}
+    narrow = _copies_narrow_rows(operation, prims)
+    if narrow:
+        prims = _following_the_input(operation, prims)
     for operand in operation.inputs:
-        _grow(operation, operand, steps, READ_RUN // size)
+        _grow(operation, operand, steps, (NARROW_RUN if narrow else READ_RUN) // size)
     reads = max(math.prod(steps.values()), 1)
     _grow(operation, operation.output, steps, min(WRITE_RUN, machine.l2 // 2 // reads) // size)
     order = _outermost_first(operation, operation.output, list(operation.axes))
@@ -69,6 +76,21 @@ def _staged(operation: Operation, prims: Prims, machine: Machine) -> Schedule:
     inner = [Loop(axis.name, 1) for axis in _outermost_first(operation, operation.inputs[0], rest)]
     layout = tuple(Digit(axis.name) for axis in order if steps[axis.name] > 1)
     return Schedule((*outer, *inner), prims, (Pack(OUTPUT, len(outer), layout),))
+
+
+def _copies_narrow_rows(operation: Operation, prims: Prims) -> bool:
+    """Whether input and output have one contiguous axis, and a short one."""
+    if prims.m is None or operation.stride(operation.output, prims.m) != 1:
+        return False
+    return operation.axis(prims.m).extent * operation.output.dtype.size < READ_RUN
+
+
+def _following_the_input(operation: Operation, prims: Prims) -> Prims:
+    """Columns that follow each other in the input: where nothing is transposed, scratch takes any order."""
+    source = operation.inputs[0]
+    rest = [axis for axis in operation.axes if axis.name != prims.m]
+    n = min(rest, key=lambda axis: operation.distance(source, axis), default=None)
+    return replace(prims, n=n.name if n else None)
 
 
 def _grow(operation: Operation, operand: Operand, steps: dict[str, int], run: int) -> None:
