@@ -138,12 +138,30 @@ def test_balanced_blocks(extent: int, target: int, multiple: int, block: int) ->
     assert balanced_block(extent, target, multiple) == block
 
 
+def test_shared_blocks_keep_to_the_panels_of_a_pack() -> None:
+    operation = parse_operation(
+        """
+        gemm first=zero last=none
+        axis a 46 n
+        axis c 464 k
+        axis b 464 k
+        in0 float64 c=464 b=1
+        in1 float64 a=-1 c=-46 b=21482
+        out float64 a=1
+        """
+    )
+    fused, schedule = optimize_operation(operation, AVX512, 2)
+    assert schedule.shared
+    bind(fused, schedule)
+
+
 TINY = replace(AVX512, l1d=1024, l2=2048, l3=4096)
 """Caches so small that everything is blocked, packed and staged."""
 
 
 @pytest.mark.parametrize("machine", [AVX512, AVX2, NEON, TINY], ids=["avx512", "avx2", "neon", "tiny caches"])
-def test_optimising_keeps_the_meaning(machine: object) -> None:
+def test_optimising_keeps_the_meaning(machine: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("einloom.passes.parallelise.LEAST_WORK", 1)  # Threads share even the smallest work.
     for seed in range(120):
         rng = random.Random(seed)
         operation = random_operation(rng, rng.choice((FLOAT32, FLOAT64)), points=3000)

@@ -50,8 +50,10 @@ def _with_shared(schedule: Schedule, shared: Loop, part: int) -> Schedule:
 def _step(operation: Operation, schedule: Schedule, axis: str, threads: int) -> int:
     """Indices that one shared iteration covers: an equal part, a multiple of the loops' steps inside it."""
     part = _part(operation, axis, threads)
-    steps = [loop.step for loop in schedule.loops if loop.axis == axis and loop.step <= part]
-    return round_up(part, max(steps, default=VECTOR if axis in schedule.prims.names else 1))
+    steps = [loop.step for loop in schedule.loops if loop.axis == axis]
+    if not steps:
+        return round_up(part, VECTOR if axis in schedule.prims.names else 1)
+    return round_up(part, max((step for step in steps if step <= part), default=min(steps)))
 
 
 def _part(operation: Operation, axis: str, threads: int) -> int:
