@@ -278,7 +278,7 @@ class Expression:
         return max((step.executable.program.scratch_bytes for step in self._last() if step.executable), default=0)
 
     def show(self, what: str = "nest") -> str:
-        """Return the steps (`"tree"`), the loop nests with their schedules (`"nest"`) or the code (`"asm"`) as text."""
+        """Return the steps (`"tree"`), loop nests with costs and schedules (`"nest"`) or the code (`"asm"`) as text."""
         if what == "tree":
             return _tree_text(self._plan)
         if what not in ("nest", "asm"):
@@ -288,7 +288,8 @@ class Expression:
             if compiled.nest is None or compiled.executable is None:
                 parts.append(str(compiled.step.operation))
             elif what == "nest":
-                parts.append(f"{compiled.nest.operation}\n\n{compiled.schedule}\n\n{compiled.nest}")
+                summary = compiled.executable.summary()
+                parts.append(f"{compiled.nest.operation}\n\n{summary}\n\n{compiled.schedule}\n\n{compiled.nest}")
             else:
                 parts.append(compiled.executable.kernel.listing())
         return "\n\n".join(parts)

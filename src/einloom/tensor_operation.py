@@ -70,13 +70,13 @@ class TensorOperation:
         return thread_count(self._threads, cores=self._machine.cores)
 
     def show(self, what: str = "nest") -> str:
-        """Return the loop nest (`"nest"`) or the machine code (`"asm"`) as text.
+        """Return the costs, the schedule and the loop nest (`"nest"`) or the machine code (`"asm"`) as text.
 
         Raises:
             ScheduleError: another word.
         """
         if what == "nest":
-            return str(self.nest)
+            return f"{self._executable.summary()}\n\n{self.config.schedule}\n\n{self.nest}"
         if what == "asm":
             return self._executable.kernel.listing()
         raise ScheduleError(f"show({what!r})\n  Show 'nest' or 'asm'.")

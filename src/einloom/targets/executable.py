@@ -67,3 +67,14 @@ class Executable:
         threads = min(threads, program.shared_trips)
         scratch = _arena.reserve(program.scratch_bytes * threads) if program.scratch_bytes else 0
         self._run(self._entry, threads, *addresses, scratch)
+
+    def summary(self) -> str:
+        """Return one line: arithmetic, least traffic, code and scratch."""
+        operation, program = self.nest.operation, self.program
+        flops, traffic = operation.flops, operation.bytes
+        ratio = f"{flops / max(traffic, 1):.1f} flop a byte" if flops else "nothing to compute"
+        return (
+            f"{flops:,} flop, {traffic:,} bytes at least, {ratio}; "
+            f"{len(self.kernel.code):,} bytes of {program.machine.vector} code, "
+            f"{program.scratch_bytes:,} bytes of scratch a thread"
+        )
