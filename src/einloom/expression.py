@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -304,6 +305,9 @@ class Expression:
         result = "x".join(map(str, self.output_shape)) or "scalar"
         target = self._target if isinstance(self._target, str) else self._target.vector
         return f"Expression({self.equation!r}, {self.dtype}, {shapes} -> {result}, {self.flops:,} flop, {target})"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}\n\n{html.escape(self.show())}</pre>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Expression, self._arguments

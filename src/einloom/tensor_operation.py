@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import numpy as np
 
 from einloom.config import thread_count
@@ -87,6 +89,9 @@ class TensorOperation:
         return (
             f"TensorOperation({operation.main} {self.config.dtype} {axes}, {self._machine.vector}, {len(code)} bytes)"
         )
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}\n\n{html.escape(self.show())}</pre>"
 
 
 def optimize(

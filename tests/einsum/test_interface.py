@@ -96,6 +96,7 @@ def test_what_an_expression_says_of_itself() -> None:
     f = el.compile("abc,cd->abd", A, B)
     assert f.flops == 2 * 8 * 9 * 10 * 11 and f.bytes == 4 * (720 + 110 + 792)
     assert "abc,cd->abd" in repr(f) and "gemm" in f.show("nest") and f.show("asm")
+    assert "abc,cd-&gt;abd" in f._repr_html_()
     assert f.output_shape == (8, 9, 11)
 
 
