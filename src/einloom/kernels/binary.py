@@ -40,6 +40,6 @@ def emit_binary(km: KernelMachine, spec: Binary | Ternary) -> None:
     formula = formula_of(function, traits_of(vec), len(inputs))
     recipe = recipe_of(formula, traits_of(vec), len(inputs), len(vec.registers) - 2)
     size = (block.m, block.n)
-    Columns(km, vec, frame, size, inputs, operands[-1], Application(vec, recipe), spec.nontemporal).emit()
+    Columns(km, vec, frame, size, inputs, operands[-1], Application(vec, recipe)).emit()
     vec.finish()
     frame.leave()

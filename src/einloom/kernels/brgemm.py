@@ -287,7 +287,7 @@ class _Generator:
     def _worth_prefetching(self) -> bool:
         """Whether C comes from beyond L1 in the time that the products take, and goes through the caches."""
         product = self.product
-        return product.steps >= LONG and product.c.kind == "vector" and not product.nontemporal
+        return product.steps >= LONG and product.c.kind == "vector"
 
     def _start_pointers(self, columns: int) -> None:
         for cursor in self.cursors:

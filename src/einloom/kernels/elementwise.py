@@ -152,13 +152,11 @@ class Columns:
         inputs: Sequence[Operand],
         output: Operand,
         apply: Application,
-        nontemporal: bool = False,
     ) -> None:
         self.km, self.vec, self.frame = km, vec, frame
         self.m, self.n = size
         self.inputs, self.output = list(inputs), output
         self.apply = apply
-        self.nontemporal = nontemporal
         self.indices: dict[str, Any] = {}
 
     def emit(self) -> None:
@@ -212,7 +210,7 @@ class Columns:
         result = self.apply(registers, free, memory)
         base, offset = self._place(self.output, row)
         if self.output.kind == "vector":
-            self.vec.store(self.km.place(base, offset), result, mask, self.nontemporal, self.apply.temporaries[0])
+            self.vec.store(self.km.place(base, offset), result, mask, temporary=self.apply.temporaries[0])
         else:
             index = self.indices[self.output.name]
             self.vec.store_strided(base, offset, result, index, count, self.apply.temporaries)

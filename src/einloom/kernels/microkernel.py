@@ -327,7 +327,7 @@ class Microkernel:
         if product.c.kind == "vector":
             place = km.place(base, offset + row * self.vec.lanes * self.vec.dtype.size)
             mask = self._row_mask(row)
-            self.vec.store(place, register, mask, product.nontemporal, self.free[0] if mask is not None else None)
+            self.vec.store(place, register, mask, temporary=self.free[0] if mask is not None else None)
             return
         base, offset = self._row_base(base, offset, stride, row)
         index = self.setting.indices["c"]

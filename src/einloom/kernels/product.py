@@ -62,7 +62,6 @@ class Product:
     c: Operand
     beta: int | None
     alpha: float
-    nontemporal: bool
     batch_by: str = "stride"
 
     @staticmethod
@@ -81,7 +80,6 @@ class Product:
             c,
             spec.beta,
             spec.alpha,
-            spec.nontemporal,
             spec.batch_by,
         )
         product = product._without_unit_axes()._merged()

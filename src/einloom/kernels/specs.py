@@ -37,7 +37,6 @@ class Brgemm:
         c: strides of C along (m, n).
         beta: 1 adds to C, 0 overwrites it and never reads it, None leaves the choice to a last argument, 0 or 1.
         alpha: factor of the sum.
-        nontemporal: store C past the caches, where it is written a whole vector at a time.
         batch_by: how the matrices of the batch are found: `"stride"`; `"offsets"`, from two more arguments, arrays of
             64-bit offsets in elements; or `"addresses"`, `a` and `b` being arrays of addresses.
     """
@@ -52,7 +51,6 @@ class Brgemm:
     c: Pair = (1, None)
     beta: int | None = 1
     alpha: float = 1
-    nontemporal: bool = False
     batch_by: str = "stride"
 
     def __post_init__(self) -> None:
@@ -76,7 +74,6 @@ class Unary:
         dtype: type of the elements.
         m, n: sizes.
         a, b: strides of A and B along (m, n).
-        nontemporal: store B past the caches, where it is written a whole vector at a time.
         alpha: the operator's parameter; None: its usual value.
         output: type of the elements of B, if it is another one; then the operator is `identity`.
     """
@@ -87,7 +84,6 @@ class Unary:
     n: int
     a: Pair = (1, None)
     b: Pair = (1, None)
-    nontemporal: bool = False
     alpha: float | None = None
     output: DType | None = None
 
@@ -106,7 +102,6 @@ class Binary:
         dtype: type of the elements.
         m, n: sizes.
         a, b, c: strides of A, B and C along (m, n).
-        nontemporal: store C past the caches, where it is written a whole vector at a time.
     """
 
     op: str
@@ -116,7 +111,6 @@ class Binary:
     a: Pair = (1, None)
     b: Pair = (1, None)
     c: Pair = (1, None)
-    nontemporal: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", data_type(self.dtype))
@@ -132,7 +126,6 @@ class Ternary:
         dtype: type of the elements.
         m, n: sizes.
         a, b, c, d: strides of the matrices along (m, n).
-        nontemporal: store D past the caches, where it is written a whole vector at a time.
     """
 
     op: str
@@ -143,7 +136,6 @@ class Ternary:
     b: Pair = (1, None)
     c: Pair = (1, None)
     d: Pair = (1, None)
-    nontemporal: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", data_type(self.dtype))

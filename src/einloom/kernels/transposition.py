@@ -32,7 +32,6 @@ class Blocks:
         a: Operand,
         b: Operand,
         apply: Callable[[list[Any], list[Any]], Any],
-        nontemporal: bool = False,
         counters: tuple[str, str] = ("m", "n"),
         padded: bool = False,
     ) -> None:
@@ -42,7 +41,6 @@ class Blocks:
         self.padded = padded
         self.a, self.b = a, b
         self.apply = apply
-        self.nontemporal = nontemporal
 
     def emit(self) -> None:
         """Emit the loops: along n outside, along m, where the reads are contiguous, inside."""
@@ -77,7 +75,7 @@ class Blocks:
             block, free = vec.transpose(block, free)
         for register, (base, offset) in zip(block, self._lines(self.b, 0, rows)):
             result = self.apply([register], free)
-            vec.store(self.km.place(base, offset), result, column_mask, self.nontemporal, free[0])
+            vec.store(self.km.place(base, offset), result, column_mask, temporary=free[0])
 
     def _lines(self, operand: Operand, axis: int, count: int) -> Iterator[tuple[Any, int]]:
         """Yield (base, offset) of the columns or rows of a block; large and run-time strides are walked."""

@@ -49,7 +49,7 @@ def emit_unary(km: KernelMachine, spec: Unary) -> None:
     for name, element in scaled.items():
         frame.set_strides({}, [name], element)
     formula = formula_of(function, traits_of(vec), len(operands) - 1, _alpha(spec))
-    _Emission(km, vec, frame, block, operands, spec.nontemporal).emit(formula)
+    _Emission(km, vec, frame, block, operands).emit(formula)
     vec.finish()
     frame.leave()
 
@@ -71,31 +71,27 @@ def _check(spec: Unary) -> None:
 class _Emission:
     """The loops of one kernel."""
 
-    def __init__(
-        self, km: KernelMachine, vec: Any, frame: Frame, block: Block, operands: list[Operand], nontemporal: bool
-    ) -> None:
+    def __init__(self, km: KernelMachine, vec: Any, frame: Frame, block: Block, operands: list[Operand]) -> None:
         self.km, self.vec, self.frame, self.block = km, vec, frame, block
-        self.operands, self.nontemporal = operands, nontemporal
+        self.operands = operands
 
     def emit(self, formula: Any) -> None:
         size, (*inputs, output) = (self.block.m, self.block.n), self.operands
         if not _transposes(self.block):
-            self._columns(size, inputs, output, formula, self.nontemporal)
+            self._columns(size, inputs, output, formula)
             return
         short = self._application(formula, 1, hold=False)
         plain = len(short.recipe.steps) <= SHORT
         apply = short if plain else (lambda inputs, free: inputs[0])
-        Blocks(self.km, self.vec, self.frame, size, inputs[0], output, apply, self.nontemporal and plain).emit()
+        Blocks(self.km, self.vec, self.frame, size, inputs[0], output, apply).emit()
         if not plain:
             self.frame.advance(output.name, output.strides[1], -self.block.n)
             turned = Operand(output.name, (output.strides[1], output.strides[0]), output.element)
-            self._columns((size[1], size[0]), [turned], turned, formula, False)
+            self._columns((size[1], size[0]), [turned], turned, formula)
 
-    def _columns(
-        self, size: tuple[int, int], inputs: list[Operand], output: Operand, formula: Any, nontemporal: bool
-    ) -> None:
+    def _columns(self, size: tuple[int, int], inputs: list[Operand], output: Operand, formula: Any) -> None:
         apply = self._application(formula, len(inputs))
-        Columns(self.km, self.vec, self.frame, size, inputs, output, apply, nontemporal).emit()
+        Columns(self.km, self.vec, self.frame, size, inputs, output, apply).emit()
 
     def _application(self, formula: Any, inputs: int, hold: bool = True) -> Application:
         available = len(self.vec.registers) - 2
