@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from einloom.asm import Assembler, Label
-from einloom.asm.aarch64.operands import X, mem, sp, x
+from einloom.asm.aarch64.operands import X, mem, sp, w, x
 from einloom.dtypes import DType
 from einloom.errors import InternalError
 from einloom.kernels.machine import Condition, Place, VectorMachine
@@ -237,6 +237,14 @@ class AArch64Machine:
 
     def store(self, base: Any, offset: int, src: X) -> None:
         self.asm.str(src, self.near(mem(base, offset), 8))
+
+    def stream_part(self, target: X, source: X, size: int) -> None:
+        asm = self.asm
+        load, store = {1: (asm.ldrb, asm.strb), 2: (asm.ldrh, asm.strh)}.get(size, (asm.ldr, asm.str))
+        register = own if size >= 8 else w[own.number]
+        for offset in range(0, size, 8):
+            load(register, mem(source, offset))
+            store(register, mem(target, offset))
 
     def prefetch(self, place: Place) -> None:
         self.asm.prfm("pstl1keep", self.near(place, 8))

@@ -177,6 +177,13 @@ class KernelMachine(Protocol):
         """The 8 bytes at base + offset = src."""
         ...
 
+    def stream_part(self, target: Register, source: Register, size: int) -> None:
+        """The bytes at the target = those at the source: a power of two, at most half a cache line.
+
+        They pass the caches where the processor has such stores for so few bytes.
+        """
+        ...
+
     def prefetch(self, place: Place) -> None:
         """Ask for the cache line at a place, to be written soon; any address is legal."""
         ...

@@ -1,8 +1,9 @@
 """Copies past the caches: each column of B is written in whole, aligned cache lines by non-temporal stores.
 
 An ordinary store to memory reads the line first; a non-temporal one does not, but it must fill whole lines. Where a
-column begins is known at run time only: a first and a last vector, stored as usual, overlap the aligned ones between.
-So B may not be A.
+column begins is known at run time only: what lies before its first whole line and behind its last one goes in steps of
+32, 16, 8, … bytes. Those are non-temporal too: columns often follow each other, and the processor joins two parts of a
+line. An ordinary store would fetch the line first, and every later store would wait for it.
 """
 
 from __future__ import annotations
@@ -44,12 +45,13 @@ class _Columns:
     def __init__(self, km: KernelMachine, spec: Stream) -> None:
         self.km, self.n = km, spec.n
         self.vec: Any = km.vectors(spec.dtype)
-        self.size, self.vector = spec.m * spec.dtype.size, self.vec.lanes * spec.dtype.size
+        self.element = spec.dtype.size
+        self.size, self.vector = spec.m * self.element, self.vec.lanes * self.element
         operands, constants, _ = Block(spec.m, spec.n, {"a": spec.a, "b": spec.b}).operands(spec.dtype.size, km.reach)
         self.operands, self.constants = operands, constants
-        variables = ("source", "target", "end")
+        variables = ("source", "target", "end", "rest")
         self.frame = Frame(km, signature(spec), ["a", "b", *variables], ["n", *constants])
-        self.source, self.target, self.end = (self.frame.read(name) for name in variables)
+        self.source, self.target, self.end, self.rest = (self.frame.read(name) for name in variables)
 
     def emit(self) -> None:
         self.frame.enter()
@@ -63,25 +65,32 @@ class _Columns:
         self.frame.leave()
 
     def _column(self) -> None:
-        """Copy up to the first boundary, then whole lines, at last the end: the outer two overlap what lies between."""
+        """Copy up to the first whole line, the whole lines, and what is left."""
         km = self.km
-        aligned, done = km.asm.forward("aligned"), km.asm.forward("done")
         km.move(self.source, self.frame.read("a"))
-        km.sum_constant(self.target, self.frame.read("b"), LINE - 1)
-        km.align_down(self.target, LINE)
-        km.branch("eq", self.target, self.frame.read("b"), aligned)
-        self._copy(self.source, self.frame.read("b"), 0, LINE, nontemporal=False)
-        km.asm.bind(aligned)
+        km.move(self.target, self.frame.read("b"))
+        km.sum_constant(self.rest, self.target, LINE - 1)
+        km.align_down(self.rest, LINE)
+        km.subtract(self.rest, self.target)
+        self._part_of_a_line()
         km.sum_constant(self.end, self.frame.read("b"), self.size)
-        km.subtract(self.source, self.frame.read("b"))  # How far A lies from B.
-        km.add(self.source, self.target)
         for lines in (UNROLLED, 1):
             self._lines(lines * LINE)
-        km.branch("eq", self.target, self.end, done)
-        km.subtract(self.source, self.target)
-        km.add(self.source, self.end)
-        self._copy(self.source, self.end, -LINE, LINE, nontemporal=False)
-        km.asm.bind(done)
+        km.move(self.rest, self.end)
+        km.subtract(self.rest, self.target)
+        self._part_of_a_line()
+
+    def _part_of_a_line(self) -> None:
+        """Copy `rest` bytes, fewer than a line."""
+        km = self.km
+        sizes = (1 << bit for bit in reversed(range(LINE.bit_length() - 1)))
+        for size in (size for size in sizes if size >= self.element):
+            skip = km.asm.forward("shorter")
+            km.branch("lt", self.rest, size, skip)
+            km.stream_part(self.target, self.source, size)
+            self._move_on(size)
+            km.add_constant(self.rest, -size)
+            km.asm.bind(skip)
 
     def _lines(self, step: int) -> None:
         """Copy so many bytes at a time while they fit before the end."""
@@ -90,17 +99,20 @@ class _Columns:
         km.add_constant(self.end, -step)
         km.branch("gt", self.target, self.end, done)
         km.asm.bind(top)
-        self._copy(self.source, self.target, 0, step, nontemporal=True)
-        km.add_constant(self.source, step)
-        km.add_constant(self.target, step)
+        self._whole_lines(step)
+        self._move_on(step)
         km.branch("le", self.target, self.end, top)
         km.asm.bind(done)
         km.add_constant(self.end, step)
 
-    def _copy(self, source: Any, target: Any, offset: int, size: int, nontemporal: bool) -> None:
+    def _whole_lines(self, size: int) -> None:
         km, vec = self.km, self.vec
-        places = range(offset, offset + size, self.vector)
+        places = range(0, size, self.vector)
         for register, place in zip(vec.registers, places):
-            vec.load(register, km.place(source, place))
+            vec.load(register, km.place(self.source, place))
         for register, place in zip(vec.registers, places):
-            vec.store(km.place(target, place), register, nontemporal=nontemporal)
+            vec.store(km.place(self.target, place), register, nontemporal=True)
+
+    def _move_on(self, size: int) -> None:
+        self.km.add_constant(self.source, size)
+        self.km.add_constant(self.target, size)

@@ -25,6 +25,9 @@ from einloom.asm.x86.operands import (
     r9,
     r10,
     r11,
+    r11b,
+    r11d,
+    r11w,
     r12,
     r13,
     r14,
@@ -213,6 +216,13 @@ class X86Machine:
 
     def store(self, base: R64, offset: int, src: R64) -> None:
         self.asm.mov(mem(base, offset), src)
+
+    def stream_part(self, target: R64, source: R64, size: int) -> None:
+        register = {1: r11b, 2: r11w, 4: r11d}.get(size, r11)
+        store = self.asm.movnti if size >= 4 else self.asm.mov
+        for offset in range(0, size, 8):
+            self.asm.mov(register, mem(source, offset))
+            store(mem(target, offset), register)
 
     def prefetch(self, place: Place) -> None:
         if "prefetchw" in self.machine.features:
