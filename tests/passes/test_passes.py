@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ import pytest
 from einloom.dtypes import FLOAT32, FLOAT64
 from einloom.ir.bind import bind
 from einloom.ir.interpret import Memory, interpret, interpret_nest
-from einloom.ir.operation import DimType
+from einloom.ir.operation import DimType, Operation
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import AVX2, AVX512, NEON
 from einloom.passes.fuse import fuse
@@ -118,7 +119,49 @@ def test_an_output_that_exceeds_the_caches_is_staged() -> None:
         """
     )
     _, schedule = optimize_operation(transposition, AVX512)
-    assert schedule == parse_schedule("seq b:64 seq a:2048 prim m=b n=a pack out@2 b a")
+    assert schedule == parse_schedule("seq b:256 seq a:512 prim m=b n=a pack out@2 b a")
+
+
+def _contraction(axes: str, in0: str, in1: str, out: str) -> Operation:
+    """Axes as `name extent role`, separated by commas; row-major operands as words of axes."""
+    sizes = {name: int(extent) for name, extent, _ in (axis.split() for axis in axes.split(","))}
+
+    def strides(word: str) -> str:
+        products = [math.prod(sizes[name] for name in word[i + 1 :]) for i in range(len(word))]
+        return " ".join(f"{name}={stride}" for name, stride in zip(word, products))
+
+    lines = ["gemm first=zero last=none", *(f"axis {axis.strip()}" for axis in axes.split(","))]
+    operands = zip(("in0", "in1", "out"), (in0, in1, out))
+    return parse_operation("\n".join([*lines, *(f"{name} float32 {strides(word)}" for name, word in operands)]))
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [
+        pytest.param(
+            _contraction("d 84 m, b 84 m, e 84 k, a 84 m, c 24 n", "dbea", "ec", "abcd"),
+            "seq d:32 seq b:1 seq a:1 prim m=d n=c k=e pack in0@2 a e d",
+            id="a block holds runs of a tensor that is read once: all of a and e, panels of two vectors",
+        ),
+        pytest.param(
+            _contraction("b 368 m, d 368 k, a 368 m, c 24 n", "bda", "dc", "abc"),
+            "seq b:1 seq a:16 prim m=c n=a k=d pack in0@1 d a",
+            id="what few vectors use is copied as it lies",
+        ),
+        pytest.param(
+            _contraction("e 400 m, g 24 k, a 16 m, f 20 n, c 320 n", "ega", "gfc", "acef"),
+            "seq e:200 seq a:1 seq c:1 seq e:20 prim m=f n=e k=g pack in1@0 c g f pack in0@1 a e:20 e g pack out@4 e f",
+            id="tiles of few products are staged one by one",
+        ),
+        pytest.param(
+            _contraction("e 32 m, f 32 k, b 36 m, a 36 m, d 36 m, c 24 n", "efbad", "cf", "abcde"),
+            "seq b:1 seq a:6 seq a:1 seq d:1 prim m=e n=c k=f pack in0@2 f a d e",
+            id="the reduced axis stands outside where neighbours would alias in L1",
+        ),
+    ],
+)
+def test_packs_follow_the_tensors(operation: Operation, expected: str) -> None:
+    assert str(optimize_operation(operation, replace(AVX512, l2=2**21))[1]) == expected
 
 
 def test_parallelise_never_shares_a_reduced_axis() -> None:
@@ -132,7 +175,7 @@ def test_parallelise_never_shares_a_reduced_axis() -> None:
 
 @pytest.mark.parametrize(
     ("extent", "target", "multiple", "block"),
-    [(200, 192, 1, 200), (300, 192, 1, 150), (1009, 192, 16, 208), (7, 192, 8, 8), (1, 1, 1, 1)],
+    [(200, 192, 1, 200), (300, 192, 1, 150), (1009, 192, 16, 208), (7, 192, 8, 7), (1, 1, 1, 1)],
 )
 def test_balanced_blocks(extent: int, target: int, multiple: int, block: int) -> None:
     assert balanced_block(extent, target, multiple) == block

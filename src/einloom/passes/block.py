@@ -1,4 +1,4 @@
-"""Blocking and packing of contractions: loops around the microkernel, sized for the caches, for any sizes and strides.
+"""Blocking of contractions: loops around the microkernel, sized for the caches, for any sizes and strides.
 
 The nest is the five-loop nest of GotoBLAS with any number of axes on each side. `A` is the operand that varies along
 the primitive's m (read as vectors), `B` the other:
@@ -9,21 +9,23 @@ the primitive's m (read as vectors), `B` the other:
           pack a block of A
           blocks of B's own axes
             pack a block of B
-            panels of A                  one stays in L1
-              panels of B                stream past it from L2
+            panels of A
+              panels of B
                 primitive
+
+What is packed, and how, is `pack`'s. An output may be staged: computed in scratch and streamed past the caches.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
-from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
+from einloom.ir.operation import Axis, DimType, Operation, Primitive
 from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.identify import vector_operand
+from einloom.passes.pack import REUSE_THAT_PAYS, Packing, Side
 from einloom.passes.split import balanced_block, equal_part
 from einloom.passes.tile import SCRATCH_LIMIT, BlockTargets, block_targets
 
@@ -35,47 +37,23 @@ COMMON_VECTORS = 4
 UNPACKED_VECTOR = 1024
 """The same where nothing is packed: operands and output of a block fit L1."""
 
-FAR = 8
-"""Panels that reach over this many times the size of L1 are packed at little reuse."""
+SMALL_K = 48
+"""Up to so many products a sum, writing the output takes longer than computing it."""
 
-LEAST_REUSE = 8
-"""A pack that makes whole cache lines useful pays from this reuse on."""
+TILE_RUN = 1536
+"""Bytes of a tile that is staged alone: few enough that the processor writes it while it computes the next one."""
 
-REUSE_THAT_PAYS = 64
-"""A pack pays when each element is used at least this often: one copy against as many multiplications."""
+LARGER = 4
+"""An input this many times as large as the output is read in long runs at the price of writing the output twice."""
 
 
 def block_contraction(operation: Operation, prims: Prims, machine: Machine, packing: bool = True) -> Schedule:
     """Return loops, blocks and packs for a contraction.
 
     before: prim m=j n=i k=l                                       (axes i 1600, j 1600, l 1600, row-major)
-    after:  seq l:200 seq i:320 seq j:48 seq i:8 prim m=j n=i k=l pack in1@1 j:48 l j pack in0@2 i:8 l i
+    after:  seq j:816 seq l:400 seq i:160 seq j:48 seq i:8 prim m=j n=i k=l pack in1@2 j:48 l j pack in0@3 i:8 i l
     """
     return _Blocking(operation, prims, machine, packing).schedule()
-
-
-@dataclass(slots=True)
-class _Side:
-    """One input with its own axes: which of them a block holds, how far, and whether the block is packed."""
-
-    operand: Operand
-    position: int
-    axes: list[Axis]
-    prim: str | None
-    tile: int
-    steps: dict[str, int] = field(default_factory=dict)
-    packed: bool = False
-
-    def outer_loops(self, order: Iterable[Axis]) -> list[Loop]:
-        """Loops between blocks."""
-        return [Loop(a.name, self.steps[a.name]) for a in order if self.steps[a.name] < a.extent]
-
-    def inner_loops(self, order: Iterable[Axis]) -> list[Loop]:
-        """Loops inside a block: single indices of the axes that the primitive lacks, panels of the one it takes."""
-        loops = [Loop(a.name, 1) for a in order if a.name != self.prim and self.steps[a.name] > 1]
-        if self.packed and self.prim is not None and self.steps[self.prim] > self.tile:
-            loops.append(Loop(self.prim, self.tile))
-        return loops
 
 
 class _Blocking:
@@ -84,117 +62,144 @@ class _Blocking:
     def __init__(self, operation: Operation, prims: Prims, machine: Machine, packing: bool) -> None:
         self.operation = operation
         self.prims = prims
-        self.packing = packing
+        self.may_pack = packing
         self.extents = {axis.name: axis.extent for axis in operation.axes}
         self.reduced = [axis for axis in operation.axes if axis.role is DimType.K]
         m = self.extents[prims.m] if prims.m else 1
         self.targets: BlockTargets = block_targets(machine, operation.output.dtype, m)
+        self.packing = Packing(operation, prims, self.targets)
         first = vector_operand(operation, prims)
         self.a = self._side(first, prims.m, self.targets.tile_m)
         self.b = self._side(1 - first, prims.n, self.targets.tile_n) if len(operation.inputs) == 2 else None
-        sides = {axis.name for side in self._sides() for axis in side.axes}
-        self.common = [a for a in operation.axes if a.name not in sides and a.role is not DimType.K]
+        self.sides = [self.a] if self.b is None else [self.a, self.b]
+        own = {axis.name for side in self.sides for axis in side.axes}
+        self.common = [a for a in operation.axes if a.name not in own and a.role is not DimType.K]
         self.k_steps: dict[str, int] = {}
         self.common_steps: dict[str, int] = {}
-        self.staged = False
+        self.stages_blocks = self.stages_tiles = False
 
-    def _sides(self) -> list[_Side]:
-        return [self.a] if self.b is None else [self.a, self.b]
-
-    def _side(self, position: int, prim: str | None, tile: int) -> _Side:
+    def _side(self, position: int, prim: str | None, tile: int) -> Side:
         role = DimType.N if position == 1 else DimType.M
         axes = [axis for axis in self.operation.axes if axis.role is role]
         own = prim if prim is not None and any(axis.name == prim for axis in axes) else None
-        return _Side(self.operation.inputs[position], position, axes, own, tile)
+        operand = self.operation.inputs[position]
+        return Side(operand, position, axes, self.operation.strides(operand), own, tile)
 
     def schedule(self) -> Schedule:
         self._decide_packs()
-        self._block_reduced()
+        self._block_reduced(self.targets.k)
         self.common_steps = self._block_common()
-        self.staged = self._stages()
+        self.stages_blocks, self.stages_tiles = self._stages_blocks(), self._stages_tiles()
         self._block_sides()
-        if self.staged and self._scratch_elements() > SCRATCH_LIMIT * 3 // 4 // self.operation.output.dtype.size:
-            self.staged = False
+        if self.stages_blocks and self._scratch_elements() > SCRATCH_LIMIT * 3 // 4 // self.operation.output.dtype.size:
+            self.stages_blocks = False
             self._block_sides()
+        self._shorten_reduced()
         return self._assemble()
 
     # ---- decisions ----------------------------------------------------------------------------------------------
 
     def _decide_packs(self) -> None:
-        if not self.packing:
+        if not self.may_pack:
             return
-        sizes = [math.prod(axis.extent for axis in side.axes) for side in self._sides()]
-        for side, reuse in zip(self._sides(), reversed(sizes) if len(sizes) == 2 else [1]):
-            side.packed = self._pays(side, reuse)
+        for side in self.sides:
+            side.packed = side.in_panels = self.packing.pays(side, self._reuse(side))
+        if self.b is not None and self.b.packed and self._is_used_once(self.b):
+            self.b.tile = self.targets.line
 
-    def _pays(self, side: _Side, reuse: int) -> bool:
-        stride = self.operation.strides(side.operand)
-        size = math.prod(axis.extent for axis in self.operation.axes if stride[axis.name])
-        vector, contiguous = self.prims.m, self._contiguous_axis(side.operand)
-        if vector is not None and stride[vector] not in (0, 1):
-            return size > self.targets.lanes and contiguous is not None
-        if size <= self.targets.small:
-            return False
-        if contiguous is not None and contiguous not in self.prims.names and reuse >= LEAST_REUSE:
-            return True  # Kernels would use one element of each cache line.
-        span = self._panel_span(side, stride)
-        far = span > FAR * self.targets.panel  # Every step touches another page: the copy moves longer runs.
-        return span > self.targets.panel and reuse >= (LEAST_REUSE if far else REUSE_THAT_PAYS)
+    def _is_used_once(self, side: Side) -> bool:
+        """Whether one panel of vectors uses what is packed, of an operand with contiguous columns: a copy suffices."""
+        contiguous = side.prim is not None and abs(side.strides[side.prim]) == 1
+        size = self.operation.points // self.a.elements
+        return contiguous and self.a.elements <= self.a.tile and size > self.targets.cached
 
-    def _panel_span(self, side: _Side, stride: dict[str, int]) -> int:
-        """Elements from the first to the last that one panel of the operand reads where it lies."""
-        k, batch, prim = self.prims.k, self.prims.batch, side.prim
-        steps = min(self.extents[k], self.targets.k) if k else 1
-        span = abs(stride[k]) * steps if k else 0
-        if batch is not None:
-            span += abs(stride[batch]) * min(self.extents[batch], max(self.targets.k // max(steps, 1), 1))
-        return span + (abs(stride[prim]) * side.tile if prim else 0)
-
-    def _contiguous_axis(self, operand: Operand) -> str | None:
-        strides = self.operation.strides(operand)
-        return next((a.name for a in self.operation.axes if abs(strides[a.name]) == 1 and a.extent > 1), None)
-
-    def _block_reduced(self) -> None:
+    def _block_reduced(self, target: int) -> None:
         """Blocks of the reduced axes: the primitive's k first, but whole cache lines of packed operands."""
         self.k_steps = {axis.name: 1 for axis in self.reduced}
         taken = [axis for axis in self.reduced if axis.name in (self.prims.k, self.prims.batch)]
-        if not any(side.packed for side in self._sides()):
+        if not any(side.packed for side in self.sides):
             self.k_steps |= {axis.name: max(axis.extent, 1) for axis in taken}
             return
         taken.sort(key=lambda axis: axis.name != self.prims.k)
-        self.k_steps |= self._shares(taken, self.targets.k, self._whole_lines(self._sides()), {})
+        self.k_steps |= self._shares(taken, target, self._whole_lines(self.sides), {})
+
+    def _shorten_reduced(self) -> None:
+        """Halve the blocks of the reduced axes, and again, where a large input is read in runs that are too short."""
+        written = math.prod(axis.extent for axis in self.operation.axes if axis.role is not DimType.K)
+        read = self.operation.points // max(min(side.elements for side in self.sides), 1)
+        if self.stages_blocks or self.stages_tiles or read < LARGER * written:
+            return
+        for part in (2, 4):
+            if not any(side.packed and side.run < self.targets.read // 2 for side in self.sides):
+                return
+            self.a.tile = self.targets.tile_m
+            self._block_reduced(self.targets.k // part)
+            self._block_sides()
 
     def _block_common(self) -> dict[str, int]:
         """Blocks of the axes that both inputs depend on: single indices, more of those that the primitive takes."""
-        packed = any(side.packed for side in self._sides())
+        packed = any(side.packed for side in self.sides)
         limits = {self.prims.n: self.targets.tile_n}
         limits[self.prims.m] = COMMON_VECTORS * self.targets.lanes if packed else UNPACKED_VECTOR
         return {axis.name: max(min(limits.get(axis.name, 1), axis.extent), 1) for axis in self.common}
 
-    def _stages(self) -> bool:
+    # ---- staging ------------------------------------------------------------------------------------------------
+
+    def _stages_blocks(self) -> bool:
         """Whether the output is computed block by block in scratch.
 
         It pays where a tile's columns lie further apart than the second-level cache reaches: each of its stores would
         touch another page. Every block must be complete, and the whole exceed the cache.
         """
-        operation, n = self.operation, self.prims.n
+        n = self.prims.n
+        far = n is not None and abs(self.operation.stride(self.operation.output, n)) > self.targets.cached
+        return far and self._may_stage()
+
+    def _stages_tiles(self) -> bool:
+        """Whether every tile is computed in scratch, and may be as wide as a run of the output.
+
+        It pays where little is computed for what is written, and the columns of a tile follow each other.
+        """
+        m, n, out = self.prims.m, self.prims.n, self.operation.output
+        if m is None or n is None or self.b is None or self.b.prim != n or self.a.prim != m:
+            return False
+        summed = math.prod(axis.extent for axis in self.reduced)
+        follow = self.operation.stride(out, m) == 1 and self.operation.stride(out, n) == self.extents[m]
+        size = math.prod(axis.extent for axis in self.operation.axes if axis.role is not DimType.K)
+        fits = summed <= SMALL_K and self.extents[m] <= self.targets.read and size > self.targets.cached
+        if not (follow and fits and self._may_stage()):
+            return False
+        run = TILE_RUN // out.dtype.size
+        self.a.tile, self.b.tile = self.extents[m], equal_part(self.extents[n], max(run // self.extents[m], 1))
+        self.b.in_panels = True
+        return True
+
+    def _may_stage(self) -> bool:
         complete = all(self.k_steps[axis.name] == axis.extent for axis in self.reduced)
-        far = n is not None and abs(operation.stride(operation.output, n)) > self.targets.cached
-        return self.packing and complete and far and operation.first_touch is Primitive.ZERO
+        return self.may_pack and complete and self.operation.first_touch is Primitive.ZERO
+
+    # ---- blocks -------------------------------------------------------------------------------------------------
 
     def _block_sides(self) -> None:
         """Choose how far blocks reach along the axes of one side; a staged block holds long runs of the output."""
         common = math.prod(self.common_steps.values())
         inside = math.prod(self.k_steps.values()) * common
-        runs = self._output_runs() if self.staged else {}
-        budgets = [self.targets.staged if self.staged else self.targets.streamed, self.targets.resident]
+        runs = self._output_runs() if self.stages_blocks else {}
         taken = common * math.prod(runs.get(axis.name, 1) for axis in (self.b.axes if self.b else ()))
-        for side, budget in zip(self._sides(), budgets):
+        for side, budget in zip(self.sides, self._budgets()):
             most = max(budget // inside, 1)
-            if self.staged:
+            if self.stages_blocks:
                 most = min(most, max(self.targets.staged // taken, 1))
             self._block_side(side, most, runs)
             taken = common * math.prod(side.steps.values())
+
+    def _budgets(self) -> list[int]:
+        """Return how many elements the blocks of the sides may have."""
+        targets = self.targets
+        if self.stages_blocks:
+            return [targets.staged, targets.resident]
+        alone = sum(side.packed for side in self.sides) == 1
+        return [targets.alone, targets.alone] if alone else [targets.streamed, targets.resident]
 
     def _output_runs(self) -> dict[str, int]:
         """Return how far a block reaches along the axes that are closest in the output, for runs of many lines."""
@@ -207,21 +212,25 @@ class _Blocking:
                 break
         return steps
 
-    def _block_side(self, side: _Side, budget: int, runs: dict[str, int]) -> None:
+    def _block_side(self, side: Side, budget: int, runs: dict[str, int]) -> None:
         """Choose how far the block reaches along each own axis: the primitive's first, then what lies closest."""
-        strides = self.operation.strides(side.operand)
-        order = sorted(side.axes, key=lambda a: (a.name != side.prim, abs(strides[a.name])))
-        least = self._whole_lines([side])
-        multiple = {side.prim: side.tile} if side.prim else {}
-        for name, tile in multiple.items():
-            least[name] = max(least.get(name, 1), tile)
+        order = sorted(side.axes, key=lambda a: (a.name != side.prim, abs(side.strides[a.name])))
+        if side.packed and self._reuse(side) < REUSE_THAT_PAYS and not self.stages_blocks:
+            least = self.packing.least(side, 2 * budget, self.k_steps | self.common_steps)
+        else:
+            least = self._whole_lines([side])
+            least |= {side.prim: max(least.get(side.prim, 1), side.tile)} if side.prim else {}
         for axis in order:
             least[axis.name] = max(least.get(axis.name, 1), runs.get(axis.name, 1))
-        side.steps = self._shares(order, budget, least, multiple)
+        side.steps = self._shares(order, budget, least, {side.prim: side.tile} if side.prim else {})
 
-    def _whole_lines(self, sides: Iterable[_Side]) -> dict[str, int]:
+    def _reuse(self, side: Side) -> int:
+        """How often each element of a side is used."""
+        return math.prod(other.elements for other in self.sides if other is not side)
+
+    def _whole_lines(self, sides: Iterable[Side]) -> dict[str, int]:
         """At least a cache line of the axis that is contiguous in a packed operand: a copy moves whole lines."""
-        names = [self._contiguous_axis(side.operand) for side in sides if side.packed]
+        names = [self.packing.contiguous_axis(side) for side in sides if side.packed]
         return {name: self.targets.line for name in names if name is not None}
 
     @staticmethod
@@ -245,34 +254,36 @@ class _Blocking:
         loops = self._common_loops()
         loops += self.a.outer_loops(self._between_blocks(self.a))
         loops += self._reduced_loops()
-        packs: list[Pack] = []
-        if self.a.packed:
-            packs.append(self._pack(self.a, len(loops)))
+        packs = [self._pack(self.a, len(loops))] if self.a.packed else []
         if self.b is not None:
             loops += self.b.outer_loops(self._between_blocks(self.b))
-            if self.b.packed:
-                packs.append(self._pack(self.b, len(loops)))
-        if self.staged:
-            packs.append(Pack(OUTPUT, len(loops), self._staged_layout()))
-        for side in self._sides():
-            loops += side.inner_loops(self._outermost_first(side.axes))
-        return Schedule(tuple(loops), self.prims, tuple(packs))
+            packs += [self._pack(self.b, len(loops))] if self.b.packed else []
+        if self.stages_blocks:
+            packs.append(Pack(OUTPUT, len(loops), self._staged_layout(self._block_steps())))
+        inner = [loop for side in self.sides for loop in side.inner_loops(self._outermost_first(side.axes))]
+        if self.stages_tiles:  # In the order of the output, which is written as it is computed.
+            inner.sort(key=lambda loop: -abs(self.operation.stride(self.operation.output, loop.axis)))
+            tile = {side.prim: min(side.tile, side.steps[side.prim]) for side in self.sides if side.prim}
+            packs.append(Pack(OUTPUT, len(loops) + len(inner), self._staged_layout(tile)))
+        return Schedule((*loops, *inner), self.prims, tuple(packs))
 
     def _scratch_elements(self) -> int:
         """Elements of the staged block and of the packed blocks beside it."""
         inside = math.prod([*self.k_steps.values(), *self.common_steps.values()])
-        packs = (math.prod(side.steps.values()) * inside for side in self._sides() if side.packed)
-        return math.prod(self._staged_steps().values()) + sum(packs)
+        packs = (math.prod(side.steps.values()) * inside for side in self.sides if side.packed)
+        return math.prod(self._block_steps().values()) + sum(packs)
 
-    def _staged_steps(self) -> dict[str, int]:
+    def _block_steps(self) -> dict[str, int]:
         """How far a block of the output reaches along its axes."""
-        return self.common_steps | {name: step for side in self._sides() for name, step in side.steps.items()}
+        return self.common_steps | {name: step for side in self.sides for name, step in side.steps.items()}
 
-    def _staged_layout(self) -> tuple[Digit, ...]:
-        """The block of the output, in the order of the output."""
-        steps = self._staged_steps()
+    def _staged_layout(self, steps: dict[str, int]) -> tuple[Digit, ...]:
+        """The staged block, in the order of the output."""
         kept = [axis for axis in self.operation.axes if axis.name in steps]
         return tuple(Digit(axis.name) for axis in self._outermost_first(kept) if steps[axis.name] > 1)
+
+    def _pack(self, side: Side, depth: int) -> Pack:
+        return self.packing.layout(side, depth, self.k_steps | self.common_steps, self.common)
 
     def _common_loops(self) -> list[Loop]:
         return [
@@ -282,44 +293,18 @@ class _Blocking:
         ]
 
     def _reduced_loops(self) -> list[Loop]:
-        order = sorted(self.reduced, key=lambda a: -abs(self.operation.stride(self.a.operand, a.name)))
+        order = sorted(self.reduced, key=lambda a: -abs(self.a.strides[a.name]))
         return [
             Loop(axis.name, self.k_steps[axis.name])
             for axis in order
             if self.k_steps[axis.name] < axis.extent or axis.name not in self.prims.names
         ]
 
-    def _between_blocks(self, side: _Side) -> list[Axis]:
+    def _between_blocks(self, side: Side) -> list[Axis]:
         """Order of the loops between blocks: packs follow the tensor, what is read in place the output."""
         if not side.packed:
             return self._outermost_first(side.axes)
-        return sorted(side.axes, key=lambda a: -abs(self.operation.stride(side.operand, a.name)))
+        return sorted(side.axes, key=lambda a: -abs(side.strides[a.name]))
 
     def _outermost_first(self, axes: list[Axis]) -> list[Axis]:
         return sorted(axes, key=lambda a: -abs(self.operation.stride(self.operation.output, a.name)))
-
-    def _pack(self, side: _Side, depth: int) -> Pack:
-        """Panels of the primitive's axis outside, then the reduced axes, then the panel itself.
-
-        The vector operand needs its panel contiguous. The other is read element by element: it keeps the order of the
-        reduced axis and the panel that the tensor has, so that the copy moves whole runs.
-        """
-        strides = self.operation.strides(side.operand)
-        steps = {axis.name: side.steps[axis.name] for axis in side.axes if strides[axis.name]}  # 0: broadcast
-        digits = [
-            Digit(a.name) for a in self._outermost_first(side.axes) if a.name != side.prim and steps.get(a.name, 1) > 1
-        ]
-        width = steps.get(side.prim or "", 1)
-        if side.prim is not None and width > side.tile:
-            digits.append(Digit(side.prim, side.tile))
-        panel = [Digit(side.prim)] if side.prim is not None and width > 1 else []
-        reduced = [Digit(a.name) for a in self.reduced if strides[a.name] and self.k_steps[a.name] > 1]
-        reduced.sort(key=lambda d: (self.prims.batch != d.axis, self.prims.k != d.axis))
-        keeps_k = side is self.b and self.prims.k is not None and abs(strides[self.prims.k]) == 1
-        digits += [*panel, *reduced] if keeps_k else [*reduced, *panel]
-        return Pack(side.position, depth, (*digits, *self._common_digits(strides)))
-
-    def _common_digits(self, strides: dict[str, int]) -> list[Digit]:
-        """The primitive's axes that both inputs depend on: a packed block holds theirs, the vector axis contiguous."""
-        names = {axis.name for axis in self.common}
-        return [Digit(name) for name in (self.prims.n, self.prims.m) if name in names and strides[name or ""]]

@@ -15,6 +15,8 @@ def balanced_block(extent: int, target: int, multiple: int = 1) -> int:
     (200, 150, 208)
     """
     blocks = max(1, int(extent / target + 0.5))
+    if blocks == 1:
+        return extent
     nearest = max((-(-extent // blocks) + multiple // 2) // multiple, 1) * multiple
     return min(nearest, round_up(extent, multiple))
 

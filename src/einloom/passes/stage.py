@@ -14,25 +14,22 @@ from einloom.ir.operation import Axis, Operand, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.split import equal_part
-from einloom.passes.tile import WRITE_RUN
+from einloom.passes.tile import READ_RUN, WRITE_RUN
 
 __all__ = ["block_element_wise"]
 
 COPY_BLOCK = 64
 """Indices of each axis that one call of a transposing primitive takes: both sides stay in L1."""
 
-READ_RUN = 256
-"""Bytes of the input that a staged block reads in one piece, where the axes allow it."""
-
-NARROW_RUN = 512
-"""The same where rows shorter than that are copied without a transposition."""
+NARROW_RUN = 2 * READ_RUN
+"""The same where rows shorter than `READ_RUN` are copied without a transposition."""
 
 
 def block_element_wise(operation: Operation, prims: Prims, machine: Machine, packing: bool = True) -> Schedule:
     """Return loops, blocks and perhaps a staged output for an operation that multiplies nothing.
 
     before: prim m=b n=a                                (axes a 4096, b 4096; in0 b=1, out a=1)
-    after:  seq b:64 seq a:2048 prim m=b n=a pack out@2 b a
+    after:  seq b:256 seq a:512 prim m=b n=a pack out@2 b a
     """
     if packing and operation.output.dtype.size * _points(operation) > machine.l2 and operation.inputs:
         return _staged(operation, prims, machine)

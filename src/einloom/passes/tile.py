@@ -16,9 +16,12 @@ __all__ = ["BlockTargets", "block_targets"]
 SCRATCH_LIMIT = 4 * 2**20
 """Most scratch that one thread may use, in bytes."""
 
-WRITE_RUN = 16384
-"""Bytes of the output that a staged block writes in one piece: the ends of runs share lines with others and cost most.
+READ_RUN = 1024
+"""Bytes of a tensor that a copy should read in one piece: memory answers single cache lines at a quarter of its speed.
 """
+
+WRITE_RUN = 2048
+"""Bytes of the output that a staged block should write in one piece: both ends of a run are parts of cache lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +32,11 @@ class BlockTargets:
         lanes: elements of a vector register.
         line: elements of a cache line.
         tile_m, tile_n: elements along the vector axis, and columns, of the microkernel.
-        k: indices of the reduced axes whose panel (tile_m x k) fits L1.
-        streamed: elements of the vector operand's block (L3, within the scratch limit).
-        resident: elements of the other operand's block (L2).
+        k: indices of the reduced axes in one block: a panel (tile_m x k) of one and a half times L1.
+        streamed: elements of the vector operand's block where both are packed (half of L2).
+        resident: elements of the other operand's block beside it.
+        alone: elements of a packed block whose other operand is read in place.
+        read: elements that a copy should read in one piece.
         small: operands of at most this many elements are read in place: they stay in L1.
         cached: elements that fit the second-level cache.
         staged: elements of a staged block of the output, and of the vector operand's block beside it (L2).
@@ -46,6 +51,8 @@ class BlockTargets:
     k: int
     streamed: int
     resident: int
+    alone: int
+    read: int
     small: int
     panel: int
     cached: int
@@ -66,9 +73,11 @@ def block_targets(machine: Machine, dtype: DType, m: int) -> BlockTargets:
         line=64 // dtype.size,
         tile_m=tile_m,
         tile_n=accumulators // vectors,
-        k=max(machine.l1d * 3 // 4 // (dtype.size * tile_m), 16),
-        streamed=min(SCRATCH_LIMIT * 3 // 8, max(machine.l3 // 4, machine.l2)) // dtype.size,
-        resident=min(SCRATCH_LIMIT // 8, machine.l2 // 4) // dtype.size,
+        k=max(machine.l1d * 3 // 2 // (dtype.size * tile_m), 16),
+        streamed=min(SCRATCH_LIMIT * 3 // 8, machine.l2 // 2) // dtype.size,
+        resident=min(SCRATCH_LIMIT // 8, machine.l2 // 8) // dtype.size,
+        alone=min(SCRATCH_LIMIT // 4, machine.l2 // 4) // dtype.size,
+        read=READ_RUN // dtype.size,
         small=machine.l1d // 2 // dtype.size,
         panel=machine.l1d // dtype.size,
         cached=machine.l2 // dtype.size,
