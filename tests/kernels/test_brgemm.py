@@ -77,7 +77,15 @@ def covering_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
 
 def odd_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
     """Yield products that are no plain matrix products: what one generator has to take all the same."""
-    for m, n, k, batch in ((19, 5, 7, 1), (33, 9, 4, 2), (1, 21, 9, 1), (7, 1, 40, 3), (1, 1, 50, 2), (8, 3, 1, 5)):
+    for m, n, k, batch in (
+        (19, 5, 7, 1),
+        (33, 9, 4, 2),
+        (1, 21, 9, 1),
+        (7, 1, 40, 3),
+        (1, 1, 50, 2),
+        (8, 3, 1, 5),
+        (16, 70, 1, 1),
+    ):
         area = m * n * k * batch
         shapes = {
             "element-wise": ((1, m, m * n, m * n * k), (1, m, m * n, m * n * k), (1, m)),
@@ -86,6 +94,7 @@ def odd_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
             "all strided": ((3, 0, 3 * m, 3 * m * k), (0, 2, 2 * n, 2 * n * k), (2, 2 * m)),
             "all strided rows": ((3, 0, 3 * m, 3 * m * k), (0, 2, 2 * n, 2 * n * k), (2 * n, 2)),
             "both along m": ((1, 0, m, m * k), (1, 0, m, m * k), (1, m)),
+            "scaled columns": ((1, 0, m, m * k), (1, m, m * n, m * n * k), (1, m)),
             "broadcast only": ((0, 0, 1, k), (0, 0, 1, k), (1, m)),
             "both along n": ((0, 1, n, n * k), (0, 1, n, n * k), (1, m)),
             "negative": ((-1, 0, -m, -m * k), (0, -k, -1, -k * n), (-1, -m)),

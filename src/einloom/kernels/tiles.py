@@ -107,8 +107,9 @@ class Demand:
     def fragment_registers(self, vectors: int) -> int:
         """Registers that the inputs of one step take beside the accumulators."""
         shared = sum(1 if kind == "broadcast" else vectors for kind, per_column in self.fragments if not per_column)
-        private = sum(per_column for _, per_column in self.fragments)
-        if private == 1 and vectors == 1 and self.embedded and not self.spare:
+        kinds = [kind for kind, per_column in self.fragments if per_column]
+        private = len(kinds)
+        if kinds == ["broadcast"] and vectors == 1 and self.embedded and not self.spare:
             private = 0  # The FMA takes it from memory.
         return shared + max(private, 1 if self.spare or (not private and not shared) else private) + self.spare
 
