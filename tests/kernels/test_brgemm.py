@@ -84,7 +84,7 @@ def odd_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
         (7, 1, 40, 3),
         (1, 1, 50, 2),
         (8, 3, 1, 5),
-        (16, 70, 1, 1),
+        (64, 93, 1, 1),
     ):
         area = m * n * k * batch
         shapes = {
