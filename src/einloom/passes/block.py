@@ -26,7 +26,7 @@ from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.identify import vector_operand
 from einloom.passes.pack import REUSE_THAT_PAYS, Packing, Side
-from einloom.passes.split import balanced_block, equal_part
+from einloom.passes.split import balanced_block, equal_block, equal_part
 from einloom.passes.tile import SCRATCH_LIMIT, BlockTargets, block_targets
 
 __all__ = ["block_contraction"]
@@ -130,7 +130,7 @@ class _Blocking:
         if self.stages_blocks or self.stages_tiles or read < LARGER * written:
             return
         for part in (2, 4):
-            if not any(side.packed and side.run < self.targets.read // 2 for side in self.sides):
+            if not any(0 < side.run < self.targets.read // 2 for side in self.sides):
                 return
             self.a.tile = self.targets.tile_m
             self._block_reduced(self.targets.k // part)
@@ -245,7 +245,7 @@ class _Blocking:
             elif axis is order[0]:
                 steps[axis.name] = balanced_block(axis.extent, target, multiple.get(axis.name, 1))
             else:  # Equal blocks that stay below the target: one axis above it is enough.
-                steps[axis.name] = -(-axis.extent // -(-axis.extent // target))
+                steps[axis.name] = equal_block(axis.extent, target)
         return steps
 
     # ---- putting it together -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from einloom.ir.operation import Axis, DimType, Operand, Operation
 from einloom.ir.schedule import Digit, Loop, Pack, Prims
-from einloom.passes.split import round_up
+from einloom.passes.split import equal_block, round_up
 from einloom.passes.tile import BlockTargets
 
 __all__ = ["REUSE_THAT_PAYS", "Packing", "Side"]
@@ -44,7 +44,7 @@ class Side:
         packed: whether blocks are copied into scratch.
         in_panels: whether the primitive takes one panel at a time, not as much as a block holds.
         steps: how far a block reaches along each axis.
-        run: elements that the copy of a packed block reads in one piece.
+        run: elements that the copy of a packed block reads in one piece; 0 where that does not matter.
     """
 
     operand: Operand
@@ -163,8 +163,7 @@ class Packing:
     def _equal_lines(self, extent: int, run: int, room: int) -> int:
         """Return equal parts of an axis for a long run, in whole cache lines where it is the contiguous one."""
         wanted = max(min(-(-self.targets.read // run), room), 1)
-        part = -(-extent // -(-extent // wanted))
-        return min(round_up(part, self.targets.line if run == 1 else 1), extent)
+        return min(round_up(equal_block(extent, wanted), self.targets.line if run == 1 else 1), extent)
 
     # ---- how they lie -----------------------------------------------------------------------------------------------
 

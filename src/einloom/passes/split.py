@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["balanced_block", "equal_part", "round_up"]
+__all__ = ["balanced_block", "equal_block", "equal_part", "round_up"]
 
 
 def balanced_block(extent: int, target: int, multiple: int = 1) -> int:
@@ -19,6 +19,19 @@ def balanced_block(extent: int, target: int, multiple: int = 1) -> int:
         return extent
     nearest = max((-(-extent // blocks) + multiple // 2) // multiple, 1) * multiple
     return min(nearest, round_up(extent, multiple))
+
+
+def equal_block(extent: int, most: int) -> int:
+    """Return the size of equal blocks of at most `most` indices; a divisor where one is little smaller.
+
+    Every axis with a short last block doubles the kernels that a program needs.
+
+    >>> equal_block(56, 11), equal_block(84, 20), equal_block(97, 20)
+    (8, 14, 20)
+    """
+    part = -(-extent // -(-extent // most))
+    divisors = (size for size in range(min(most, extent), part * 2 // 3, -1) if extent % size == 0)
+    return next(divisors, part)
 
 
 def equal_part(extent: int, target: int) -> int:
