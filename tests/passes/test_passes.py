@@ -119,7 +119,7 @@ def test_an_output_that_exceeds_the_caches_is_staged() -> None:
         """
     )
     _, schedule = optimize_operation(transposition, AVX512)
-    assert schedule == parse_schedule("seq b:256 seq a:512 prim m=b n=a pack out@2 b a")
+    assert schedule == parse_schedule("seq b:512 seq a:256 prim m=b n=a pack out@2 b a")
 
 
 def _contraction(axes: str, in0: str, in1: str, out: str) -> Operation:

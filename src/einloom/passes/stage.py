@@ -21,15 +21,18 @@ __all__ = ["block_element_wise"]
 COPY_BLOCK = 64
 """Indices of each axis that one call of a transposing primitive takes: both sides stay in L1."""
 
-NARROW_RUN = 2 * READ_RUN
-"""The same where rows shorter than `READ_RUN` are copied without a transposition."""
+READ, WRITTEN = 512, 256
+"""Elements that follow each other in the input and in the output, of a block that is transposed.
+
+Runs of fewer elements ask more of memory, larger blocks more of L2.
+"""
 
 
 def block_element_wise(operation: Operation, prims: Prims, machine: Machine, packing: bool = True) -> Schedule:
     """Return loops, blocks and perhaps a staged output for an operation that multiplies nothing.
 
     before: prim m=b n=a                                (axes a 4096, b 4096; in0 b=1, out a=1)
-    after:  seq b:256 seq a:512 prim m=b n=a pack out@2 b a
+    after:  seq b:512 seq a:256 prim m=b n=a pack out@2 b a
     """
     if packing and operation.output.dtype.size * _points(operation) > machine.l2 and operation.inputs:
         return _staged(operation, prims, machine)
@@ -63,10 +66,11 @@ def _staged(operation: Operation, prims: Prims, machine: Machine) -> Schedule:
     narrow = _copies_narrow_rows(operation, prims)
     if narrow:
         prims = _following_the_input(operation, prims)
+    read, written = (WRITE_RUN // size, WRITE_RUN // size) if narrow else (READ, WRITTEN)
     for operand in operation.inputs:
-        _grow(operation, operand, steps, (NARROW_RUN if narrow else READ_RUN) // size)
-    reads = max(math.prod(steps.values()), 1)
-    _grow(operation, operation.output, steps, min(WRITE_RUN, machine.l2 // 2 // reads) // size)
+        _grow(operation, operand, steps, read)
+    taken = max(math.prod(steps.values()), 1)
+    _grow(operation, operation.output, steps, min(written, machine.l2 // 2 // size // taken))
     order = _outermost_first(operation, operation.output, list(operation.axes))
     outer = [Loop(axis.name, steps[axis.name]) for axis in order if steps[axis.name] < axis.extent]
     rest = [axis for axis in operation.axes if axis.name not in prims.names and steps[axis.name] > 1]
