@@ -33,7 +33,7 @@ class BlockTargets:
         line: elements of a cache line.
         tile_m, tile_n: elements along the vector axis, and columns, of the microkernel.
         k: indices of the reduced axes in one block: a panel (tile_m x k) of one and a half times L1.
-        streamed: elements of the vector operand's block where both are packed (half of L2).
+        streamed: elements of the vector operand's block where both are packed (most of L2).
         resident: elements of the other operand's block beside it.
         alone: elements of a packed block whose other operand is read in place.
         read: elements that a copy should read in one piece.
@@ -74,7 +74,7 @@ def block_targets(machine: Machine, dtype: DType, m: int) -> BlockTargets:
         tile_m=tile_m,
         tile_n=accumulators // vectors,
         k=max(machine.l1d * 3 // 2 // (dtype.size * tile_m), 16),
-        streamed=min(SCRATCH_LIMIT * 3 // 8, machine.l2 // 2) // dtype.size,
+        streamed=min(SCRATCH_LIMIT * 3 // 8, machine.l2 * 5 // 8) // dtype.size,
         resident=min(SCRATCH_LIMIT // 8, machine.l2 // 8) // dtype.size,
         alone=min(SCRATCH_LIMIT // 4, machine.l2 // 4) // dtype.size,
         read=READ_RUN // dtype.size,
