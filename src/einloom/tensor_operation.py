@@ -42,27 +42,34 @@ class TensorOperation:
         self._machine = host()
         self._executable = Executable(self.nest, self._machine)
 
-    def execute(self, in0: Array | None, in1: Array | None, out: Array) -> Array:
+    def execute(self, in0: Array | None, in1: Array | None, out: Array, **extras: Array) -> Array:
         """Compute; returns `out`.
 
         Args:
             in0, in1: arrays whose first element is index 0 of every axis; `in1` (and `in0` for zero) None where the
                 main primitive has no such input. Their shapes do not matter, the configuration's strides do.
             out: takes the result.
+            extras: an array for each of the configuration's extras, by name; a mask is written.
 
         Raises:
             DTypeError: an argument is no array of the configuration's type, or one is missing.
-            StrideError: an element that is reached lies outside its buffer, is not aligned, or `out` is read-only.
-            OverlapError: the output shares bytes with an input. Nothing has been written in any of these cases.
+            StrideError: an element that is reached lies outside its buffer, is not aligned, or what is to be written is
+                read-only.
+            OverlapError: what is written shares bytes with another operand. Nothing has been written in any of these
+                cases.
         """
         operation = self.nest.operation
-        given = {"in0": in0, "in1": in1, "out": out}
-        arrays = [_checked(operation, operand, given[operand.name]) for operand in operation.operands]
+        given = {"in0": in0, "in1": in1, "out": out} | extras
+        arrays = [_checked(operation, operand, given.get(operand.name)) for operand in operation.operands]
         for name in ("in0", "in1")[len(operation.inputs) :]:
             if given[name] is not None:
                 raise DTypeError(f"{operation.main} reads {len(operation.inputs)} operands; {name} must be None")
-        if not out.flags.writeable:
-            raise StrideError("out is read-only\n  Pass a writable array.")
+        if unknown := set(extras) - {operand.name for operand in operation.extras}:
+            names = ", ".join(operand.name for operand in operation.extras) or "none"
+            raise DTypeError(f"no extra is called {', '.join(sorted(unknown))}\n  The configuration's extras: {names}")
+        for position in operation.written:
+            if not arrays[position].flags.writeable:
+                raise StrideError(f"{operation.operands[position].name} is read-only\n  Pass a writable array.")
         spans = [_span(operation, o, a) for o, a in zip(operation.operands, arrays)]
         _check_overlap(operation, spans)
         self._executable(tuple(a.__array_interface__["data"][0] for a in arrays), self._thread_count())
@@ -145,9 +152,15 @@ def _span(operation: Operation, operand: Operand, array: Array) -> tuple[int, in
 
 
 def _check_overlap(operation: Operation, spans: list[tuple[int, int]]) -> None:
-    low, high = spans[-1]
-    for operand, (other_low, other_high) in zip(operation.inputs, spans):
-        same = (low, high) == (other_low, other_high) and not operation.main.is_contraction
-        in_place = same and operand.strides == operation.output.strides
-        if low < other_high and other_low < high and not in_place:
-            raise OverlapError(f"out shares memory with {operand.name}\n  Pass arrays that do not overlap.")
+    for position in operation.written:
+        low, high = spans[position]
+        written = operation.operands[position]
+        for other, (operand, (other_low, other_high)) in enumerate(zip(operation.operands, spans)):
+            if other == position or not (low < other_high and other_low < high):
+                continue
+            same = (low, high) == (other_low, other_high) and operand.strides == written.strides
+            reads_first = other < len(operation.inputs) and not operation.main.is_contraction
+            if not (same and reads_first and written is operation.output):
+                raise OverlapError(
+                    f"{written.name} shares memory with {operand.name}\n  Pass arrays that do not overlap."
+                )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 
 from einloom.dtypes import DType
 from einloom.ir.interpret import Memory
-from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, reach
+from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch, reach
 from einloom.ir.schedule import OUTPUT, Digit, ExecType, Loop, Pack, Prims, Schedule
 
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17)
@@ -26,9 +27,7 @@ def random_contraction(rng: random.Random, dtype: DType, most: int = 6, points: 
         Operand(name, dtype, _strides(rng, axes, gone, name != "out"))
         for name, gone in zip(("in0", "in1", "out"), absent)
     )
-    first = rng.choice((Primitive.NONE, Primitive.ZERO, Primitive.RELU))
-    last = rng.choice((Primitive.NONE, Primitive.RELU))
-    return Operation(axes, operands, Primitive.GEMM, first, last)
+    return _touched(rng, Operation(axes, operands, Primitive.GEMM))
 
 
 def random_copy(rng: random.Random, dtype: DType, points: int = 20_000) -> Operation:
@@ -38,7 +37,30 @@ def random_copy(rng: random.Random, dtype: DType, points: int = 20_000) -> Opera
         if np.prod([axis.extent for axis in axes]) <= points:
             break
     operands = tuple(Operand(name, dtype, _strides(rng, axes, set(), name != "out")) for name in ("in0", "out"))
-    return Operation(axes, operands, rng.choice((Primitive.IDENTITY, Primitive.RELU)))
+    return _touched(rng, Operation(axes, operands, rng.choice((Primitive.IDENTITY, Primitive.RELU))))
+
+
+def _touched(rng: random.Random, operation: Operation) -> Operation:
+    """The operation with touches: a bias, residuals, scales, activations, a mask of what relu let through."""
+    count, extras = operation.main.inputs, list[Operand]()
+
+    def extra(broadcasts: bool = True) -> int:
+        strides = _strides(rng, operation.axes, {DimType.K}, broadcasts, sparse=broadcasts)
+        extras.append(Operand(f"extra{len(extras)}", operation.output.dtype, strides))
+        return count + len(extras) - 1
+
+    first = Touch(rng.choice((Primitive.NONE, Primitive.ZERO, Primitive.RELU, Primitive.NEGATE)))
+    if rng.random() < 0.3:
+        first = Touch(rng.choice((Primitive.IDENTITY, Primitive.NEGATE, Primitive.ADD, Primitive.SUB)), extra())
+    last = []
+    for _ in range(rng.choice((0, 0, 1, 1, 2))):
+        binary = rng.random() < 0.5
+        last.append(Touch(rng.choice((Primitive.ADD, Primitive.MUL)), extra()) if binary else Touch(Primitive.ABS))
+    if rng.random() < 0.3:
+        last.append(Touch(Primitive.RELU))
+        last += [Touch(Primitive.SIGN, extra(broadcasts=False), writes=True)] if rng.random() < 0.5 else []
+    operands = (*operation.operands[:-1], *extras, operation.output)
+    return replace(operation, operands=operands, first_touch=first, last_touches=tuple(last))
 
 
 def random_operation(rng: random.Random, dtype: DType, points: int = 20_000) -> Operation:
@@ -46,13 +68,15 @@ def random_operation(rng: random.Random, dtype: DType, points: int = 20_000) -> 
     return random_copy(rng, dtype, points) if rng.random() < 0.2 else random_contraction(rng, dtype, points=points)
 
 
-def _strides(rng: random.Random, axes: tuple[Axis, ...], gone: set[DimType], broadcasts: bool) -> tuple[int, ...]:
+def _strides(
+    rng: random.Random, axes: tuple[Axis, ...], gone: set[DimType], broadcasts: bool, sparse: bool = False
+) -> tuple[int, ...]:
     order = [i for i, axis in enumerate(axes) if axis.role not in gone]
     rng.shuffle(order)
     strides = [0] * len(axes)
     stride = rng.choice((1, 1, 1, 2))
     for i in order:
-        if broadcasts and rng.random() < 0.1:
+        if broadcasts and rng.random() < (0.4 if sparse else 0.1):
             continue
         strides[i] = stride * rng.choice((1, 1, 1, -1))
         stride *= axes[i].extent + rng.choice((0, 0, 1))
@@ -84,7 +108,7 @@ def random_schedule(rng: random.Random, operation: Operation) -> Schedule:
     packs = [
         _pack(rng, operation, loops, prims, i, deepest) for i in range(len(operation.inputs)) if rng.random() < 0.5
     ]
-    if rng.random() < 0.5 and (operation.first_touch is Primitive.ZERO or not operation.main.is_contraction):
+    if rng.random() < 0.5 and (operation.first_touch.initialises or not operation.main.is_contraction):
         reduced_loops = (i for i, loop in enumerate(loops) if operation.axis(loop.axis).role is DimType.K)
         packs.append(_pack(rng, operation, loops, prims, OUTPUT, next(reduced_loops, deepest)))
     return Schedule(tuple(loops), prims, tuple(packs))

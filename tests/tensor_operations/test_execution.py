@@ -11,7 +11,7 @@ import pytest
 import einloom as el
 from einloom.dtypes import FLOAT32, FLOAT64
 from einloom.ir.interpret import Memory, interpret
-from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
+from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import Schedule
 
 from ..ir.strategies import random_contraction, random_memories
@@ -90,8 +90,11 @@ def test_optimised_configurations_set_up_and_are_right(block: int) -> None:
             continue  # execute() takes arrays that begin at index 0; the lowering tests have the others.
         expected = [Memory(memory.elements.copy()) for memory in memories]
         interpret(operation, expected)
-        el.TensorOperation(config).execute(*(memory.elements for memory in memories))
-        assert np.array_equal(memories[-1].elements, expected[-1].elements), f"seed {seed}\n{operation}"
+        in0, in1, *extras, out = (memory.elements for memory in memories)
+        named = {operand.name: array for operand, array in zip(operation.extras, extras)}
+        el.TensorOperation(config).execute(in0, in1, out, **named)
+        same = [np.array_equal(memory.elements, wanted.elements) for memory, wanted in zip(memories, expected)]
+        assert all(same), f"seed {seed}\n{operation}"
 
 
 def optimised(operation: Operation, threads: int) -> tuple[Operation, Schedule]:
@@ -166,7 +169,7 @@ def test_sums_of_one_operand() -> None:
         axes,
         (Operand("in0", FLOAT64, (50, 1)), Operand("out", FLOAT64, (1, 0))),
         Primitive.SUM,
-        first_touch=Primitive.ZERO,
+        first_touch=Touch(Primitive.ZERO),
     )
     config = el.TensorOperationConfig.from_schedule(*optimised(operation, 1))
     values, out = RNG.normal(size=300), np.empty(6)

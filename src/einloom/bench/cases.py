@@ -107,7 +107,7 @@ class Case:
     @property
     def last_touch(self) -> str:
         """What happens to each element of the output at the end: `"none"` or `"relu"`."""
-        return "none" if self.configuration is None else self.configuration.prim_last_touch
+        return "none" if self.configuration is None else str(self.configuration.prim_last_touch)
 
     def to_json(self) -> dict[str, Any]:
         """Return the case as a JSON object."""

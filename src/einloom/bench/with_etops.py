@@ -94,7 +94,7 @@ def _given(case: Case, threads: int) -> Any:
         data_type=etops.float32,
         prim_first=getattr(etops.prim, config.prim_first_touch),
         prim_main=getattr(etops.prim, config.prim_main),
-        prim_last=getattr(etops.prim, config.prim_last_touch),
+        prim_last=getattr(etops.prim, str(config.prim_last_touch)),
         dim_types=tuple(getattr(etops.dim, role) for role in config.dim_types),
         exec_types=tuple(getattr(etops.exec, kind) for kind in kinds),
         dim_sizes=tuple(config.dim_sizes),

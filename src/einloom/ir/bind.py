@@ -11,7 +11,7 @@ from itertools import pairwise
 from einloom.errors import ScheduleError
 from einloom.ir.layout import PackedLayout
 from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Loop, Nest, Node, Pack
-from einloom.ir.operation import DimType, Operand, Operation, Primitive
+from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import OUTPUT, ExecType, Schedule
 from einloom.ir.schedule import Pack as PackChoice
 
@@ -108,23 +108,25 @@ class _Binder:
     def _position(self, pack: PackChoice) -> int:
         """Return the position of the operand that is packed, after checking that it may be."""
         inputs = len(self.operation.inputs)
+        output = len(self.operation.operands) - 1
         if pack.operand != OUTPUT and not 0 <= pack.operand < inputs:
             raise ScheduleError(
                 f"a pack of input {pack.operand}; there are {inputs} inputs, and {OUTPUT} is the output"
             )
-        position = inputs if pack.operand == OUTPUT else pack.operand
+        position = output if pack.operand == OUTPUT else pack.operand
         if position in self.packs:
             raise ScheduleError(f"{self.operation.operands[position].name} is packed twice")
-        if position == inputs:
+        if position == output:
             self._check_staged(pack)
         return position
 
     def _check_staged(self, pack: PackChoice) -> None:
         """A staged block is computed from nothing, as a whole, before it is copied out."""
-        if self.operation.main.is_contraction and self.operation.first_touch is not Primitive.ZERO:
+        first = self.operation.first_touch
+        if self.operation.main.is_contraction and not first.initialises:
             raise ScheduleError(
-                f"the output is staged, but the first touch {self.operation.first_touch} keeps what it holds\n"
-                "  Stage outputs whose first touch is zero."
+                f"the output is staged, but the first touch {first.primitive} keeps what it holds\n"
+                "  Stage outputs whose first touch is zero or copies an operand."
             )
         for loop in self.schedule.loops[: pack.loop]:
             if self.roles[loop.axis] is DimType.K and loop.step < self.extents[loop.axis]:
@@ -216,28 +218,35 @@ class _Binder:
             for name, loop in zip(self.names, self.schedule.loops)
             if self.roles[loop.axis] is DimType.K and not self.sums_nothing
         )
-        starts_from_zero = operation.first_touch is Primitive.ZERO and operation.main.is_contraction
-        nodes: list[Node] = []
-        if operation.first_touch not in (Primitive.NONE, Primitive.IDENTITY) and not starts_from_zero:
-            nodes.append(self._touch(operation.first_touch, "first", loops))
-        nodes.append(self._main_call(loops if starts_from_zero else None))
-        if operation.last_touch not in (Primitive.NONE, Primitive.IDENTITY):
-            nodes.append(self._touch(operation.last_touch, "last", loops))
-        return tuple(nodes)
+        starts_from_zero = operation.first_touch == Touch(Primitive.ZERO) and operation.main.is_contraction
+        first = () if starts_from_zero else self._touches((operation.first_touch,), "first", loops)
+        last = self._touches(operation.last_touches, "last", loops)
+        return (*first, self._main_call(loops if starts_from_zero else None), *last)
 
-    def _touch(self, primitive: Primitive, when: str, loops: tuple[str, ...]) -> Node:
+    def _touches(self, touches: tuple[Touch, ...], when: str, loops: tuple[str, ...]) -> tuple[Node, ...]:
+        calls = tuple(self._touch(touch) for touch in touches if not touch.does_nothing)
+        return (Guard(when, loops, calls),) if calls and loops else calls
+
+    def _touch(self, touch: Touch) -> Call:
         axes = (self.schedule.prims.m, self.schedule.prims.n)
-        output = self._access(len(self.operation.inputs), axes)
-        accesses = (output,) if primitive is Primitive.ZERO else (output, output)
-        call = Call(primitive, tuple(self._block(axis) for axis in axes), accesses)
-        return Guard(when, loops, (call,)) if loops else call
+        output = self._access(len(self.operation.operands) - 1, axes)
+        extra = () if touch.operand is None else (self._access(touch.operand, axes),)
+        if touch.writes:
+            accesses = (output, *extra)
+        elif touch.primitive is Primitive.ZERO:
+            accesses = (output,)
+        elif extra and touch.primitive.is_unary:
+            accesses = (*extra, output)
+        else:
+            accesses = (output, *extra, output)
+        return Call(touch.primitive, tuple(self._block(axis) for axis in axes), accesses)
 
     def _main_call(self, starts: tuple[str, ...] | None) -> Call:
         prims, main = self.schedule.prims, self.operation.main
         axes = (prims.m, prims.n, prims.k, prims.batch) if main.is_contraction else (prims.m, prims.n)
-        order = list(range(len(self.operation.operands)))
+        order = [*range(main.inputs), len(self.operation.operands) - 1]
         if main.is_contraction and len(order) == 3 and self._vector_operand() == 1:
-            order = [1, 0, 2]  # The first operand of a contraction kernel is the one that varies along m.
+            order[:2] = [1, 0]  # The first operand of a contraction kernel is the one that varies along m.
         accesses = tuple(self._access(index, axes) for index in order)
         blocks = tuple(self._block(axis) for axis in axes)
         if main.is_contraction and self.sums_nothing:

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 from einloom.dtypes import data_type
 from einloom.errors import ScheduleError, StrideError
+from einloom.ir.extras import Extra, checked_extras, extras_of, first_touch, last_touches, words_of
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
 from einloom.ir.schedule import Digit, ExecType, Loop, Pack, Prims, Schedule
 
@@ -32,16 +33,19 @@ class TensorOperationConfig:
 
     Attributes:
         dtype: `"float32"` or `"float64"`.
-        prim_first_touch: run on an output block before its first contribution: `none`, `zero`, or a unary operator.
+        prim_first_touch: run on an output block before its first contribution: `none`, `zero`, or a unary operator;
+            with an extra of role `first`, `identity` or `copy` (a bias), another unary or a binary operator.
         prim_main: `gemm`, `brgemm`, `sum`, a unary operator (`identity`, `relu`, `exp`, …) or a binary one
             (`add`, `min`, `gt`, …): see the page of primitives.
-        prim_last_touch: run on an output block after its last contribution: `none`, or a unary operator.
+        prim_last_touch: run on an output block after its last contribution: `none`, a unary operator, a binary one with
+            an extra of role `last`, or several, one after the other.
         dim_types: role of each dimension: `c`, `m`, `n`, `k`.
         exec_types: `shared` (outermost), `seq`, `prim` (innermost).
         dim_sizes: trip counts; for `prim` dimensions, the primitive's sizes.
         strides_in0, strides_in1, strides_out: strides in elements; `strides_in1` is None for unary operations.
         dim_axes: the axis of each dimension, any names; None: every dimension is an axis.
         axis_sizes: true extent of each axis, in the order of first appearance; None: the products of the sizes.
+        extras: operands of touches, as (name, role, dtype, strides): role `first`, `last` or `mask`; see `Extra`.
         packs: (input, number of enclosing loops, layout) with a layout of (axis, step) digits, outermost first.
 
     Raises:
@@ -57,22 +61,26 @@ class TensorOperationConfig:
     strides_in1: Sequence[int] | None
     strides_out: Sequence[int]
     prim_first_touch: str = "none"
-    prim_last_touch: str = "none"
+    prim_last_touch: str | Sequence[str] = "none"
     dim_axes: Sequence[str | int] | None = None
     axis_sizes: Sequence[int] | None = None
     packs: Sequence[PackEntry] = ()
+    extras: Sequence[Extra] = ()
 
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "dtype", data_type(self.dtype).name)
-        for name in ("prim_first_touch", "prim_main", "prim_last_touch"):
-            put(self, name, _word(Primitive, getattr(self, name), name).value)
+        put(self, "prim_main", _word(Primitive, self.prim_main, "prim_main").value)
+        put(self, "prim_first_touch", _touch_word(self.prim_first_touch, "prim_first_touch"))
+        last = tuple(_touch_word(word, "prim_last_touch") for word in self._last_words)
+        put(self, "prim_last_touch", last[0] if len(last) == 1 else last or "none")
         put(self, "dim_types", tuple(_word(DimType, word, "dim_types").value for word in self.dim_types))
         put(self, "exec_types", tuple(_word(ExecType, word, "exec_types").value for word in self.exec_types))
         for name in ("dim_sizes", "strides_in0", "strides_in1", "strides_out", "dim_axes", "axis_sizes"):
             value = getattr(self, name)
             put(self, name, None if value is None else tuple(value))
         put(self, "packs", tuple((operand, loop, tuple(map(tuple, layout))) for operand, loop, layout in self.packs))
+        put(self, "extras", checked_extras(self.extras, self.dtype, len(self.dim_types)))
         self._check_lists()
         self._check_prims()
         assert self.operation and self.schedule  # Their own checks refuse what is left.
@@ -120,6 +128,11 @@ class TensorOperationConfig:
 
     # ---- what the lists say -----------------------------------------------------------------------------------------
 
+    @property
+    def _last_words(self) -> tuple[str, ...]:
+        words = self.prim_last_touch
+        return (words,) if isinstance(words, str) else tuple(words)
+
     @cached_property
     def _axis_of(self) -> tuple[str, ...]:
         """Name of the axis of each dimension."""
@@ -133,12 +146,14 @@ class TensorOperationConfig:
         names = tuple(dict.fromkeys(self._axis_of))
         axes = tuple(self._axis(name, position) for position, name in enumerate(names))
         lists = {"in0": self.strides_in0, "in1": self.strides_in1, "out": self.strides_out}
-        used = [*("in0", "in1")[: main.inputs], "out"]
+        lists |= {extra.name: extra.strides for extra in self.extras}
+        used = [*("in0", "in1")[: main.inputs], *(extra.name for extra in self.extras), "out"]
         operands = tuple(
             Operand(name, data_type(self.dtype), tuple(self._stride(lists[name] or (), name, axis) for axis in names))
             for name in used
         )
-        return Operation(axes, operands, main, Primitive(self.prim_first_touch), Primitive(self.prim_last_touch))
+        first = first_touch(self.prim_first_touch, self.extras, main.inputs)
+        return Operation(axes, operands, main, first, last_touches(self._last_words, self.extras, main.inputs))
 
     def _entries(self, axis: str) -> list[int]:
         return [i for i, name in enumerate(self._axis_of) if name == axis]
@@ -252,19 +267,25 @@ def _written(operation: Operation, schedule: Schedule) -> TensorOperationConfig:
     covered = {name for name, *_ in entries}
     entries = [(a.name, ExecType.SEQ, a.extent, 1) for a in operation.axes if a.name not in covered] + entries
     order = list(dict.fromkeys(name for name, *_ in entries))
-    strides = [operation.strides(operand) for operand in operation.operands]
-    lists = [[by_axis[name] * step for name, _, _, step in entries] for by_axis in strides]
+
+    def listed(operand: Operand) -> list[int]:
+        strides = operation.strides(operand)
+        return [strides[name] * step for name, _, _, step in entries]
+
+    inputs = [listed(operand) for operand in operation.inputs]
+    first, last = words_of(operation)
     config = TensorOperationConfig(
         dtype=operation.output.dtype.name,
         prim_main=_fitting_name(operation.main, prims),
-        prim_first_touch=operation.first_touch,
-        prim_last_touch=operation.last_touch,
+        prim_first_touch=first,
+        prim_last_touch=last,
         dim_types=[operation.axis(name).role for name, *_ in entries],
         exec_types=[kind for _, kind, _, _ in entries],
         dim_sizes=[size for _, _, size, _ in entries],
-        strides_in0=lists[0] if len(lists) > 1 else [0] * len(entries),
-        strides_in1=lists[1] if len(lists) > 2 else None,
-        strides_out=lists[-1],
+        strides_in0=inputs[0] if inputs else [0] * len(entries),
+        strides_in1=inputs[1] if len(inputs) > 1 else None,
+        strides_out=listed(operation.output),
+        extras=[Extra(o.name, role, o.dtype.name, tuple(listed(o))) for o, role in extras_of(operation)],
         dim_axes=[name for name, *_ in entries],
         axis_sizes=[extents[name] for name in order],
         packs=[(p.operand, p.loop, tuple((d.axis, d.step) for d in p.layout)) for p in schedule.packs],
@@ -281,6 +302,10 @@ def _fitting_name(main: Primitive, prims: Prims) -> Primitive:
     if main not in (Primitive.GEMM, Primitive.BRGEMM):
         return main
     return Primitive.BRGEMM if prims.batch is not None else Primitive.GEMM
+
+
+def _touch_word(value: object, field: str) -> str:
+    return _word(Primitive, "identity" if value == "copy" else value, field).value
 
 
 def _word(kind: type[Word], value: object, field: str) -> Word:

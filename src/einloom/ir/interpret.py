@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from einloom.ir import meanings
 from einloom.ir.nest import Block, Call, Guard, Loop, Nest, Node
-from einloom.ir.operation import DimType, Operation, Primitive
+from einloom.ir.operation import DimType, Operation, Primitive, Touch
 from einloom.ir.statement import Barrier, Statement, run_statement
 
 __all__ = ["Memory", "interpret", "interpret_nest"]
@@ -59,8 +59,12 @@ def interpret(operation: Operation, operands: Sequence[Memory]) -> None:
     view = operands[-1].view([extents[i] for i in kept], [operation.output.strides[i] for i in kept])
     inputs = [memory.view(extents, op.strides).astype(float) for memory, op in zip(operands, operation.inputs)]
     value = view.astype(float)
-    if operation.first_touch is not Primitive.NONE:
-        value = _UNARY[operation.first_touch](value)
+    extras = {
+        position: memory.view([extents[i] for i in kept], [operation.operands[position].strides[i] for i in kept])
+        for position, memory in enumerate(operands[:-1])
+        if position >= len(operation.inputs)
+    }
+    value = _touched(operation.first_touch, value, extras)
     summed = tuple(i for i in range(len(extents)) if i not in kept)
     if operation.main.is_contraction:
         term = inputs[0] if len(inputs) == 1 else inputs[0] * inputs[1]
@@ -69,9 +73,24 @@ def interpret(operation: Operation, operands: Sequence[Memory]) -> None:
         value = _BINARY[operation.main](*inputs)
     else:
         value = _UNARY[operation.main](inputs[0] if inputs else value)
-    if operation.last_touch is not Primitive.NONE:
-        value = _UNARY[operation.last_touch](value)
+    for touch in operation.last_touches:
+        value = _touched(touch, value, extras)
     view[...] = value
+
+
+def _touched(touch: Touch, value: Array, extras: dict[int, Array]) -> Array:
+    """Return the output after a touch; one that writes its operand leaves the output as it is."""
+    if touch.does_nothing:
+        return value
+    if touch.operand is None:
+        return _UNARY[touch.primitive](value)
+    extra = extras[touch.operand]
+    if touch.writes:
+        extra[...] = _UNARY[touch.primitive](value)
+        return value
+    if touch.primitive.is_binary:
+        return _BINARY[touch.primitive](value, extra.astype(float))
+    return _UNARY[touch.primitive](extra.astype(float))
 
 
 def interpret_nest(nest: Nest, operands: Sequence[Memory]) -> None:

@@ -21,7 +21,7 @@ from einloom.dtypes import DType
 from einloom.errors import ScheduleError, ShapeError, StrideError
 from einloom.ir import meanings
 
-__all__ = ["Axis", "DimType", "Operand", "Operation", "Primitive", "reach"]
+__all__ = ["NO_TOUCH", "Axis", "DimType", "Operand", "Operation", "Primitive", "Touch", "reach"]
 
 MAX_POINTS = 2**62
 """Largest size of an iteration space or a tensor's reach that 64-bit address arithmetic can hold safely."""
@@ -104,8 +104,6 @@ class Primitive(StrEnum):
 _CONTRACTIONS = frozenset({Primitive.GEMM, Primitive.BRGEMM})
 _ELEMENT_WISE = frozenset(primitive for primitive in Primitive if primitive.value in meanings.BINARY)
 _UNARY = frozenset(primitive for primitive in Primitive if primitive.value in meanings.UNARY)
-TOUCHES = frozenset({Primitive.NONE, *_UNARY})
-"""Primitives that may touch an output block before its first or after its last contribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +125,45 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
+class Touch:
+    """A primitive on a block of the output before its first contribution or after its last, while it is in cache.
+
+    Attributes:
+        primitive: unary: output := f(output); with an operand output := f(operand), a bias for example. Binary:
+            output := f(output, operand). `none` does nothing.
+        operand: position of the operand beside the output.
+        writes: whether the operand is written instead: operand := f(output), a mask for example.
+    """
+
+    primitive: Primitive
+    operand: int | None = None
+    writes: bool = False
+
+    @property
+    def does_nothing(self) -> bool:
+        """Whether the output stays as it is."""
+        return self.primitive is Primitive.NONE or self == Touch(Primitive.IDENTITY)
+
+    @property
+    def initialises(self) -> bool:
+        """Whether the output is written without being read."""
+        reads = self.primitive is Primitive.ZERO or (self.operand is not None and self.primitive.is_unary)
+        return reads and not self.writes
+
+
+NO_TOUCH = Touch(Primitive.NONE)
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
-    """What is computed: axes, operands (inputs first, the output last) and primitives.
+    """What is computed: axes, operands and primitives.
+
+    Attributes:
+        axes: the iteration space.
+        operands: what the main primitive reads, then what touches read or write, the output last.
+        main: the primitive of the blocks.
+        first_touch: runs on an output block before its first contribution.
+        last_touches: run on it after its last contribution, one after the other.
 
     Raises:
         ScheduleError: the number of operands does not fit the main primitive, or a touch is not one.
@@ -139,8 +174,8 @@ class Operation:
     axes: tuple[Axis, ...]
     operands: tuple[Operand, ...]
     main: Primitive
-    first_touch: Primitive = Primitive.NONE
-    last_touch: Primitive = Primitive.NONE
+    first_touch: Touch = NO_TOUCH
+    last_touches: tuple[Touch, ...] = ()
 
     def __post_init__(self) -> None:
         _check_primitives(self)
@@ -150,8 +185,24 @@ class Operation:
 
     @property
     def inputs(self) -> tuple[Operand, ...]:
-        """The operands that are read."""
-        return self.operands[:-1]
+        """The operands that the main primitive reads."""
+        return self.operands[: self.main.inputs]
+
+    @property
+    def extras(self) -> tuple[Operand, ...]:
+        """The operands of touches."""
+        return self.operands[self.main.inputs : -1]
+
+    @property
+    def touches(self) -> tuple[Touch, ...]:
+        """The first touch and the last ones."""
+        return (self.first_touch, *self.last_touches)
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """Positions of the operands that are written."""
+        masks = [touch.operand for touch in self.touches if touch.writes and touch.operand is not None]
+        return (*masks, len(self.operands) - 1)
 
     @property
     def output(self) -> Operand:
@@ -212,7 +263,7 @@ def reach(operation: Operation, operand: Operand) -> tuple[int, int] | None:
     low = high = 0
     for axis, stride in zip(operation.axes, operand.strides):
         if axis.extent == 0:
-            reduced_only = operand is operation.output and axis.role is DimType.K
+            reduced_only = operand not in operation.inputs and axis.role is DimType.K
             if reduced_only:
                 continue
             return None
@@ -225,15 +276,37 @@ def _check_primitives(operation: Operation) -> None:
     main = operation.main
     if main is Primitive.NONE:
         raise ScheduleError(f"main primitive {main} computes nothing\n  Use identity, relu, gemm, brgemm, add, …")
-    if len(operation.operands) != main.inputs + 1:
+    if len(operation.operands) <= main.inputs:
         given = len(operation.operands) - 1
         raise ScheduleError(f"main primitive {main} reads {main.inputs} operands, {given} are given")
     reduced = [axis.name for axis in operation.axes if axis.role is DimType.K]
     if reduced and not main.is_contraction:
         raise ScheduleError(f"main primitive {main} does not reduce, but dimension {reduced[0]} has role k")
-    for which, touch in (("first", operation.first_touch), ("last", operation.last_touch)):
-        if touch not in TOUCHES:
-            raise ScheduleError(f"{which} touch {touch} is not supported\n  supported: {', '.join(sorted(TOUCHES))}")
+    _check_touch("first", operation.first_touch)
+    for touch in operation.last_touches:
+        _check_touch("last", touch)
+    used = sorted(touch.operand for touch in operation.touches if touch.operand is not None)
+    if used != list(range(main.inputs, len(operation.operands) - 1)):
+        names = ", ".join(operand.name for operand in operation.extras) or "none"
+        raise ScheduleError(
+            f"touches use the operands {used}; those beside the inputs and the output are: {names}\n"
+            "  Each belongs to one touch."
+        )
+
+
+def _check_touch(which: str, touch: Touch) -> None:
+    primitive = touch.primitive
+    if touch.operand is None:
+        fits, wanted = (
+            primitive is Primitive.NONE or primitive.is_unary,
+            "a unary operator, or a binary one and an extra",
+        )
+    elif touch.writes:
+        fits, wanted = primitive.is_unary and which == "last", "a unary operator as a last touch"
+    else:
+        fits, wanted = primitive.is_unary or primitive.is_binary, "a unary or a binary operator"
+    if not fits:
+        raise ScheduleError(f"{which} touch {primitive} is not supported there\n  It takes {wanted}.")
 
 
 def _check_extents(operation: Operation) -> None:
@@ -253,7 +326,7 @@ def _check_strides(operation: Operation, operand: Operand) -> None:
             f"operand {operand.name} has {len(operand.strides)} strides for {len(operation.axes)} axes\n"
             "  Give one stride per axis, 0 where the operand does not depend on it.",
         )
-    is_output = operand is operation.output
+    is_output = any(operand is operation.operands[position] for position in operation.written)
     for axis, stride in zip(operation.axes, operand.strides):
         if not _role_allows(operation, operand, axis) and stride != 0:
             raise StrideError(
@@ -262,7 +335,8 @@ def _check_strides(operation: Operation, operand: Operand) -> None:
             )
         if is_output and axis.role is not DimType.K and stride == 0 and axis.extent > 1:
             raise StrideError(
-                f"dimension {axis.name} (role {axis.role}, extent {axis.extent}) has stride 0 in the output\n"
+                f"dimension {axis.name} (role {axis.role}, extent {axis.extent}) has stride 0 in "
+                f"{'the output' if operand is operation.output else operand.name}\n"
                 "  Every element would be written more than once. Make it a k dimension, or give it a stride.",
             )
     span = reach(operation, operand)
@@ -271,9 +345,9 @@ def _check_strides(operation: Operation, operand: Operand) -> None:
 
 
 def _role_allows(operation: Operation, operand: Operand, axis: Axis) -> bool:
-    if operation.main.is_binary:
-        return axis.role is not DimType.K or operand is not operation.output
+    if not any(operand is each for each in operation.inputs):
+        return axis.role is not DimType.K
     if operation.main in _CONTRACTIONS:
         absent = {DimType.M: 1, DimType.N: 0, DimType.K: 2}.get(axis.role)
         return absent is None or operand is not operation.operands[absent]
-    return axis.role is not DimType.K or operand is not operation.output
+    return True

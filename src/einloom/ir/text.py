@@ -8,6 +8,9 @@ An operation, one line an axis and an operand (strides are in elements, zero str
     in0 float32 m=1 k=64
     …
 
+A touch with an operand is `primitive:name`, `primitive>name` where it writes the operand: `first=identity:bias
+last=add:residual,relu,sign>mask`.
+
 A schedule, one line: `shared m:32 seq k:8 prim m=m n=n k=k pack in0@1 m:16 k m`. A packed layout lists its digits,
 outermost first; a digit without a step has step 1.
 """
@@ -18,7 +21,7 @@ import re
 
 from einloom.dtypes import data_type
 from einloom.errors import ScheduleError
-from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
+from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import OUTPUT, Digit, ExecType, Loop, Pack, Prims, Schedule
 
 __all__ = ["parse_operation", "parse_schedule", "show_operation", "show_schedule"]
@@ -26,13 +29,24 @@ __all__ = ["parse_operation", "parse_schedule", "show_operation", "show_schedule
 
 def show_operation(operation: Operation) -> str:
     """Return the text form of an operation."""
-    touches = f" first={operation.first_touch} last={operation.last_touch}"
-    lines = [f"{operation.main}{touches}"]
+    names = [operand.name for operand in operation.operands]
+    last = ",".join(_show_touch(touch, names) for touch in operation.last_touches) or "none"
+    lines = [f"{operation.main} first={_show_touch(operation.first_touch, names)} last={last}"]
     lines += [f"axis {axis.name} {axis.extent} {axis.role}" for axis in operation.axes]
     for operand in operation.operands:
         strides = "".join(f" {name}={stride}" for name, stride in operation.strides(operand).items() if stride)
         lines.append(f"{operand.name} {operand.dtype}{strides}")
     return "\n".join(lines)
+
+
+def _show_touch(touch: Touch, names: list[str]) -> str:
+    beside = "" if touch.operand is None else f"{'>' if touch.writes else ':'}{names[touch.operand]}"
+    return f"{touch.primitive}{beside}"
+
+
+def _parse_touch(text: str, names: list[str]) -> Touch:
+    primitive, sign, name = re.fullmatch(r"(\w+)(?:([:>])(.+))?", text).groups()  # type: ignore[union-attr]
+    return Touch(Primitive(primitive), names.index(name) if name else None, sign == ">")
 
 
 def parse_operation(text: str) -> Operation:
@@ -49,9 +63,11 @@ def parse_operation(text: str) -> Operation:
             for _, name, extent, role in (line.split() for line in lines if line.startswith("axis "))
         )
         operands = tuple(_parse_operand(line, axes) for line in lines if not line.startswith("axis "))
-        touches = (Primitive(first.removeprefix("first=")), Primitive(last.removeprefix("last=")))
-        return Operation(axes, operands, Primitive(main), *touches)
-    except ValueError as error:
+        names = [operand.name for operand in operands]
+        touches = [_parse_touch(text, names) for text in last.removeprefix("last=").split(",") if text != "none"]
+        first_touch = _parse_touch(first.removeprefix("first="), names)
+        return Operation(axes, operands, Primitive(main), first_touch, tuple(touches))
+    except (ValueError, AttributeError) as error:
         raise ScheduleError(f"not the text of an operation: {error}\n{text}") from error
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from einloom.ir.operation import Axis, DimType, Operation, Primitive
+from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.identify import vector_operand
@@ -110,7 +110,7 @@ class _Blocking:
     def _is_used_once(self, side: Side) -> bool:
         """Whether one panel of vectors uses what is packed, of an operand with contiguous columns: a copy suffices."""
         contiguous = side.prim is not None and abs(side.strides[side.prim]) == 1
-        size = self.operation.points // self.a.elements
+        size = self.operation.points // max(self.a.elements, 1)
         return contiguous and self.a.elements <= self.a.tile and size > self.targets.cached
 
     def _block_reduced(self, target: int) -> None:
@@ -176,7 +176,7 @@ class _Blocking:
 
     def _may_stage(self) -> bool:
         complete = all(self.k_steps[axis.name] == axis.extent for axis in self.reduced)
-        return self.may_pack and complete and self.operation.first_touch is Primitive.ZERO
+        return self.may_pack and complete and self.operation.first_touch.initialises
 
     # ---- blocks -------------------------------------------------------------------------------------------------
 

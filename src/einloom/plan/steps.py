@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from einloom.dtypes import DType
-from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
+from einloom.ir.operation import NO_TOUCH, Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.plan.problem import Problem, Term, contiguous_strides
 
 __all__ = ["Plan", "Step", "contraction_path", "plan_problem"]
@@ -140,7 +140,7 @@ def operation_of(inputs: Sequence[Term], output: Term, sizes: dict[str, int], dt
         main = Primitive.GEMM
     else:
         main = Primitive.SUM if any(axis.role is DimType.K for axis in axes) else Primitive.IDENTITY
-    first = Primitive.ZERO if main is not Primitive.IDENTITY else Primitive.NONE
+    first = Touch(Primitive.ZERO) if main is not Primitive.IDENTITY else NO_TOUCH
     return Operation(axes, tuple(operands), main, first)
 
 

@@ -52,8 +52,8 @@ exceptions:
   so the same call gives the same bits.
 - No exception of IEEE 754 is reported.
 
-In tensor operations (`prim_main`, `prim_first_touch`, `prim_last_touch`) the unary operators have the same names, and
-their parameters the usual values.
+In tensor operations (`prim_main`, `prim_first_touch`, `prim_last_touch`) the operators have the same names, and their
+parameters the usual values.
 """
 
 
