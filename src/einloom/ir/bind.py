@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from einloom.errors import ScheduleError
+from einloom.ir.curve import LONGEST_CURVE
 from einloom.ir.layout import PackedLayout
 from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Loop, Nest, Node, Pack
 from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
@@ -66,13 +67,44 @@ class _Binder:
                     f"dimension {loop.axis} is contracted (role k) and shared\n"
                     "  Threads would add to the same elements. Make it seq.",
                 )
-            if loop.kind is ExecType.SFC:
-                raise ScheduleError(
-                    f"dimension {loop.axis} is sfc, which this version does not lower; use seq or shared"
-                )
+        self._check_curves()
         for name, extent in self.extents.items():
             self._check_steps(name, extent)
         self._check_prims()
+
+    def _check_curves(self) -> None:
+        """Dimensions along a curve are not contracted, have no pack among them, and a table holds their blocks."""
+        loops = self.schedule.loops
+        for depth, (loop, outer) in enumerate(zip(loops, (None, *loops))):
+            if loop.kind is not ExecType.SFC:
+                continue
+            if self.roles[loop.axis] is DimType.K:
+                raise ScheduleError(
+                    f"dimension {loop.axis} is contracted (role k) and sfc\n"
+                    "  A curve runs over blocks of the output. Make it seq."
+                )
+            within = outer is not None and outer.kind is ExecType.SFC
+            for pack in self.schedule.packs:
+                if within and pack.loop == depth:
+                    name = "the output" if pack.operand == OUTPUT else f"input {pack.operand}"
+                    raise ScheduleError(
+                        f"{name} is packed at loop {depth}, between sfc dimensions that are one loop ({loop.axis})\n"
+                        "  Pack it outside or inside all of them."
+                    )
+            blocks = self._blocks_on_curve(depth)
+            if not within and blocks > LONGEST_CURVE:
+                raise ScheduleError(
+                    f"the sfc dimensions from {loop.axis} on have {blocks:,} blocks; at most {LONGEST_CURVE:,} go\n"
+                    "  Take larger steps, or make the outer ones seq or shared."
+                )
+
+    def _blocks_on_curve(self, depth: int) -> int:
+        blocks = 1
+        for inner, loop in enumerate(self.schedule.loops[depth:], depth):
+            if loop.kind is not ExecType.SFC:
+                break
+            blocks *= -(-self._span(loop.axis, inner) // loop.step)
+        return blocks
 
     def _check_steps(self, name: str, extent: int) -> None:
         steps = [loop.step for loop in self.schedule.loops if loop.axis == name]

@@ -13,6 +13,7 @@ index arithmetic, and the same few fields serve the interpreter and every code g
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ from einloom.ir.operation import Operation, Primitive
 from einloom.ir.schedule import ExecType
 from einloom.ir.statement import Barrier, LoopKind, Statement
 
-__all__ = ["Access", "Block", "Buffer", "Call", "Guard", "Loop", "Nest", "Node", "Pack", "walk"]
+__all__ = ["Access", "Block", "Buffer", "Call", "Guard", "Loop", "Nest", "Node", "Pack", "leading_loops", "walk"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,15 +155,21 @@ class Nest:
 
     @property
     def shared_trips(self) -> int:
-        """How many iterations the shared loops offer to threads."""
-        trips, body = 1, self.body
-        while len(body) == 1 and isinstance(body[0], Loop) and body[0].kind is ExecType.SHARED:
-            trips *= body[0].trips
-            body = body[0].body
-        return trips
+        """How many iterations the shared loops, and the curve right behind them, offer to threads."""
+        shared, body = leading_loops(self.body, ExecType.SHARED)
+        return math.prod(loop.trips for loop in (*shared, *leading_loops(body, ExecType.SFC)[0]))
 
     def __str__(self) -> str:
         return "\n".join(line for node in self.body for line in _lines(node, 0))
+
+
+def leading_loops(body: tuple[Node, ...], kind: ExecType) -> tuple[list[Loop], tuple[Node, ...]]:
+    """Return the loops of one kind that begin a body, each directly inside the other, and what the last one holds."""
+    loops = []
+    while len(body) == 1 and isinstance(body[0], Loop) and body[0].kind is kind:
+        loops.append(body[0])
+        body = body[0].body
+    return loops, body
 
 
 def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:

@@ -7,19 +7,21 @@ buffer with the C calling convention, one for each combination of full and short
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from einloom.asm import Assembler, Label
 from einloom.errors import UnsupportedTarget
-from einloom.ir.nest import Call, Guard, Loop, Nest, Node, Pack, walk
+from einloom.ir.nest import Call, Guard, Loop, Nest, Node, Pack, leading_loops, walk
 from einloom.ir.schedule import ExecType
 from einloom.kernels import KernelMachine, Spec, machine_for
 from einloom.kernels.emit import emit_kernel
 from einloom.kernels.machine import Condition
 from einloom.machine import Machine
 from einloom.targets.calls import kernel_spec
+from einloom.targets.curves import CurveLowering
 from einloom.targets.program import Program
 from einloom.targets.variables import Variables
 
@@ -53,7 +55,7 @@ class _LoopState:
     stop: str  # dynamic loops: indices left at its end
 
 
-class _Lowering:
+class _Lowering(CurveLowering):
     """Working state of one `lower_nest`."""
 
     def __init__(self, nest: Nest, machine: Machine) -> None:
@@ -78,9 +80,7 @@ class _Lowering:
         self.asm.bind(entry)
         self.vm.prologue(self.variables.registers, self.variables.frame_bytes)
         self._load_arguments()
-        if not self.nest.body:
-            pass
-        elif shared:
+        if shared:
             self._shared(shared, body)
         else:
             self._nodes(body)
@@ -96,6 +96,9 @@ class _Lowering:
         declare = self.variables.declare
         for loop in _inner_loops_first(self.nest.body):
             if loop in shared:
+                continue
+            if loop.kind is ExecType.SFC:
+                self._declare_curve(loop)
                 continue
             dynamic = loop.axis in self.short
             self.states[loop.name] = _LoopState(
@@ -161,20 +164,32 @@ class _Lowering:
     def _place_iteration(self, loops: Sequence[Loop], following: Label) -> None:
         """Turn the flat iteration into one index a loop; set positions and what is left of each axis."""
         vm, variables = self.vm, self.variables
-        rest, index, product = self.vm.arguments[3:6]
+        rest, index = self.vm.arguments[3:5]
         variables.load(rest, "iteration")
         for buffer in self.nest.buffers:
             variables.copy(f"at {buffer.name}", f"base {buffer.name}")
         for axis in sorted(self.short):
             variables.set(f"left {axis}", self.extents[axis])
-        for loop in reversed(loops):
+        along = [loop for loop in loops if loop.kind is ExecType.SFC]
+        if along:
+            vm.divide_constant(rest, index, rest, math.prod(loop.trips for loop in along))
+            self._place_on_curve(along, index)
+        for loop in reversed(loops[: len(loops) - len(along)]):
             vm.divide_constant(rest, index, rest, loop.trips)
-            for buffer, delta in loop.advances:
-                vm.multiply_constant(product, index, delta * self._element(buffer))
-                variables.add_register(f"at {buffer}", product)
-            if loop.axis in self.short:
-                vm.multiply_constant(product, index, -loop.step)
-                variables.add_register(f"left {loop.axis}", product)
+            self._place_index(loop, index)
+        self._skip_outside(loops, following)
+
+    def _place_index(self, loop: Loop, index: Any) -> None:
+        """Move positions, and what is left of the axis, by `index` iterations."""
+        product = self.vm.arguments[5]
+        for buffer, delta in loop.advances:
+            self.vm.multiply_constant(product, index, delta * self._element(buffer))
+            self.variables.add_register(f"at {buffer}", product)
+        if loop.axis in self.short:
+            self.vm.multiply_constant(product, index, -loop.step)
+            self.variables.add_register(f"left {loop.axis}", product)
+
+    def _skip_outside(self, loops: Sequence[Loop], following: Label) -> None:
         for axis in {loop.axis for loop in loops if loop.is_clipped}:
             self._branch("le", f"left {axis}", 0, following)  # Beyond the end of an axis that several loops share.
 
@@ -196,6 +211,9 @@ class _Lowering:
 
     def _loop(self, loop: Loop) -> None:
         self.asm.comment(f"{loop.kind} {loop.name} in steps of {loop.step}")
+        if loop.kind is ExecType.SFC:
+            self._curve(*leading_loops((loop,), ExecType.SFC))
+            return
         if self.states[loop.name].dynamic:
             self._dynamic_loop(self.states[loop.name])
         elif loop.trips == 1:
@@ -361,11 +379,9 @@ def _axes_with_short_blocks(nest: Nest) -> set[str]:
 
 
 def _shared_loops(body: tuple[Node, ...]) -> tuple[list[Loop], tuple[Node, ...]]:
-    loops = []
-    while len(body) == 1 and isinstance(body[0], Loop) and body[0].kind is ExecType.SHARED:
-        loops.append(body[0])
-        body = body[0].body
-    return loops, body
+    shared, body = leading_loops(body, ExecType.SHARED)
+    along, body = leading_loops(body, ExecType.SFC)
+    return shared + along, body
 
 
 def _inner_loops_first(body: tuple[Node, ...]) -> list[Loop]:
@@ -377,5 +393,7 @@ def _hot_first(nest: Nest) -> list[str]:
     main = next((n for n in walk(nest.body) if isinstance(n, Call) and n.primitive is nest.operation.main), None)
     positions = [f"at {access.buffer}" for access in main.accesses] if main else []
     packed = {loop.name for node in walk(nest.body) if isinstance(node, Pack) for loop in _inner_loops_first(node.body)}
-    loops = [loop for loop in _inner_loops_first(nest.body) if loop.name not in packed]
+    loops = [
+        loop for loop in _inner_loops_first(nest.body) if loop.name not in packed and loop.kind is not ExecType.SFC
+    ]
     return positions + [f"counter {loop.name}" for loop in loops]
