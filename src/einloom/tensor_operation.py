@@ -102,20 +102,41 @@ class TensorOperation:
 
 
 def optimize(
-    config: TensorOperationConfig, *, thread_target: int | None = None, packing: bool | None = None
+    config: TensorOperationConfig,
+    *,
+    max_kernel_size: int | None = None,
+    min_kernel_size: int | None = None,
+    thread_target: int | None = None,
+    packing: bool | None = None,
+    sfc: bool | None = None,
 ) -> TensorOperationConfig:
     """Return a configuration of the same operation with a schedule that runs well here; it always sets up.
 
     Args:
         config: any exec types (all `seq` included); only what is computed counts.
+        max_kernel_size: most indices of an axis that one call of a primitive takes; None: what suits the caches. Inputs
+            are then read where they lie.
+        min_kernel_size: axes of at least this many indices are not fused with others; None: whatever can fuse does.
         thread_target: how many threads to share the work among; the settings' if None.
         packing: whether inputs may be copied into scratch block by block; None: where it pays.
+        sfc: whether blocks of the output follow a space-filling curve; None: no.
+
+    Raises:
+        ScheduleError: an option that is not of its kind, or a kernel size below 1.
     """
+    for name, size in (("max_kernel_size", max_kernel_size), ("min_kernel_size", min_kernel_size)):
+        if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+            raise ScheduleError(f"{name} is {size!r}; it is a number of indices, at least 1, or None")
+    for name, choice in (("packing", packing), ("sfc", sfc)):
+        if choice not in (None, True, False):
+            raise ScheduleError(f"{name} is {choice!r}; it is True, False or None")
     machine = host()
     if machine.vector == "none":
         raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon")
     count = thread_count(thread_target, cores=machine.cores)
-    operation, schedule = optimize_operation(config.operation, machine, count, packing is not False)
+    operation, schedule = optimize_operation(
+        config.operation, machine, count, packing is not False, max_kernel_size, min_kernel_size, bool(sfc)
+    )
     return TensorOperationConfig.from_schedule(operation, schedule)
 
 

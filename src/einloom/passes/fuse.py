@@ -13,15 +13,17 @@ from einloom.ir.operation import Axis, Operand, Operation
 __all__ = ["fuse"]
 
 
-def fuse(operation: Operation) -> Operation:
-    """Return the operation with every fusable pair of axes fused; the inner axis gives the name.
+def fuse(operation: Operation, below: int | None = None) -> Operation:
+    """Return the operation with fusable pairs of axes fused; the inner axis gives the name.
+
+    With `below`, only an inner axis of fewer indices takes in another one.
 
     before: axis a 4 m, axis b 8 m; in0 a=8 b=1; out a=8 b=1
     after:  axis b 32 m;            in0 b=1;     out b=1
     """
     axes = [axis for axis in operation.axes if axis.extent != 1]
     strides = {axis.name: tuple(operation.stride(op, axis.name) for op in operation.operands) for axis in axes}
-    while pair := _fusable(axes, strides):
+    while pair := _fusable(axes, strides, below):
         outer, inner = pair
         merged = Axis(inner.name, outer.extent * inner.extent, inner.role)
         axes = [merged if axis is inner else axis for axis in axes if axis is not outer]
@@ -32,12 +34,13 @@ def fuse(operation: Operation) -> Operation:
     return replace(operation, axes=tuple(axes), operands=operands)
 
 
-def _fusable(axes: list[Axis], strides: dict[str, tuple[int, ...]]) -> tuple[Axis, Axis] | None:
+def _fusable(axes: list[Axis], strides: dict[str, tuple[int, ...]], below: int | None) -> tuple[Axis, Axis] | None:
     for outer in axes:
         for inner in axes:
             if (
                 outer is not inner
                 and outer.role is inner.role
+                and (below is None or inner.extent < below)
                 and all(a == inner.extent * b for a, b in zip(strides[outer.name], strides[inner.name]))
             ):
                 return outer, inner

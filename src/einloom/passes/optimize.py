@@ -6,8 +6,10 @@ from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.passes.block import block_contraction
+from einloom.passes.follow import follow_curve
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
+from einloom.passes.limit import limit_kernels
 from einloom.passes.parallelise import parallelise
 from einloom.passes.stage import block_element_wise
 
@@ -15,7 +17,13 @@ __all__ = ["optimize_operation"]
 
 
 def optimize_operation(
-    operation: Operation, machine: Machine, threads: int = 1, packing: bool = True
+    operation: Operation,
+    machine: Machine,
+    threads: int = 1,
+    packing: bool = True,
+    max_kernel_size: int | None = None,
+    min_kernel_size: int | None = None,
+    sfc: bool = False,
 ) -> tuple[Operation, Schedule]:
     """Return the operation with its axes fused, and a schedule for it.
 
@@ -23,12 +31,19 @@ def optimize_operation(
         operation: what is computed.
         machine: the target.
         threads: how many threads may share the work.
-        packing: whether blocks of inputs may be copied into scratch.
+        packing: whether blocks of inputs may be copied into scratch. A limited kernel reads inputs where they lie.
+        max_kernel_size: most indices of an axis that one call of a primitive takes; None: what suits the caches.
+        min_kernel_size: axes of at least this many indices take in no other axis; None: whatever can fuse does.
+        sfc: whether blocks of the output follow a space-filling curve.
     """
-    operation = fuse(operation)
+    operation = fuse(operation, min_kernel_size)
+    packing = packing and max_kernel_size is None
     prims = identify_primitive(operation)
     if operation.main.is_contraction:
         schedule = block_contraction(operation, prims, machine, packing)
     else:
         schedule = block_element_wise(operation, prims, machine, packing)
-    return operation, parallelise(operation, schedule, threads)
+    schedule = parallelise(operation, schedule, threads)
+    if max_kernel_size is not None:
+        schedule = limit_kernels(operation, schedule, max_kernel_size)
+    return operation, follow_curve(operation, schedule) if sfc else schedule

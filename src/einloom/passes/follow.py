@@ -1,0 +1,50 @@
+"""Space-filling-curve order: the longest run of loops over blocks of the output becomes one loop along a curve."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from einloom.ir.curve import LONGEST_CURVE
+from einloom.ir.operation import DimType, Operation
+from einloom.ir.schedule import ExecType, Schedule
+
+__all__ = ["follow_curve"]
+
+
+def follow_curve(operation: Operation, schedule: Schedule) -> Schedule:
+    """Return the schedule with its longest run of two or more sequential loops over kept axes along a curve.
+
+    No pack may stand between the loops of a run. A schedule without such a run stays as it is.
+
+    before: seq k:200 seq i:64 seq j:48 prim …
+    after:  seq k:200 sfc i:64 sfc j:48 prim …
+    """
+    runs = [run for run in _runs(operation, schedule) if len(run) > 1 and _cells(operation, run) <= LONGEST_CURVE]
+    if not runs:
+        return schedule
+    chosen = max(runs, key=len)
+    loops = (replace(loop, kind=ExecType.SFC) if i in chosen else loop for i, loop in enumerate(schedule.loops))
+    return replace(schedule, loops=tuple(loops))
+
+
+def _runs(operation: Operation, schedule: Schedule) -> list[dict[int, tuple[str, int]]]:
+    """Return the runs as loop positions with the axis and the step of each."""
+    runs: list[dict[int, tuple[str, int]]] = [{}]
+    packed = {pack.loop for pack in schedule.packs}
+    for position, loop in enumerate(schedule.loops):
+        kept = loop.kind is ExecType.SEQ and operation.axis(loop.axis).role is not DimType.K
+        if not kept or position in packed:
+            runs.append({})
+        if kept:
+            runs[-1][position] = (loop.axis, loop.step)
+    return runs
+
+
+def _cells(operation: Operation, run: dict[int, tuple[str, int]]) -> int:
+    """Most cells that the run can have: its first loop of an axis covers at most the whole axis."""
+    rest = {axis.name: axis.extent for axis in operation.axes}
+    cells = 1
+    for axis, step in run.values():
+        cells *= -(-rest[axis] // step)
+        rest[axis] = min(step, rest[axis])
+    return cells

@@ -1,0 +1,31 @@
+"""Dimension splitting on request: no primitive takes more than a given number of indices of any axis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from einloom.ir.operation import Operation
+from einloom.ir.schedule import Loop, Schedule
+
+__all__ = ["limit_kernels"]
+
+
+def limit_kernels(operation: Operation, schedule: Schedule, most: int) -> Schedule:
+    """Return the schedule with an innermost loop over every axis of which the primitive takes more than `most`.
+
+    before: seq i:64 prim m=j n=i         (j 100, at most 40)
+    after:  seq i:64 seq i:32 seq j:40 prim m=j n=i
+    """
+    added = []
+    for name in schedule.prims.names:
+        extent = operation.axis(name).extent
+        steps = [loop.step for loop in schedule.loops if loop.axis == name]
+        block = min([extent, *steps])
+        if block > most:
+            whole = block == extent
+            added.append(Loop(name, most if whole else _largest_divisor(block, most)))
+    return replace(schedule, loops=(*schedule.loops, *added))
+
+
+def _largest_divisor(block: int, most: int) -> int:
+    return next(part for part in range(most, 0, -1) if block % part == 0)
