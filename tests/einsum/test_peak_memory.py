@@ -1,0 +1,38 @@
+"""A contraction of 200 MB needs no memory beside its operands but scratch and code; measured in a process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+import resource
+import numpy as np
+import einloom as el
+
+a, b = np.ones((6400, 700), np.float32), np.ones((700, 6400), np.float32)
+out = np.ones((6400, 6400), np.float32)
+warm = np.ones((64, 64), np.float32)
+el.einsum("ij,jk->ik", warm, warm, threads=1)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+el.einsum("ij,jk->ik", a, b, out=out, threads=1)
+assert out[0, 0] == out[-1, -1] == 700
+copy = ALLOWED_COPY
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+ALLOWED = 10 * 1024
+"""4 MiB of scratch and what compiling takes, in KiB."""
+
+
+def _growth(copy: str) -> int:
+    command = [sys.executable, "-c", PROGRAM.replace("ALLOWED_COPY", copy)]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def test_a_large_contraction_stays_within_its_scratch() -> None:
+    assert _growth("None") < ALLOWED
+
+
+def test_the_measure_sees_a_copy_of_an_input() -> None:
+    assert _growth("a.copy()") > ALLOWED
