@@ -114,8 +114,7 @@ def optimize(
 
     Args:
         config: any exec types (all `seq` included); only what is computed counts.
-        max_kernel_size: most indices of an axis that one call of a primitive takes; None: what suits the caches. Inputs
-            are then read where they lie.
+        max_kernel_size: most indices of an axis that one call of a primitive takes; None: what suits the caches.
         min_kernel_size: axes of at least this many indices are not fused with others; None: whatever can fuse does.
         thread_target: how many threads to share the work among; the settings' if None.
         packing: whether inputs may be copied into scratch block by block; None: where it pays.

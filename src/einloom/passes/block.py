@@ -47,26 +47,30 @@ LARGER = 4
 """An input this many times as large as the output is read in long runs at the price of writing the output twice."""
 
 
-def block_contraction(operation: Operation, prims: Prims, machine: Machine, packing: bool = True) -> Schedule:
+def block_contraction(
+    operation: Operation, prims: Prims, machine: Machine, packing: bool = True, most: int | None = None
+) -> Schedule:
     """Return loops, blocks and packs for a contraction.
 
     before: prim m=j n=i k=l                                       (axes i 1600, j 1600, l 1600, row-major)
     after:  seq j:816 seq l:400 seq i:160 seq j:48 seq i:8 prim m=j n=i k=l pack in1@2 j:48 l j pack in0@3 i:8 i l
     """
-    return _Blocking(operation, prims, machine, packing).schedule()
+    return _Blocking(operation, prims, machine, packing, most).schedule()
 
 
 class _Blocking:
     """One run of the pass."""
 
-    def __init__(self, operation: Operation, prims: Prims, machine: Machine, packing: bool) -> None:
+    def __init__(
+        self, operation: Operation, prims: Prims, machine: Machine, packing: bool, most: int | None = None
+    ) -> None:
         self.operation = operation
         self.prims = prims
         self.may_pack = packing
         self.extents = {axis.name: axis.extent for axis in operation.axes}
         self.reduced = [axis for axis in operation.axes if axis.role is DimType.K]
         m = self.extents[prims.m] if prims.m else 1
-        self.targets: BlockTargets = block_targets(machine, operation.output.dtype, m)
+        self.targets: BlockTargets = block_targets(machine, operation.output.dtype, m, most)
         self.packing = Packing(operation, prims, self.targets)
         first = vector_operand(operation, prims)
         self.a = self._side(first, prims.m, self.targets.tile_m)

@@ -31,16 +31,15 @@ def optimize_operation(
         operation: what is computed.
         machine: the target.
         threads: how many threads may share the work.
-        packing: whether blocks of inputs may be copied into scratch. A limited kernel reads inputs where they lie.
+        packing: whether blocks of inputs may be copied into scratch.
         max_kernel_size: most indices of an axis that one call of a primitive takes; None: what suits the caches.
         min_kernel_size: axes of at least this many indices take in no other axis; None: whatever can fuse does.
         sfc: whether blocks of the output follow a space-filling curve.
     """
     operation = fuse(operation, min_kernel_size)
-    packing = packing and max_kernel_size is None
     prims = identify_primitive(operation)
     if operation.main.is_contraction:
-        schedule = block_contraction(operation, prims, machine, packing)
+        schedule = block_contraction(operation, prims, machine, packing, max_kernel_size)
     else:
         schedule = block_element_wise(operation, prims, machine, packing)
     schedule = parallelise(operation, schedule, threads)

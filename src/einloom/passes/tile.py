@@ -60,20 +60,23 @@ class BlockTargets:
     run: int
 
 
-def block_targets(machine: Machine, dtype: DType, m: int) -> BlockTargets:
-    """Return the targets for contractions whose vector axis has `m` indices."""
+def block_targets(machine: Machine, dtype: DType, m: int, most: int | None = None) -> BlockTargets:
+    """Return the targets for contractions whose vector axis has `m` indices; panels have at most `most` of any axis."""
     lanes = machine.vector_bits // (8 * dtype.size)
-    most = 3 if machine.vector != "neon" else 4
+    widest = 3 if machine.vector != "neon" else 4
     needed = max(-(-m // lanes), 1)
-    vectors = -(-needed // -(-needed // most))  # Panels of equal width: four vectors are two and two.
+    vectors = -(-needed // -(-needed // widest))  # Panels of equal width: four vectors are two and two.
     accumulators = machine.registers - (8 if machine.registers == 32 else 4)
-    tile_m = vectors * lanes
+    tile_m, tile_n = vectors * lanes, accumulators // vectors
+    k = max(machine.l1d * 3 // 2 // (dtype.size * tile_m), 16)
+    if most is not None:
+        tile_m, tile_n, k = min(tile_m, most), min(tile_n, most), min(k, most)
     return BlockTargets(
         lanes=lanes,
         line=64 // dtype.size,
         tile_m=tile_m,
-        tile_n=accumulators // vectors,
-        k=max(machine.l1d * 3 // 2 // (dtype.size * tile_m), 16),
+        tile_n=tile_n,
+        k=k,
         streamed=min(SCRATCH_LIMIT * 3 // 8, machine.l2 * 5 // 8) // dtype.size,
         resident=min(SCRATCH_LIMIT // 8, machine.l2 // 8) // dtype.size,
         alone=min(SCRATCH_LIMIT // 4, machine.l2 // 4) // dtype.size,
