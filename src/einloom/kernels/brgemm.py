@@ -31,7 +31,10 @@ STRAIGHT = 96
 LONG = 80
 """From this many products on, C is fetched into the cache while they are computed."""
 
-BODY = 48
+FEW_TRIPS = 8
+"""Up to so many trips, clearing the accumulators costs time that a loop's body in front of the loop saves."""
+
+BODY = 24
 """About how many vector FMAs the body of a loop over k holds; twice as many where every column has its own pointer."""
 
 
@@ -100,7 +103,7 @@ class _Generator:
         if self.product.k <= self.unroll:
             return 0, self.product.k
         trips, rest = divmod(self.product.k, self.unroll)
-        if rest == 0 and self.product.batch == 1:
+        if rest == 0 and self.product.batch == 1 and trips <= FEW_TRIPS:
             trips, rest = trips - 1, self.unroll
         return (trips, rest) if trips > 1 else (0, self.product.k)
 
