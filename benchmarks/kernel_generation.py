@@ -2,7 +2,7 @@
 
 A time is that of the first and only such kernel of a process that has compiled one small kernel of the same type and
 layout before: instructions have their encoders, but neither the tiles nor the code of this size are remembered. The
-least of several processes counts.
+least of several processes counts. Python's garbage collector, whose turns are as long as the process is large, rests.
 
     python benchmarks/kernel_generation.py            # medians, and the slowest kernels
     python benchmarks/kernel_generation.py avx2 20    # of another vector ISA; 20 random sizes more
@@ -10,6 +10,7 @@ least of several processes counts.
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import statistics
@@ -51,10 +52,12 @@ def generate(spec: Brgemm, machine: Machine) -> tuple[float, int, int]:
 
 def measure_here(vector: str, random_sizes: int) -> Iterator[tuple[str, float, int, int]]:
     """Yield (name, milliseconds, bytes, instructions) of every kernel."""
+    gc.disable()
     machine, choose = host().with_vector(vector), random.Random(1)
     sizes = [*SIZES, *(tuple(choose.randint(1, 128) for _ in range(3)) for _ in range(random_sizes))]
     for dtype, layout in product(("float32", "float64"), map("".join, product("cr", repeat=3))):
         generate(spec_of(dtype, layout, *WARM_UP), machine)
+        gc.collect()
         for size in sizes:
             yield f"{layout} {dtype} {'x'.join(map(str, size))}", *generate(spec_of(dtype, layout, *size), machine)
 

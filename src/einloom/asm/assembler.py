@@ -250,9 +250,8 @@ class Assembler:
     @property
     def features(self) -> frozenset[str]:
         """ISA features that the emitted instructions need, as the rows name them: `"avx2"`, `"fma"`, `"neon"`, …"""
-        return frozenset(
-            name for form in {id(r[0]): r[0] for r in self._instructions()}.values() for name in form.features
-        )
+        forms = {id(record[0]): record[0] for record in self.records}.values()
+        return frozenset(name for form in forms if not isinstance(form, Directive) for name in form.features)
 
     def counts(self) -> dict[str, int]:
         """Return how many instructions of each mnemonic there are."""

@@ -21,21 +21,16 @@ from einloom.kernels.microkernel import Microkernel, Setting, microkernel_for
 from einloom.kernels.pack import Pack
 from einloom.kernels.product import Product
 from einloom.kernels.specs import Brgemm, signature
+from einloom.kernels.steps import Steps
 from einloom.kernels.tiles import Band, Demand, Tile, bands_of, split
 
 __all__ = ["emit_brgemm"]
 
-STRAIGHT = 96
-"""Most vector FMAs that are emitted without a loop over k."""
-
 LONG = 80
 """From this many products on, C is fetched into the cache while they are computed."""
 
-FEW_TRIPS = 8
-"""Up to so many trips, clearing the accumulators costs time that a loop's body in front of the loop saves."""
-
-BODY = 24
-"""About how many vector FMAs the body of a loop over k holds; twice as many where every column has its own pointer."""
+BODY = 48
+"""Most vector FMAs that the body of a loop over k holds; twice as many where every column has its own pointer."""
 
 
 def emit_brgemm(km: KernelMachine, spec: Brgemm) -> None:
@@ -77,46 +72,37 @@ class _Generator:
             self.pack = Pack(self.product, lanes, self.rows)
             self.product = product = replace(product, a=self.pack.operand)
         self.tail = product.m % self.vec.lanes
-        self.unroll = self._unrolling()
-        self.trips, self.rest = self._split_steps()
+        self.steps = {band: self._steps_of(band) for band in self.bands}
+        self.loops = any(steps.trips for steps in self.steps.values())
         self._resolve_strides()
         self._plan_frame(spec)
 
     # Plan
 
-    def _unrolling(self) -> int:
-        """Return how many steps of k the loop's body holds; k itself where no loop is worth it."""
-        k, size = self.product.k, max(band.vectors * band.columns for band in self.bands)
-        if k * size <= STRAIGHT:
-            return k
-        group = self.demand.group
+    def _steps_of(self, band: Band) -> Steps:
+        """Return how the tiles of a band sum over k."""
+        together = max((tile.group * max(tile.sets, tile.group_sets) for tile in self._tiles(band)), default=1)
         body = BODY if self.km.scales else 2 * BODY
-        most = max(group, min(16, round(body / size), k) // group * group)
-        least = max(group, most // 2 // group * group)
-        return min(range(least, most + 1, group), key=lambda unroll: (k % unroll > 0, k % unroll / unroll, -unroll))
+        product = self.product
+        return Steps.of(product.k, band.vectors * band.columns, together, body, can_overwrite=product.batch == 1)
 
-    def _split_steps(self) -> tuple[int, int]:
-        """Return the trips of the loop over k, and how many steps come before it as straight code.
-
-        Steps before the loop overwrite the accumulators, so that nothing has to clear them.
-        """
-        if self.product.k <= self.unroll:
-            return 0, self.product.k
-        trips, rest = divmod(self.product.k, self.unroll)
-        if rest == 0 and self.product.batch == 1 and trips <= FEW_TRIPS:
-            trips, rest = trips - 1, self.unroll
-        return (trips, rest) if trips > 1 else (0, self.product.k)
+    def _tiles(self, band: Band) -> list[Tile]:
+        """Return the different tiles of a band, from the first column to the last."""
+        widths = [columns for columns, _ in split(self.product.n, band.columns)]
+        tiles = [self.demand.with_sets(band.vectors, columns, band.is_last) for columns in widths]
+        return [tile for tile in tiles if tile is not None]
 
     def _resolve_strides(self) -> None:
         product = self.product
         self.strides = Strides(self.km, product.dtype.size)
-        extents = (self.rows * self.vec.lanes, self.columns, self.unroll + self.rest, 1)
+        most_steps = max(steps.unroll + steps.rest for steps in self.steps.values())
+        extents = (self.rows * self.vec.lanes, self.columns, most_steps, 1)
         self.input_strides = [self.strides.of(operand, extents) for operand in product.inputs]
         self.output = self.strides.of(product.c, extents)
         self.source_strides = self.strides.of(self.pack.source, (1, 1, 1, 1)) if self.pack else ()
         self.single = len(self.bands) == self.bands[0].count == 1 and product.n <= self.columns
         self.listed = product.batch_by != "stride"
-        moves = self.trips or product.batch > 1 or self.listed or any(isinstance(s[2], str) for s in self.input_strides)
+        moves = self.loops or product.batch > 1 or self.listed or any(isinstance(s[2], str) for s in self.input_strides)
         self.walks = bool(moves) and product.steps > 0
         copies = self.walks and (self.listed or not self.single)
         self.cursors = tuple(
@@ -137,12 +123,12 @@ class _Generator:
 
     def _walked(self, along_k: int | str) -> int:
         """Return the steps of k by which the pointers have moved at the end of k."""
-        return self.product.k if isinstance(along_k, str) or self.trips else 0
+        return self.product.k if isinstance(along_k, str) or self.loops else 0
 
     def _plan_frame(self, spec: Brgemm) -> None:
         product = self.product
         hot = [name for cursor in self.cursors for name in cursor.variables] if product.steps else []
-        hot += ["k"] if self.trips else []
+        hot += ["k"] if self.loops else []
         if isinstance(self.output[1], str) and self.columns > 1:
             hot += ["c_walk", self.output[1]]
         hot += [self.output[0]] if isinstance(self.output[0], str) else []
@@ -208,12 +194,12 @@ class _Generator:
     def _set_up_masks(self) -> None:
         """Set up, before the first branch, every mask that some tile needs."""
         band = self.bands[-1]
-        for columns, _ in split(self.product.n, band.columns):
-            tile = self.demand.with_sets(band.vectors, columns, band.is_last)
-            if tile is not None and tile.group > 1:
+        steps = self.steps[band]
+        for tile in self._tiles(band):
+            if tile.group > 1:
                 grouped = Microkernel(self.setting, tile, self.tail).grouped
                 assert grouped is not None
-                for lanes in grouped.masks({self.rest, self.unroll}):
+                for lanes in grouped.masks({steps.rest, steps.unroll}):
                     grouped.vec.lane_mask(lanes)
             elif self.tail:
                 self.vec.mask(self.tail)
@@ -278,13 +264,14 @@ class _Generator:
         micro = microkernel_for(self.setting, tile, tail)
         if self.product.steps:
             self._start_lists() if self.listed else self._start_pointers(columns)
-        if self.product.batch > 1 or not self.rest:
+        steps = self.steps[band]
+        if self.product.batch > 1 or not steps.rest:
             micro.clear()
         if self.product.steps:
             if self._worth_prefetching():
-                micro.plan_prefetches(self.rest if self.product.batch == 1 else 0)
+                micro.plan_prefetches(steps.rest if self.product.batch == 1 else 0)
             with self._batches(columns):
-                self._steps(micro, columns)
+                self._sum(micro, columns, steps)
         micro.finish()
 
     def _worth_prefetching(self) -> bool:
@@ -331,18 +318,20 @@ class _Generator:
                 for name in cursor.pointers[: -(-columns // cursor.group)]:
                     self.frame.advance(name, step, 1)
 
-    def _steps(self, micro: Microkernel, columns: int) -> None:
-        if self.rest:
-            self.km.asm.comment(f"the first {self.rest} products of {self.product.k}")
-            self._unrolled(micro, columns, self.rest)
-        if not self.trips:
+    def _sum(self, micro: Microkernel, columns: int, steps: Steps) -> None:
+        """Emit the sum over k; the pointers end behind it where some tile's sum is a loop."""
+        if steps.rest:
+            self.km.asm.comment(f"the first {steps.rest} products of {self.product.k}")
+            self._unrolled(micro, columns, steps.rest)
+        if self.loops:
+            self._advance(columns, steps.rest)
+        if not steps.trips:
             return
-        self._advance(columns, self.rest)
         micro.clear()
-        self.km.asm.comment(f"loop over k: {self.trips} times {self.unroll} products")
-        with self._loop(self.trips, "k"):
-            self._unrolled(micro, columns, self.unroll)
-            self._advance(columns, self.unroll)
+        self.km.asm.comment(f"loop over k: {steps.trips} times {steps.unroll} products")
+        with self._loop(steps.trips, "k"):
+            self._unrolled(micro, columns, steps.unroll)
+            self._advance(columns, steps.unroll)
 
     def _advance(self, columns: int, steps: int) -> None:
         """Move the pointers along k, unless every step does so."""

@@ -117,7 +117,7 @@ class Demand:
         """Cycles that the loads of one step of a tile take; strided ones count for each lane."""
         total = 0
         for kind, per_column in self.fragments:
-            each = {"vector": vectors, "broadcast": 1, "strided": vectors * self.lanes}[kind]
+            each = 1 if kind == "broadcast" else vectors if kind == "vector" else vectors * self.lanes
             total += each * (columns if per_column else 1)
         return total / LOADS_PER_CYCLE
 
