@@ -29,7 +29,7 @@ __all__ = ["emit_brgemm"]
 LONG = 80
 """From this many products on, C is fetched into the cache while they are computed."""
 
-BODY = 48
+BODY = 52
 """Most vector FMAs that the body of a loop over k holds; twice as many where every column has its own pointer."""
 
 

@@ -15,9 +15,6 @@ __all__ = ["Steps"]
 STRAIGHT = 96
 """Most vector FMAs that are emitted without a loop over k."""
 
-FEW_TRIPS = 16
-"""Up to so many trips, clearing the accumulators takes time that a copy of the body in front of the loop saves."""
-
 
 @dataclass(frozen=True, slots=True)
 class Steps:
@@ -49,6 +46,6 @@ class Steps:
             range(least, most + 1, together), key=lambda unroll: (k % unroll > 0, k % unroll / unroll, -unroll)
         )
         trips, rest = divmod(k, unroll)
-        if rest == 0 and can_overwrite and trips <= FEW_TRIPS:
+        if rest == 0 and can_overwrite:
             trips, rest = trips - 1, unroll
         return Steps(unroll, trips, rest) if trips > 1 else Steps(k, 0, k)

@@ -141,6 +141,7 @@ class Demand:
             fragments += 2
         return tile.accumulators * tile.sets + tile.grouped + fragments <= self.registers
 
+    @lru_cache(1024)  # noqa: B019 - of values, and bounded
     def with_sets(self, vectors: int, columns: int, is_last: bool = False) -> Tile | None:
         """Return the best tile with so many rows of vectors, grouped or not, or None if none fits."""
         plain = self._distributed(vectors, columns, 1)
@@ -156,9 +157,11 @@ class Demand:
         best, least = None, 0.0
         for sets in range(1, min(MOST_SETS, max(self.steps // group, 1)) + 1):
             tile = Tile(vectors, columns, sets, group) if vectors else Tile(0, columns, 1, group, sets)
+            if not self.fits(tile):
+                break
             cycles = self.cycles(tile)
-            if (best is not None and cycles >= least) or not self.fits(tile):
-                break  # More sets only take more time, or more registers.
+            if best is not None and cycles >= least:
+                break  # More sets only take more time.
             best, least = tile, cycles
         return best
 
