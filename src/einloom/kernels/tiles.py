@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
 
 from einloom.dtypes import DType
 from einloom.kernels.product import Product
@@ -141,29 +142,31 @@ class Demand:
             fragments += 2
         return tile.accumulators * tile.sets + tile.grouped + fragments <= self.registers
 
-    @lru_cache(1024)  # noqa: B019 - of values, and bounded
     def with_sets(self, vectors: int, columns: int, is_last: bool = False) -> Tile | None:
         """Return the best tile with so many rows of vectors, grouped or not, or None if none fits."""
-        plain = self._distributed(vectors, columns, 1)
+        return self.fastest(vectors, columns, is_last)[1]
+
+    @lru_cache(1024)  # noqa: B019 - of values, and bounded
+    def fastest(self, vectors: int, columns: int, is_last: bool = False) -> tuple[float, Tile | None]:
+        """Return the estimated cycles of `with_sets`, and the tile."""
+        plain = self._distributed(vectors, columns, 1, is_last)
         if not is_last or self.group == 1 or self.steps < 2:
             return plain
-        grouped = self._distributed(vectors - 1, columns, self.group)
-        if plain is None or grouped is None:
-            return plain or grouped
-        return min(plain, grouped, key=lambda tile: self.cycles(tile, is_last))
+        grouped = self._distributed(vectors - 1, columns, self.group, is_last)
+        return grouped if grouped[0] < plain[0] else plain
 
-    def _distributed(self, vectors: int, columns: int, group: int) -> Tile | None:
-        """Return the tile with the number of sets that takes the least time; None: not even one set fits."""
-        best, least = None, 0.0
+    def _distributed(self, vectors: int, columns: int, group: int, is_last: bool) -> tuple[float, Tile | None]:
+        """Return the least cycles, and the tile with the sets that take them; None: not even one set fits."""
+        least, best = inf, None
         for sets in range(1, min(MOST_SETS, max(self.steps // group, 1)) + 1):
             tile = Tile(vectors, columns, sets, group) if vectors else Tile(0, columns, 1, group, sets)
             if not self.fits(tile):
                 break
-            cycles = self.cycles(tile)
-            if best is not None and cycles >= least:
+            cycles = self.cycles(tile, is_last)
+            if cycles >= least:
                 break  # More sets only take more time.
-            best, least = tile, cycles
-        return best
+            least, best = cycles, tile
+        return least, best
 
 
 def group_size(rows: int, lanes: int) -> int:
@@ -219,9 +222,9 @@ def _best_columns(demand: Demand, rows: int, is_last: bool, most: int) -> tuple[
     """Return (cycles, size of the code, columns) of the best cut of one row of tiles, None if none fits."""
     options = []
     for columns in _even_columns(demand, rows, is_last, most):
-        parts = [(demand.with_sets(rows, width, is_last), count) for width, count in split(demand.columns, columns)]
-        cost = sum(count * demand.cycles(tile, is_last) for tile, count in parts if tile is not None)
-        code = sum(tile.accumulators + tile.grouped for tile, _ in parts if tile is not None)
+        parts = [(*demand.fastest(rows, width, is_last), count) for width, count in split(demand.columns, columns)]
+        cost = sum(count * cycles for cycles, tile, count in parts if tile is not None)
+        code = sum(tile.accumulators + tile.grouped for _, tile, _ in parts if tile is not None)
         options.append((round(cost, 1), code, columns))
     return min(options, default=None)
 
@@ -229,7 +232,7 @@ def _best_columns(demand: Demand, rows: int, is_last: bool, most: int) -> tuple[
 def _even_columns(demand: Demand, rows: int, is_last: bool, most: int) -> list[int]:
     """Return widths that cut n into nearly equal parts: the widest that the registers allow and a few narrower ones."""
     n = max(demand.columns, 1)
-    widest = min(n, most, max(demand.registers // max(rows - is_last, 1), 1))
+    widest = min(n, most, demand.registers // rows)
     while widest and demand.with_sets(rows, widest, is_last) is None:
         widest -= 1
     if not widest:
