@@ -139,8 +139,11 @@ class Avx2Vectors(Avx2Formulas):
     def load_transposed(
         self, lines: Iterable[tuple[Any, int]], block: list[Any], free: list[Any]
     ) -> tuple[list[Any], list[Any]]:
-        """Load a block from `lanes` places (base, offset), transposed; return (where it is, the free registers)."""
-        per_part = 16 // self.dtype.size
+        """Load a block from up to `lanes` places (base, offset), transposed; return (where it is, the free registers).
+
+        Lanes without place are 0.
+        """
+        per_part, line = 16 // self.dtype.size, -1
         for line, (base, offset) in enumerate(lines):
             part, row = divmod(line, per_part)
             for column, register in enumerate(block[row::per_part]):
@@ -149,6 +152,9 @@ class Avx2Vectors(Avx2Formulas):
                     self._mov(xmm[register.number], place)
                 else:
                     self.asm.vinsertf128(register, register, place, part)
+        for row in range(line + 1, per_part):
+            for register in block[row::per_part]:
+                self.zero(register)
         return self._transpose_parts(block, free)
 
     def _transpose_parts(self, block: list[Any], free: list[Any]) -> tuple[list[Any], list[Any]]:

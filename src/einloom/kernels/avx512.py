@@ -134,11 +134,11 @@ class Avx512Vectors(Avx512Formulas):
     def load_transposed(
         self, lines: Iterable[tuple[Any, int]], block: list[Any], free: list[Any]
     ) -> tuple[list[Any], list[Any]]:
-        """Load a block from `lanes` places (base, offset), transposed; return (where it is, the free registers).
+        """Load a block from up to `lanes` places (base, offset), transposed; return (where it is, the free registers).
 
-        Parts of 128 bits are loaded to where they belong, which spares half of the shuffles.
+        Parts of 128 bits are loaded to where they belong, which spares half of the shuffles. Lanes without place are 0.
         """
-        per_part = 16 // self.dtype.size
+        per_part, line = 16 // self.dtype.size, -1
         for line, (base, offset) in enumerate(lines):
             part, row = divmod(line, per_part)
             for column, register in enumerate(block[row::per_part]):
@@ -147,6 +147,9 @@ class Avx512Vectors(Avx512Formulas):
                     self._mov(xmm[register.number], place)
                 else:
                     self.asm.vinsertf32x4(register, register, place, part)
+        for row in range(line + 1, per_part):
+            for register in block[row::per_part]:
+                self.zero(register)
         return self._transpose_parts(block, free)
 
     def _transpose_parts(self, block: list[Any], free: list[Any]) -> tuple[list[Any], list[Any]]:

@@ -65,7 +65,7 @@ class Blocks:
         block, free = registers[:lanes], registers[lanes:]
         row_mask, column_mask = vec.mask(rows), None if self.padded else vec.mask(columns)
         load_transposed = getattr(vec, "load_transposed", None)  # There where it spares shuffles.
-        if rows == columns == lanes and load_transposed is not None:
+        if rows == lanes and load_transposed is not None:
             block, free = load_transposed(self._lines(self.a, 1, columns), block, free)
         else:
             for register, (base, offset) in zip(block, self._lines(self.a, 1, columns)):
