@@ -209,7 +209,7 @@ class X86Machine:
     # Memory and flow
 
     def place(self, base: R64, offset: int = 0, index: R64 | None = None, scale: int = 1) -> Place:
-        return mem(base, offset, index, scale)
+        return mem.direct(base, offset) if index is None else mem(base, offset, index, scale)
 
     def load(self, dst: R64, base: R64, offset: int = 0) -> None:
         self.asm.mov(dst, mem(base, offset))
