@@ -137,7 +137,7 @@ def _facts(peak: bool) -> dict[str, Any]:
 
 
 def _measured_peaks(cores: int) -> list[dict[str, Any]]:
-    from einloom.bench.peak import peak_flops
+    from einloom.jit.peak import peak_flops
 
     counts = dict.fromkeys((1, cores))
     return [

@@ -87,7 +87,7 @@ class _Session:
         return {"seconds": least / self._prepared.repeats}
 
     def _peak(self, seconds: float) -> dict[str, Any]:
-        from einloom.bench.peak import peak_flops
+        from einloom.jit.peak import peak_flops
 
         # One thread finds its core free now and then even on a busy machine; several together seldom do.
         return {"rate": self._threads * peak_flops(self._dtype, 1, seconds)}

@@ -12,6 +12,7 @@ from einloom.ir.nest import Nest
 from einloom.jit.kernel import Kernel
 from einloom.jit.threads import team_function
 from einloom.machine import Machine
+from einloom.targets.bound import bound_line
 from einloom.targets.cpu import lower_nest
 
 if platform.machine() == "x86_64":  # With the import of einloom, and not within the first compilation.
@@ -69,12 +70,12 @@ class Executable:
         self._run(self._entry, threads, *addresses, scratch)
 
     def summary(self) -> str:
-        """Return one line: arithmetic, least traffic, code and scratch."""
+        """Return two lines: arithmetic, least traffic, code and scratch; the bound of this machine."""
         operation, program = self.nest.operation, self.program
         flops, traffic = operation.flops, operation.bytes
         ratio = f"{flops / max(traffic, 1):.1f} flop a byte" if flops else "nothing to compute"
         return (
             f"{flops:,} flop, {traffic:,} bytes at least, {ratio}; "
             f"{len(self.kernel.code):,} bytes of {program.machine.vector} code, "
-            f"{program.scratch_bytes:,} bytes of scratch a thread"
+            f"{program.scratch_bytes:,} bytes of scratch a thread\n{bound_line(operation)}"
         )

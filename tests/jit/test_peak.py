@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from einloom.bench.peak import multiply_add_loop, peak_flops
 from einloom.errors import UnsupportedTarget
 from einloom.jit.host import host
+from einloom.jit.peak import multiply_add_loop, peak_flops
 
 
 @pytest.mark.parametrize(("vector", "bits"), [("avx2", 256), ("avx512", 512), ("neon", 128)])
