@@ -17,8 +17,9 @@ from einloom.machine import Machine
 from einloom.targets.executable import Executable
 
 from ..ir.strategies import random_memories, random_operation, random_schedule
+from ..kernels.test_brgemm import vectors_of_host
 
-VECTORS = [vector for vector in ("avx512", "avx2") if host().vector == "avx512" or host().vector == vector]
+VECTORS = vectors_of_host()
 
 
 def run(operation: Operation, schedule: Schedule, machine: Machine, memories: list[Memory], threads: int) -> None:

@@ -18,8 +18,9 @@ from einloom.targets.executable import Executable
 
 from ..ir.strategies import random_memories, random_operation
 from ..kernels.guarded import GuardedArray, run_guarded
+from ..kernels.test_brgemm import vectors_of_host
 
-VECTORS = [vector for vector in ("avx512", "avx2") if host().vector in ("avx512", vector)]
+VECTORS = vectors_of_host()
 
 
 def _machines(vector: str) -> tuple[Machine, ...]:
