@@ -32,6 +32,7 @@ from einloom.ir.operation import DimType, Primitive
 from einloom.ir.schedule import ExecType, Schedule
 from einloom.machine import Machine
 from einloom.tensor_operation import TensorOperation, optimize
+from einloom.threadpools import register as _register_thread_pool
 
 if TYPE_CHECKING:
     from einloom import asm, jit, primitives, space
@@ -70,6 +71,9 @@ __all__ = [
     "settings",
     "space",
 ]
+
+
+_register_thread_pool()
 
 
 def __getattr__(name: str) -> Any:

@@ -17,7 +17,14 @@ from typing import Any
 
 from einloom.errors import ScheduleError
 
-__all__ = ["MOST_THREADS", "Settings", "current_settings", "settings", "thread_count"]
+__all__ = [
+    "MOST_THREADS",
+    "Settings",
+    "current_settings",
+    "set_process_limit",
+    "settings",
+    "thread_count",
+]
 
 MOST_THREADS = 4096  # more is a mistake (a size that landed in the wrong place), not a wish
 
@@ -31,6 +38,7 @@ class Settings:
 
 _NOTHING = Settings()
 _current: ContextVar[Settings] = ContextVar("einloom_settings", default=_NOTHING)
+_limits: list[int] = []  # of the whole process: one number at most
 
 
 def current_settings() -> Settings:
@@ -58,8 +66,19 @@ def settings(*, threads: int | None = None) -> Iterator[Settings]:
         _current.reset(token)
 
 
+def set_process_limit(threads: int | None) -> None:
+    """Set how many threads work uses in this process where neither the call nor its context says; None: no limit.
+
+    Raises:
+        ScheduleError: no whole number from 1 to 4096.
+    """
+    _limits[:] = [] if threads is None else [_checked(threads, "the limit of the process")]
+
+
 def thread_count(threads: int | None = None, *, cores: int) -> int:
-    """Return how many threads to use: `threads`, else the context, else `EINLOOM_THREADS`, `OMP_NUM_THREADS`, `cores`.
+    """Return how many threads to use.
+
+    `threads`, else the context's, else the process's, else `EINLOOM_THREADS`, `OMP_NUM_THREADS`, `cores`.
 
     Of a list in `OMP_NUM_THREADS` (one number per nesting level) the first counts; what is no number there is left to
     OpenMP to complain about.
@@ -72,6 +91,8 @@ def thread_count(threads: int | None = None, *, cores: int) -> int:
     chosen = _current.get().threads
     if chosen is not None:
         return chosen
+    if _limits:
+        return _limits[0]
     if text := os.environ.get("EINLOOM_THREADS", "").strip():
         return _checked(text, "EINLOOM_THREADS")
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()

@@ -20,7 +20,7 @@ FLOORS = [
     {"targets"},
     {"plan"},
     {"search"},
-    {"expression", "tensor_operation", "primitives", "api", "__init__"},
+    {"expression", "tensor_operation", "primitives", "threadpools", "api", "__init__"},
     {"bench", "cli", "__main__"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
