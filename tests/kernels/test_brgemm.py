@@ -96,6 +96,7 @@ def odd_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
             "both along m": ((1, 0, m, m * k), (1, 0, m, m * k), (1, m)),
             "scaled columns": ((1, 0, m, m * k), (1, m, m * n, m * n * k), (1, m)),
             "broadcast only": ((0, 0, 1, k), (0, 0, 1, k), (1, m)),
+            "both along m, one backwards": ((1, 0, m, m * k), (1, 0, -m - 1, -m * k - k), (1, m)),
             "both along n": ((0, 1, n, n * k), (0, 1, n, n * k), (1, m)),
             "negative": ((-1, 0, -m, -m * k), (0, -k, -1, -k * n), (-1, -m)),
             "backwards": ((1, 0, -m, m * k), (0, k, -1, -k * n), (1, -m - 2)),

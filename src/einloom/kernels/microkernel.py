@@ -198,6 +198,10 @@ class Microkernel:
         surplus = (vectors - self.setting.product.m) * self.vec.dtype.size
         return isinstance(stride, int) and surplus <= stride < vectors * self.vec.dtype.size
 
+    def _reads_beyond(self, cursor: Cursor) -> bool:
+        """Whether whole vectors of an operand may be read in this step: `_may_read_on` knows about A alone."""
+        return self.reads_on and cursor is self.setting.inputs[0]
+
     def _row_mask(self, row: int) -> Any:
         return self.mask if row == self.tile.vectors - 1 else None
 
@@ -210,7 +214,7 @@ class Microkernel:
 
     def _load(self, cursor: Cursor, register: Any, row: int, column: int, step: int) -> None:
         if cursor.operand.kind == "vector":
-            mask = None if self.reads_on and cursor is self.setting.inputs[0] else self._row_mask(row)
+            mask = None if self._reads_beyond(cursor) else self._row_mask(row)
             self.vec.load(register, self._place(cursor, row, column, step), mask)
             return
         if cursor.operand.kind == "broadcast":

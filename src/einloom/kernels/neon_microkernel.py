@@ -62,7 +62,8 @@ class NeonMicrokernel(Microkernel):
         if cursor.operand.kind != "vector":
             return super()._shared(cursor, step, free)
         registers = [free.pop(0) for _ in range(self.tile.vectors)]
-        self.neon.load_row(registers, self._place(cursor, 0, 0, step), None if self.reads_on else self.mask)
+        mask = None if self._reads_beyond(cursor) else self.mask
+        self.neon.load_row(registers, self._place(cursor, 0, 0, step), mask)
         return registers
 
     def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[Any]) -> Any:
