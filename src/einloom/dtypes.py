@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from einloom.errors import DTypeError
 
-__all__ = ["DTYPES", "FLOAT32", "FLOAT64", "DType", "data_type"]
+__all__ = ["DTYPES", "FLOAT32", "FLOAT64", "MOVED", "UINT8", "UINT16", "DType", "data_type"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,10 @@ class DType:
 FLOAT32 = DType("float32", 4, 2.0**-23)
 FLOAT64 = DType("float64", 8, 2.0**-52)
 DTYPES = {dtype.name: dtype for dtype in (FLOAT32, FLOAT64)}
+UINT8 = DType("uint8", 1, 0.0)
+UINT16 = DType("uint16", 2, 0.0)
+"""These two are only moved: any elements of 1 and 2 bytes travel as them."""
+MOVED = {dtype.name: dtype for dtype in (UINT8, UINT16)}
 
 
 def data_type(name: object) -> DType:

@@ -7,7 +7,24 @@ import pytest
 
 import einloom as el
 
-TYPES = ("int32", "uint32", "int64", "complex64", "complex128", "datetime64[s]", ">i4", "S12", "longdouble", "U4")
+TYPES = (
+    "int8",
+    "bool",
+    "float16",
+    ">u2",
+    "S3",
+    "S10",
+    "int32",
+    "uint32",
+    "int64",
+    "complex64",
+    "complex128",
+    "datetime64[s]",
+    ">i4",
+    "S12",
+    "longdouble",
+    "U4",
+)
 EQUATIONS = ("ab->ba", "abc->cab", "abcd->dcba", "abcd->acbd", "ab->ab", "aab->ba")
 
 
@@ -30,17 +47,19 @@ def test_every_bit_arrives(dtype: str) -> None:
             assert given.tobytes() == np.ascontiguousarray(wanted).tobytes()
 
 
-def test_large_copies_arrive() -> None:
-    array = _bits((700, 600), "complex128")
-    out = np.empty((600, 700), "complex128")
+@pytest.mark.parametrize(("shape", "dtype"), [((700, 600), "complex128"), ((1501, 1607), "u1"), ((1203, 1001), "u2")])
+def test_large_copies_arrive(shape: tuple[int, int], dtype: str) -> None:
+    array = _bits(shape, dtype)
+    out = np.empty(shape[::-1], dtype)
     assert el.einsum("ab->ba", array, out=out) is out
     assert out.tobytes() == array.T.tobytes()
     assert el.compile("ab->ba", array, target="interpreter")(array).tobytes() == out.tobytes()
 
 
 @pytest.mark.parametrize(
-    ("equation", "dtype"), [("ab->a", "int32"), ("ab->", "complex64"), ("ab->ba", "object"), ("ab->ba", "int8")]
+    ("equation", "dtype"),
+    [("ab->a", "int32"), ("ab->", "complex64"), ("ab->ba", "object"), ("ab,ab->ab", "int8"), ("ab->ba", "V0")],
 )
 def test_what_has_no_code_is_refused(equation: str, dtype: str) -> None:
     with pytest.raises(el.DTypeError):
-        el.einsum(equation, np.zeros((3, 4), dtype))
+        el.einsum(equation, *[np.zeros((3, 4), dtype)] * (1 + equation.count(",")))

@@ -98,7 +98,9 @@ def interpret_nest(nest: Nest, operands: Sequence[Memory]) -> None:
     memories = {operand.name: memory for operand, memory in zip(nest.operation.operands, operands)}
     for buffer in nest.buffers:
         if buffer.offset is not None:
-            memories[buffer.name] = Memory(np.full(buffer.size, np.nan, buffer.dtype.name))
+            memories[buffer.name] = Memory(
+                np.full(buffer.size, np.nan if buffer.dtype.epsilon else 0, buffer.dtype.name)
+            )
     _NestRun(nest, memories).run(nest.body)
 
 

@@ -289,6 +289,10 @@ class AArch64Machine:
     # Vectors
 
     def vectors(self, dtype: DType) -> VectorMachine:
+        if dtype.size < 4:
+            from einloom.kernels.moved import MovedNeon
+
+            return cast("VectorMachine", MovedNeon(self, dtype))  # Verbs of arithmetic are absent.
         from einloom.kernels.neon import NeonVectors
 
         return cast("VectorMachine", NeonVectors(self, dtype))  # Verbs that Neon has another way for are absent.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from einloom.dtypes import FLOAT32
 from einloom.kernels.elementwise import Block
 from einloom.kernels.frame import Frame
 from einloom.kernels.machine import KernelMachine
@@ -44,9 +45,9 @@ class _Columns:
 
     def __init__(self, km: KernelMachine, spec: Stream) -> None:
         self.km, self.n = km, spec.n
-        self.vec: Any = km.vectors(spec.dtype)
+        self.vec: Any = km.vectors(FLOAT32)  # Lines are lines, whatever they hold.
         self.element = spec.dtype.size
-        self.size, self.vector = spec.m * self.element, self.vec.lanes * self.element
+        self.size, self.vector = spec.m * self.element, self.vec.lanes * FLOAT32.size
         operands, constants, _ = Block(spec.m, spec.n, {"a": spec.a, "b": spec.b}).operands(spec.dtype.size, km.reach)
         self.operands, self.constants = operands, constants
         variables = ("source", "target", "end", "rest")

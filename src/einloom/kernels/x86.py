@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 from einloom.asm import Assembler, Label
 from einloom.asm.x86.operands import (
@@ -270,6 +271,10 @@ class X86Machine:
     # Vectors
 
     def vectors(self, dtype: DType) -> VectorMachine:
+        if dtype.size < 4:
+            from einloom.kernels.moved import MovedX86
+
+            return cast("VectorMachine", MovedX86(self, dtype))  # Verbs of arithmetic are absent.
         if self.machine.vector == "avx512":
             from einloom.kernels.avx512 import Avx512Vectors
 

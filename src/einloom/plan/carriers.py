@@ -1,4 +1,4 @@
-"""Copies of any type: elements travel as float32 or float64 of the same bits, one or several to an element.
+"""Copies of any type: elements travel as float64, float32, uint16 or uint8 of the same bits, one or several each.
 
 A permutation computes nothing, so the type of its elements does not matter, only their size.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from einloom.dtypes import DTYPES, FLOAT32, FLOAT64, DType
+from einloom.dtypes import DTYPES, FLOAT32, FLOAT64, UINT8, UINT16, DType
 from einloom.errors import DTypeError
 from einloom.ir.operation import Axis, DimType, Operation
 from einloom.plan.equation import Equation
@@ -25,18 +25,18 @@ PARTS = "parts"
 def carrier(dtype: np.dtype[Any]) -> tuple[DType, int]:
     """Return the type that elements of `dtype` travel as, and how many of it make one element.
 
-    >>> carrier(np.dtype("complex128")), carrier(np.dtype("int32")), carrier(np.dtype("float32"))
-    ((float64, 2), (float32, 1), (float32, 1))
+    >>> [carrier(np.dtype(name)) for name in ("complex128", "int32", "float16", "S3")]
+    [(float64, 2), (float32, 1), (uint16, 1), (uint8, 3)]
 
     Raises:
-        DTypeError: Python objects, or a size that no vector element divides.
+        DTypeError: Python objects, or elements without bytes.
     """
-    if dtype.hasobject or dtype.itemsize == 0 or dtype.itemsize % FLOAT32.size:
+    if dtype.hasobject or dtype.itemsize == 0:
         raise DTypeError(
             f"no code for elements of type {dtype}, {dtype.itemsize} bytes\n"
-            "  Copies take elements of 4, 8, 12, 16, … bytes that hold no Python objects."
+            "  Copies take elements of one or more bytes that hold no Python objects."
         )
-    unit = FLOAT32 if dtype.itemsize % FLOAT64.size else FLOAT64
+    unit = next(unit for unit in (FLOAT64, FLOAT32, UINT16, UINT8) if dtype.itemsize % unit.size == 0)
     return unit, dtype.itemsize // unit.size
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from numbers import Real
 
-from einloom.dtypes import DType, data_type
+from einloom.dtypes import MOVED, DType, data_type
 from einloom.errors import DTypeError, UnsupportedTarget
 from einloom.kernels.specs import Binary, Brgemm, Reduce, Stride, Ternary, Unary
 from einloom.primitives.callables import PrimitiveKernel
@@ -98,7 +98,8 @@ def unary(
     Args:
         op: an operator of the page of primitives: `"relu"`, `"exp"`, `"gelu"`, …
         m, n: sizes, 0 and more.
-        dtype: `"float32"` or `"float64"`; a pair (in, out) of these for `identity`, which then converts.
+        dtype: `"float32"` or `"float64"`; for `identity` also `"uint8"` or `"uint16"`, which stand for any type of 1 or
+            2 bytes, or a pair (in, out) of floats: it then converts.
         b: layout of B, `"col"` or `"row"`.
         alpha: the parameter of `leaky_relu` (0.01 unless said) or `elu` (1).
         isa: `"avx512"`, `"avx2"`, `"neon"`; None for the host's best.
@@ -107,7 +108,8 @@ def unary(
         ShapeError, DTypeError: a size or type that does not exist.
         UnsupportedTarget: an operator, layout or ISA that does not exist; the message says which do.
     """
-    source, output = _types(dtype)
+    moved = MOVED.get(str(dtype)) if op == "identity" else None
+    source, output = (moved, moved) if moved else _types(dtype)
     strides = {"a": (0, 0) if op == "zero" else (1, None), "b": _matrix("b", b)}
     number = None if alpha is None else _number("alpha", alpha)
     spec = Unary(op, source, m, n, **strides, alpha=number, output=output)  # type: ignore[arg-type]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from einloom.dtypes import MOVED
 from einloom.errors import DTypeError, OverlapError, ShapeError, StrideError
 from einloom.kernels.specs import Brgemm, Reduce, Spec, Stride, Unary, run_time_strides
 from einloom.plan.arrays import byte_span
@@ -154,7 +155,8 @@ def _address(value: Any) -> int:
 
 
 def _check_array(access: Access, array: np.ndarray[Any, Any]) -> None:
-    if array.dtype != np.dtype(access.dtype):
+    same_bytes = access.dtype in MOVED and array.dtype.itemsize == MOVED[access.dtype].size
+    if array.dtype != np.dtype(access.dtype) and not same_bytes:
         raise DTypeError(f"{access.name} has type {array.dtype}, the kernel takes {access.dtype}\n  Convert the array.")
     if access.written and not array.flags.writeable:
         raise StrideError(f"{access.name} is read-only\n  Pass a writable array.")
