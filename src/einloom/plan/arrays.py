@@ -24,7 +24,7 @@ def element_strides(array: Array) -> tuple[int, ...] | None:
 
     Axes of extent 1 get stride 0: theirs is never used, and NumPy leaves any number there.
     """
-    size = array.itemsize
+    size = max(array.itemsize, 1)
     strides = []
     for extent, stride in zip(array.shape, array.strides):
         steps, rest = divmod(stride, size)
