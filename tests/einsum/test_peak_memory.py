@@ -6,19 +6,24 @@ import subprocess
 import sys
 
 PROGRAM = """
-import resource
 import numpy as np
 import einloom as el
+
+
+def peak():  # Of this program alone: the maximum that getrusage gives begins with its parent's.
+    status = open("/proc/self/status").read()
+    return int(status.split("VmHWM:")[1].split()[0])
+
 
 a, b = np.ones((6400, 700), np.float32), np.ones((700, 6400), np.float32)
 out = np.ones((6400, 6400), np.float32)
 warm = np.ones((64, 64), np.float32)
 el.einsum("ij,jk->ik", warm, warm, threads=1)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 el.einsum("ij,jk->ik", a, b, out=out, threads=1)
 assert out[0, 0] == out[-1, -1] == 700
 copy = ALLOWED_COPY
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(peak() - before)
 """
 
 ALLOWED = 10 * 1024
