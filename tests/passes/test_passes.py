@@ -15,8 +15,10 @@ from einloom.ir.interpret import Memory, interpret, interpret_nest
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import AVX2, AVX512, NEON
+from einloom.passes.follow import follow_curve
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
+from einloom.passes.limit import limit_kernels
 from einloom.passes.optimize import optimize_operation
 from einloom.passes.parallelise import parallelise
 from einloom.passes.split import balanced_block
@@ -171,6 +173,33 @@ def test_parallelise_never_shares_a_reduced_axis() -> None:
     assert str(parallelise(PRODUCT, sequential, 2)).startswith("shared i:800 seq i:8 prim")
     small = parse_operation(str(PRODUCT).replace("1600", "16"))
     assert parallelise(small, sequential, 2) == sequential
+
+
+@pytest.mark.parametrize(
+    ("before", "most", "after"),
+    [
+        ("seq i:64 prim m=j n=i k=k", 40, "seq i:64 seq j:40 seq i:32 seq k:40 prim m=j n=i k=k"),
+        ("seq i:8 prim m=j n=i k=k", 1600, "seq i:8 prim m=j n=i k=k"),
+        ("seq k:200 seq j:48 seq i:8 prim m=j n=i k=k", 100, "seq k:200 seq j:48 seq i:8 seq k:100 prim m=j n=i k=k"),
+    ],
+)
+def test_kernels_are_limited_by_loops_inside(before: str, most: int, after: str) -> None:
+    assert str(limit_kernels(PRODUCT, parse_schedule(before), most)) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("seq k:200 seq i:64 seq j:48 prim m=j n=i k=k", "seq k:200 sfc i:64 sfc j:48 prim m=j n=i k=k"),
+        ("seq i:64 seq k:200 seq j:48 prim m=j n=i k=k", "seq i:64 seq k:200 seq j:48 prim m=j n=i k=k"),
+        (
+            "seq i:800 seq j:800 seq i:80 prim m=j n=i k=k pack in1@2 k j",
+            "sfc i:800 sfc j:800 seq i:80 prim m=j n=i k=k pack in1@2 k j",
+        ),
+    ],
+)
+def test_blocks_of_the_output_follow_a_curve(before: str, after: str) -> None:
+    assert str(follow_curve(PRODUCT, parse_schedule(before))) == after
 
 
 @pytest.mark.parametrize(

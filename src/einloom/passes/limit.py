@@ -14,7 +14,7 @@ def limit_kernels(operation: Operation, schedule: Schedule, most: int) -> Schedu
     """Return the schedule with an innermost loop over every axis of which the primitive takes more than `most`.
 
     before: seq i:64 prim m=j n=i         (j 100, at most 40)
-    after:  seq i:64 seq i:32 seq j:40 prim m=j n=i
+    after:  seq i:64 seq j:40 seq i:32 prim m=j n=i
     """
     added = []
     for name in schedule.prims.names:
