@@ -21,7 +21,7 @@ from einloom.passes.identify import identify_primitive
 from einloom.passes.limit import limit_kernels
 from einloom.passes.optimize import optimize_operation
 from einloom.passes.parallelise import parallelise
-from einloom.passes.split import balanced_block
+from einloom.passes.split import balanced_block, equal_block
 from einloom.passes.tile import SCRATCH_LIMIT
 
 from ..ir.strategies import random_contraction, random_memories, random_operation
@@ -203,11 +203,12 @@ def test_blocks_of_the_output_follow_a_curve(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("extent", "target", "multiple", "block"),
-    [(200, 192, 1, 200), (300, 192, 1, 150), (1009, 192, 16, 208), (7, 192, 8, 7), (1, 1, 1, 1)],
+    ("extent", "target", "balanced", "equal"),
+    [(200, 192, 200, 100), (300, 192, 150, 150), (1009, 192, 202, 169), (56, 11, 12, 8), (7, 192, 7, 7), (1, 1, 1, 1)],
 )
-def test_balanced_blocks(extent: int, target: int, multiple: int, block: int) -> None:
-    assert balanced_block(extent, target, multiple) == block
+def test_blocks_of_an_axis(extent: int, target: int, balanced: int, equal: int) -> None:
+    assert balanced_block(extent, target) == balanced
+    assert equal_block(extent, target) == equal
 
 
 def test_shared_blocks_keep_to_the_panels_of_a_pack() -> None:

@@ -19,17 +19,20 @@ What is packed, and how, is `pack`'s. An output may be staged: computed in scrat
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.identify import vector_operand
 from einloom.passes.pack import REUSE_THAT_PAYS, Packing, Side
-from einloom.passes.split import balanced_block, equal_block, equal_part
+from einloom.passes.split import balanced_block, equal_block, equal_part, round_up
 from einloom.passes.tile import SCRATCH_LIMIT, BlockTargets, block_targets
 
 __all__ = ["block_contraction"]
+
+Cut = Callable[[int, int], int]
+"""How an axis is cut: the size of its blocks from its extent and a target."""
 
 COMMON_VECTORS = 4
 """Vectors in one block of a vector axis that both inputs depend on, where blocks are packed."""
@@ -226,7 +229,9 @@ class _Blocking:
             least |= {side.prim: max(least.get(side.prim, 1), side.tile)} if side.prim else {}
         for axis in order:
             least[axis.name] = max(least.get(axis.name, 1), runs.get(axis.name, 1))
-        side.steps = self._shares(order, budget, least, {side.prim: side.tile} if side.prim else {})
+        both = all(each.packed for each in self.sides)  # Together they fill the cache: none may exceed its share.
+        cut = equal_block if both and not self.stages_tiles else balanced_block
+        side.steps = self._shares(order, budget, least, {side.prim: side.tile} if side.prim else {}, cut)
 
     def _reuse(self, side: Side) -> int:
         """How often each element of a side is used."""
@@ -238,8 +243,13 @@ class _Blocking:
         return {name: self.targets.line for name in names if name is not None}
 
     @staticmethod
-    def _shares(order: list[Axis], budget: int, least: dict[str, int], multiple: dict[str, int]) -> dict[str, int]:
-        """Return blocks of the axes whose product is about `budget`, the first axes as long as possible."""
+    def _shares(
+        order: list[Axis], budget: int, least: dict[str, int], multiple: dict[str, int], cut: Cut = balanced_block
+    ) -> dict[str, int]:
+        """Return blocks of the axes whose product is about `budget`, the first axes as long as possible.
+
+        `cut` chooses the blocks of the first axis.
+        """
         steps = {axis.name: max(min(axis.extent, least.get(axis.name, 1)), 1) for axis in order}
         for axis in order:
             others = math.prod(steps.values()) // steps[axis.name]
@@ -247,7 +257,8 @@ class _Blocking:
             if axis.extent <= target:
                 steps[axis.name] = max(axis.extent, 1)
             elif axis is order[0]:
-                steps[axis.name] = balanced_block(axis.extent, target, multiple.get(axis.name, 1))
+                step = round_up(cut(axis.extent, target), multiple.get(axis.name, 1))
+                steps[axis.name] = min(step, axis.extent)
             else:  # Equal blocks that stay below the target: one axis above it is enough.
                 steps[axis.name] = equal_block(axis.extent, target)
         return steps

@@ -8,13 +8,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from einloom.ir.operation import DimType, Operation
-from einloom.ir.schedule import ExecType, Loop, Schedule
+from einloom.ir.schedule import OUTPUT, ExecType, Loop, Schedule
+from einloom.passes.identify import elements
 from einloom.passes.split import round_up
 
 __all__ = ["parallelise"]
 
 LEAST_WORK = 2**19
 """Arithmetic or bytes that one more thread must get to pay for waking it (some tens of microseconds)."""
+
+UNEVEN = 1.1
+"""How much larger than an equal part a thread's may be for the sake of the blocks inside it."""
 
 VECTOR = 16
 """Blocks that a primitive takes keep to multiples of this many indices, the longest vector in elements."""
@@ -39,9 +43,11 @@ def parallelise(operation: Operation, schedule: Schedule, threads: int) -> Sched
 
 
 def _with_shared(schedule: Schedule, shared: Loop, part: int) -> Schedule:
-    """Put a shared loop outermost; it replaces the loops of its axis whose blocks are larger than a thread's part."""
+    """Put a shared loop outermost; it replaces the loops of its axis with larger blocks, or blocks that do not fit."""
     larger = min(shared.step, part + 1)
-    replaced = [loop.axis == shared.axis and loop.step >= larger for loop in schedule.loops]
+    replaced = [
+        loop.axis == shared.axis and (loop.step >= larger or shared.step % loop.step != 0) for loop in schedule.loops
+    ]
     loops = [loop for loop, gone in zip(schedule.loops, replaced) if not gone]
     packs = tuple(replace(pack, loop=pack.loop + 1 - sum(replaced[: pack.loop])) for pack in schedule.packs)
     return replace(schedule, loops=(shared, *loops), packs=packs)
@@ -51,19 +57,28 @@ def _step(operation: Operation, schedule: Schedule, axis: str, threads: int) -> 
     """Indices that one shared iteration covers: an equal part, a multiple of the loops' steps inside it."""
     part = _part(operation, axis, threads)
     steps = [loop.step for loop in schedule.loops if loop.axis == axis]
+    taken = axis in schedule.prims.names
     if not steps:
-        return round_up(part, VECTOR if axis in schedule.prims.names else 1)
-    return round_up(part, max((step for step in steps if step <= part), default=min(steps)))
+        return round_up(part, VECTOR if taken else 1)
+    fitting = round_up(part, max((step for step in steps if step <= part), default=min(steps)))
+    packed = any(digit.axis == axis for pack in schedule.packs for digit in pack.layout)
+    if taken and not packed and fitting > UNEVEN * part:
+        return round_up(part, VECTOR)  # The loops inside go: the primitive takes what they covered.
+    return fitting
 
 
 def _part(operation: Operation, axis: str, threads: int) -> int:
     return -(-operation.axis(axis).extent // threads)
 
 
-def _cost(operation: Operation, schedule: Schedule, axis: str, threads: int) -> tuple[float, int, int]:
-    """What the slowest thread does, relative to an equal share; ties: long runs of the output stay whole."""
+def _cost(operation: Operation, schedule: Schedule, axis: str, threads: int) -> tuple[float, int, int, int]:
+    """What the slowest thread does, relative to an equal share; ties: what every thread would have to pack, the runs
+    of the output."""
     extent = operation.axis(axis).extent
     step = min(_step(operation, schedule, axis, threads), extent)
     iterations = -(-extent // step)
     share = -(-iterations // threads) * step
-    return round(share * threads / extent, 1), -abs(operation.stride(operation.output, axis)), -extent
+    inputs = (operation.operands[pack.operand] for pack in schedule.packs if pack.operand != OUTPUT)
+    repeated = sum(elements(operation, operand) for operand in inputs if not operation.stride(operand, axis))
+    balance = round(share * threads / extent, 1)
+    return balance, repeated, -abs(operation.stride(operation.output, axis)), -extent

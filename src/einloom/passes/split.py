@@ -5,20 +5,16 @@ from __future__ import annotations
 __all__ = ["balanced_block", "equal_block", "equal_part", "round_up"]
 
 
-def balanced_block(extent: int, target: int, multiple: int = 1) -> int:
-    """Return the size of nearly equal blocks of about `target` indices, a multiple of `multiple`.
+def balanced_block(extent: int, target: int) -> int:
+    """Return the size of nearly equal blocks of about `target` indices.
 
     A last block that is much shorter than the others wastes what is paid per block, so K = 200 with a target of 192
     stays whole and K = 300 becomes two blocks of 150.
 
-    >>> balanced_block(200, 192), balanced_block(300, 192), balanced_block(1009, 192, 16)
-    (200, 150, 208)
+    >>> balanced_block(200, 192), balanced_block(300, 192), balanced_block(1009, 192)
+    (200, 150, 202)
     """
-    blocks = max(1, int(extent / target + 0.5))
-    if blocks == 1:
-        return extent
-    nearest = max((-(-extent // blocks) + multiple // 2) // multiple, 1) * multiple
-    return min(nearest, round_up(extent, multiple))
+    return -(-extent // max(1, int(extent / target + 0.5)))
 
 
 def equal_block(extent: int, most: int) -> int:
