@@ -84,6 +84,7 @@ class _Session:
             passed = time.perf_counter() - begin
             least, spent, calls = min(least, passed), spent + passed, calls + 1
         gc.enable()
+        _settle()
         return {"seconds": least / self._prepared.repeats}
 
     def _peak(self, seconds: float) -> dict[str, Any]:
@@ -100,6 +101,19 @@ class _Session:
             self._copied = np.zeros_like(source)
         least = copy_seconds(source, self._copied, self._threads, seconds)
         return {"rate": 2 * source.nbytes / least}
+
+
+def _settle(patience: float = 1.0, glance: float = 0.01) -> None:
+    """Wait until this process leaves its cores to the next contestant.
+
+    Libraries let their threads spin for a while after the last call, OpenBLAS for 0.1 s.
+    """
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        before = time.process_time()
+        time.sleep(glance)
+        if time.process_time() - before < glance / 4:
+            return
 
 
 def _private_output() -> TextIO:
