@@ -147,7 +147,7 @@ def _contraction(axes: str, in0: str, in1: str, out: str) -> Operation:
         ),
         pytest.param(
             _contraction("b 368 m, d 368 k, a 368 m, c 24 n", "bda", "dc", "abc"),
-            "seq b:1 seq a:16 prim m=c n=a k=d pack in0@1 d a",
+            "seq b:1 prim m=c n=a k=d pack in0@1 d a",
             id="what few vectors use is copied as it lies",
         ),
         pytest.param(
@@ -159,6 +159,22 @@ def _contraction(axes: str, in0: str, in1: str, out: str) -> Operation:
             _contraction("e 32 m, f 32 k, b 36 m, a 36 m, d 36 m, c 24 n", "efbad", "cf", "abcde"),
             "seq b:1 seq a:6 seq a:1 seq d:1 prim m=e n=c k=f pack in0@2 f a d e",
             id="the reduced axis stands outside where neighbours would alias in L1",
+        ),
+        pytest.param(
+            _contraction("i 1600 m, j 1600 n, k 1600 k", "ik", "kj", "ij"),
+            "seq j:576 seq k:320 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j",
+            id="long runs along k are read where they lie, a panel of a few rows at a time",
+        ),
+        pytest.param(
+            _contraction("i 1600 m, j 1600 n, k 1600 k", "ki", "kj", "ij"),
+            "seq j:576 seq k:320 seq i:136 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j pack in0@3 k i",
+            id="contiguous columns that are read one by one are copied straight",
+        ),
+        pytest.param(
+            _contraction("a 368 m, c 368 k, d 368 k, b 368 n", "acd", "dbc", "ab"),
+            "seq d:21 seq c:16 seq a:128 seq a:8 seq b:48 prim m=b n=a k=d batch=c "
+            "pack in1@2 b:48 c d b pack in0@3 a:8 a c d",
+            id="runs that blocks of the reduced axes cut short are packed",
         ),
     ],
 )

@@ -194,6 +194,13 @@ def test_a_kernel_shows_itself(tmp_path: Path) -> None:
     assert (tmp_path / "brgemm.bin").read_bytes() == kernel.code
 
 
+def test_every_column_of_c_is_asked_for_ahead() -> None:
+    listing = el.primitives.brgemm(m=48, n=6, k=337, isa="avx512").listing()
+    before_products = listing.split("tile of")[1].split("the first")[0]
+    asks = ["prefetch" in line for line in before_products.splitlines()]
+    assert sum(now and not before for before, now in itertools.pairwise(asks)) == 6
+
+
 def test_equal_kernels_are_compiled_once_from_many_threads() -> None:
     kernels: list[Any] = []
     make = lambda: kernels.append(el.primitives.brgemm(m=31, n=3, k=5))  # noqa: E731

@@ -86,10 +86,13 @@ class Microkernel:
         if self.grouped:
             length += self.grouped.rows * size
         lines = (*range(0, length, CACHE_LINE), length - 1)
-        self.prefetches = [(base, offset + line) for _, base, offset in self._columns() for line in lines]
-        self.prefetches_per_column = -(-len(self.prefetches) // max(1, steps * self.tile.columns))
-        if steps == 0 or isinstance(self.setting.output[1], str):
-            self._prefetch(len(self.prefetches))
+        places = ((base, offset + line) for _, base, offset in self._columns() for line in lines)
+        if steps == 0 or isinstance(self.setting.output[1], str):  # Columns that are walked must be used at once.
+            for base, offset in places:
+                self.setting.km.prefetch(self.setting.km.place(base, offset))
+            return
+        self.prefetches = list(places)
+        self.prefetches_per_column = -(-len(self.prefetches) // (steps * self.tile.columns))
 
     def _prefetch(self, count: int) -> None:
         for base, offset in self.prefetches[:count]:

@@ -41,7 +41,7 @@ class Steps:
         if k * fmas <= STRAIGHT:
             return Steps(k, 0, k)
         most = max(together, min(16, body // fmas, k) // together * together)
-        least = max(together, most // 2 // together * together)
+        least = max(together, max(most // 2, min(most, 2)) // together * together)
         unroll = min(
             range(least, most + 1, together), key=lambda unroll: (k % unroll > 0, k % unroll / unroll, -unroll)
         )

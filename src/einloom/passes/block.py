@@ -9,11 +9,13 @@ the primitive's m (read as vectors), `B` the other:
           pack a block of A
           blocks of B's own axes
             pack a block of B
-            panels of A
-              panels of B
+            panels of B
+              panels of A
                 primitive
 
-What is packed, and how, is `pack`'s. An output may be staged: computed in scratch and streamed past the caches.
+A panel of B stays in L1 while the block of A streams past it from L2, and rows of the output are written one after the
+other. What is packed, and how, is `pack`'s; a B whose panels are long runs is read where it lies. An output may be
+staged: computed in scratch and streamed past the caches.
 """
 
 from __future__ import annotations
@@ -26,13 +28,13 @@ from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.identify import vector_operand
 from einloom.passes.pack import REUSE_THAT_PAYS, Packing, Side
-from einloom.passes.split import balanced_block, equal_block, equal_part, round_up
+from einloom.passes.split import balanced_block, equal_block, equal_part
 from einloom.passes.tile import SCRATCH_LIMIT, BlockTargets, block_targets
 
 __all__ = ["block_contraction"]
 
-Cut = Callable[[int, int], int]
-"""How an axis is cut: the size of its blocks from its extent and a target."""
+Cut = Callable[[int, int, int], int]
+"""How an axis is cut: the size of its blocks from its extent, a target, and what they must be multiples of."""
 
 COMMON_VECTORS = 4
 """Vectors in one block of a vector axis that both inputs depend on, where blocks are packed."""
@@ -56,7 +58,7 @@ def block_contraction(
     """Return loops, blocks and packs for a contraction.
 
     before: prim m=j n=i k=l                                       (axes i 1600, j 1600, l 1600, row-major)
-    after:  seq j:816 seq l:400 seq i:160 seq j:48 seq i:8 prim m=j n=i k=l pack in1@2 j:48 l j pack in0@3 i:8 i l
+    after:  seq j:576 seq l:320 seq i:8 seq j:48 prim m=j n=i k=l pack in1@2 j:48 l j
     """
     return _Blocking(operation, prims, machine, packing, most).schedule()
 
@@ -95,6 +97,7 @@ class _Blocking:
     def schedule(self) -> Schedule:
         self._decide_packs()
         self._block_reduced(self.targets.k)
+        self._pack_short_runs()
         self.common_steps = self._block_common()
         self.stages_blocks, self.stages_tiles = self._stages_blocks(), self._stages_tiles()
         self._block_sides()
@@ -102,6 +105,7 @@ class _Blocking:
             self.stages_blocks = False
             self._block_sides()
         self._shorten_reduced()
+        self._decide_panels()
         return self._assemble()
 
     # ---- decisions ----------------------------------------------------------------------------------------------
@@ -110,15 +114,24 @@ class _Blocking:
         if not self.may_pack:
             return
         for side in self.sides:
-            side.packed = side.in_panels = self.packing.pays(side, self._reuse(side))
-        if self.b is not None and self.b.packed and self._is_used_once(self.b):
-            self.b.tile = self.targets.line
+            side.packed = self.packing.pays(side, self._reuse(side))
+        self.a.in_panels = self.a.packed
 
-    def _is_used_once(self, side: Side) -> bool:
-        """Whether one panel of vectors uses what is packed, of an operand with contiguous columns: a copy suffices."""
-        contiguous = side.prim is not None and abs(side.strides[side.prim]) == 1
-        size = self.operation.points // max(self.a.elements, 1)
-        return contiguous and self.a.elements <= self.a.tile and size > self.targets.cached
+    def _pack_short_runs(self) -> None:
+        """Pack a B that was to be read where it lies if blocks of the reduced axes have cut its runs."""
+        k = self.prims.k
+        if self.b is None or k is None or not (self.a.packed and self.packing.lies_well(self.b)):
+            return
+        if not self.packing.is_run(self.k_steps[k]):
+            self.b.packed = True
+            self._block_reduced(self.targets.k)
+
+    def _decide_panels(self) -> None:
+        """Whether the primitive takes one panel of B at a time; what L1 holds of B as a whole is left to it."""
+        if self.b is None or not self.a.packed or self.stages_tiles:
+            return
+        size = self.b.elements * math.prod(self.k_steps.values())
+        self.b.in_panels = self.a.elements > self.a.tile and size > self.targets.small
 
     def _block_reduced(self, target: int) -> None:
         """Blocks of the reduced axes: the primitive's k first, but whole cache lines of packed operands."""
@@ -205,8 +218,11 @@ class _Blocking:
         targets = self.targets
         if self.stages_blocks:
             return [targets.staged, targets.resident]
-        alone = sum(side.packed for side in self.sides) == 1
-        return [targets.alone, targets.alone] if alone else [targets.streamed, targets.resident]
+        if self.stages_tiles:
+            return [targets.cached * 5 // 8, targets.cached // 8]
+        if self.b is None or not self.a.packed:
+            return [targets.streamed, targets.alone]
+        return [targets.streamed, targets.resident if self.b.packed else self.operation.points]
 
     def _output_runs(self) -> dict[str, int]:
         """Return how far a block reaches along the axes that are closest in the output, for runs of many lines."""
@@ -223,14 +239,13 @@ class _Blocking:
         """Choose how far the block reaches along each own axis: the primitive's first, then what lies closest."""
         order = sorted(side.axes, key=lambda a: (a.name != side.prim, abs(side.strides[a.name])))
         if side.packed and self._reuse(side) < REUSE_THAT_PAYS and not self.stages_blocks:
-            least = self.packing.least(side, 2 * budget, self.k_steps | self.common_steps)
+            least = self.packing.least(side, budget + budget // 3, self.k_steps | self.common_steps)
         else:
             least = self._whole_lines([side])
             least |= {side.prim: max(least.get(side.prim, 1), side.tile)} if side.prim else {}
         for axis in order:
             least[axis.name] = max(least.get(axis.name, 1), runs.get(axis.name, 1))
-        both = all(each.packed for each in self.sides)  # Together they fill the cache: none may exceed its share.
-        cut = equal_block if both and not self.stages_tiles else balanced_block
+        cut = equal_block if self.a.packed and not self.stages_tiles else balanced_block
         side.steps = self._shares(order, budget, least, {side.prim: side.tile} if side.prim else {}, cut)
 
     def _reuse(self, side: Side) -> int:
@@ -257,8 +272,7 @@ class _Blocking:
             if axis.extent <= target:
                 steps[axis.name] = max(axis.extent, 1)
             elif axis is order[0]:
-                step = round_up(cut(axis.extent, target), multiple.get(axis.name, 1))
-                steps[axis.name] = min(step, axis.extent)
+                steps[axis.name] = min(cut(axis.extent, target, multiple.get(axis.name, 1)), axis.extent)
             else:  # Equal blocks that stay below the target: one axis above it is enough.
                 steps[axis.name] = equal_block(axis.extent, target)
         return steps
@@ -275,7 +289,7 @@ class _Blocking:
             packs += [self._pack(self.b, len(loops))] if self.b.packed else []
         if self.stages_blocks:
             packs.append(Pack(OUTPUT, len(loops), self._staged_layout(self._block_steps())))
-        inner = [loop for side in self.sides for loop in side.inner_loops(self._outermost_first(side.axes))]
+        inner = [loop for side in reversed(self.sides) for loop in side.inner_loops(self._outermost_first(side.axes))]
         if self.stages_tiles:  # In the order of the output, which is written as it is computed.
             inner.sort(key=lambda loop: -abs(self.operation.stride(self.operation.output, loop.axis)))
             tile = {side.prim: min(side.tile, side.steps[side.prim]) for side in self.sides if side.prim}

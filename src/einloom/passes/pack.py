@@ -102,9 +102,25 @@ class Packing:
             return False
         if contiguous is not None and contiguous not in self.prims.names and reuse >= LEAST_REUSE:
             return True  # Kernels would use one element of each cache line.
+        if self.lies_well(side):
+            return False
         span = self._panel_span(side)
         far = span > FAR * self.targets.panel  # Every step touches another page: the copy moves longer runs.
         return span > self.targets.panel and reuse >= (LEAST_REUSE if far else REUSE_THAT_PAYS)
+
+    def lies_well(self, side: Side) -> bool:
+        """Whether an operand that is read element by element has long runs along k where it lies."""
+        k = self.prims.k
+        return (
+            k is not None
+            and not self._is_vector_side(side)
+            and abs(side.strides[k]) == 1
+            and self.is_run(self.extents[k])
+        )
+
+    def is_run(self, elements: int) -> bool:
+        """Whether so many elements that follow each other are read at nearly the speed of a long run."""
+        return elements >= self.targets.read // 4
 
     def _panel_span(self, side: Side) -> int:
         """Elements from the first to the last that one panel of the operand reads where it lies."""
@@ -187,12 +203,13 @@ class Packing:
         panel = [Digit(side.prim)] if side.prim is not None and width > 1 else []
         reduced = [Digit(a.name) for a in self.reduced if strides[a.name] and inside[a.name] > 1]
         reduced.sort(key=lambda d: (self.prims.batch != d.axis, self.prims.k != d.axis))
-        if self._is_copied_straight(side):
+        if self._is_copied_straight(side, math.prod(inside[d.axis] for d in reduced)):
             digits += [*reduced, *panel]
         elif self._aliases(side, digits, math.prod([min(width, side.tile), *(inside[d.axis] for d in reduced)])):
             digits = [*reduced, *digits, *panel]
         else:
-            digits += [Digit(side.prim, side.tile)] if side.prim is not None and width > side.tile else []
+            if side.prim is not None and side.in_panels and width > side.tile:
+                digits.append(Digit(side.prim, side.tile))
             digits += [*panel, *reduced] if self._keeps_k(side) else [*reduced, *panel]
         taken = [name for name in (self.prims.n, self.prims.m) if name is not None and strides[name]]
         names = {axis.name for axis in common}
@@ -201,9 +218,14 @@ class Packing:
     def _is_vector_side(self, side: Side) -> bool:
         return self.prims.m is not None and side.strides[self.prims.m] != 0
 
-    def _is_copied_straight(self, side: Side) -> bool:
-        """Whether panels are not made: the order of the tensor suffices where few vectors of the other input use it."""
-        return not self._is_vector_side(side) and side.in_panels and side.tile == self.targets.line
+    def _is_copied_straight(self, side: Side, reduced: int) -> bool:
+        """Whether panels are not made of an operand with contiguous columns, read element by element.
+
+        A straight copy is the fastest, and the cache lines of one panel stay in L1.
+        """
+        contiguous = side.prim is not None and side.prim == self.contiguous_axis(side)
+        lines = reduced * self.targets.line
+        return contiguous and not self._is_vector_side(side) and (not side.in_panels or lines <= self.targets.small)
 
     def _keeps_k(self, side: Side) -> bool:
         """Whether the reduced axis is the contiguous one, of an operand that is read element by element.

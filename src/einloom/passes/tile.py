@@ -1,7 +1,8 @@
 """Targets for block sizes: the microkernel's tile and how much of each cache a block may take.
 
-Sizes follow the analysis behind GotoBLAS: the panel of the vector operand stays in L1 while columns stream past it, the
-block of the other operand stays in L2, and the vector operand's block in what a thread may use of L3.
+Sizes follow the analysis behind GotoBLAS: a panel of one operand stays in L1 while a block of the other streams past it
+from L2. Here the vector operand has the block in L2: its vectors are loads that caches serve well, and each is used for
+a whole panel of the other operand's elements.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ class BlockTargets:
         lanes: elements of a vector register.
         line: elements of a cache line.
         tile_m, tile_n: elements along the vector axis, and columns, of the microkernel.
-        k: indices of the reduced axes in one block: a panel (tile_m x k) of one and a half times L1.
-        streamed: elements of the vector operand's block where both are packed (most of L2).
-        resident: elements of the other operand's block beside it.
-        alone: elements of a packed block whose other operand is read in place.
+        k: indices of the reduced axes in one block: a panel (tile_m x k) a little larger than L1, one (k x tile_n) that
+            takes a quarter of it.
+        streamed: elements of the vector operand's block (L2 holds it, the panels beside it and the output's lines).
+        resident: elements of the other operand's packed block beside it.
+        alone: the same where the vector operand is not packed.
         read: elements that a copy should read in one piece.
         small: operands of at most this many elements are read in place: they stay in L1.
         cached: elements that fit the second-level cache.
@@ -68,7 +70,7 @@ def block_targets(machine: Machine, dtype: DType, m: int, most: int | None = Non
     vectors = -(-needed // -(-needed // widest))  # Panels of equal width: four vectors are two and two.
     accumulators = machine.registers - (8 if machine.registers == 32 else 4)
     tile_m, tile_n = vectors * lanes, accumulators // vectors
-    k = max(machine.l1d * 3 // 2 // (dtype.size * tile_m), 16)
+    k = max(machine.l1d * 5 // 4 // (dtype.size * tile_m), 16)
     if most is not None:
         tile_m, tile_n, k = min(tile_m, most), min(tile_n, most), min(k, most)
     return BlockTargets(
@@ -77,8 +79,8 @@ def block_targets(machine: Machine, dtype: DType, m: int, most: int | None = Non
         tile_m=tile_m,
         tile_n=tile_n,
         k=k,
-        streamed=min(SCRATCH_LIMIT * 3 // 8, machine.l2 * 5 // 8) // dtype.size,
-        resident=min(SCRATCH_LIMIT // 8, machine.l2 // 8) // dtype.size,
+        streamed=min(SCRATCH_LIMIT // 4, machine.l2 * 3 // 8) // dtype.size,
+        resident=min(SCRATCH_LIMIT // 16, machine.l2 // 12) // dtype.size,
         alone=min(SCRATCH_LIMIT // 4, machine.l2 // 4) // dtype.size,
         read=READ_RUN // dtype.size,
         small=machine.l1d // 2 // dtype.size,
