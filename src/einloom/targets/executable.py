@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from einloom.targets.cpu import lower_nest
 
 if platform.machine() == "x86_64":  # With the import of einloom, and not within the first compilation.
     import einloom.asm.x86.assembler
+    import einloom.kernels.avx512
     import einloom.kernels.x86  # noqa: F401
 
 __all__ = ["Executable"]
@@ -57,14 +58,15 @@ class Executable:
         self.nest = nest
         self.program = lower_nest(nest, machine)
         self.kernel = Kernel(self.program.assembler, name="tensor operation")
-        self._run = team_function(len(nest.operation.operands) + 1)
+        self._run: Callable[..., None] | None = None
         self._entry = 0
 
     def __call__(self, addresses: Sequence[int], threads: int) -> None:
         """Run on operands whose index 0 lies at `addresses` (inputs, then the output), on up to `threads` threads."""
         program = self.program
-        if not self._entry:
+        if self._run is None:
             self._entry = self.kernel.address_of(program.entry)
+            self._run = team_function(len(self.nest.operation.operands) + 1)
         threads = min(threads, program.shared_trips)
         scratch = _arena.reserve(program.scratch_bytes * threads) if program.scratch_bytes else 0
         self._run(self._entry, threads, *addresses, scratch)
