@@ -30,6 +30,28 @@ def random_contraction(rng: random.Random, dtype: DType, most: int = 6, points: 
     return _touched(rng, Operation(axes, operands, Primitive.GEMM))
 
 
+def random_reading(rng: random.Random, dtype: DType) -> Operation:
+    """A contraction, with touches, whose first input is many times as large as the output and contiguous along `a`."""
+    roles = [DimType.M, DimType.M, *rng.choices((DimType.M, DimType.K), k=rng.randint(0, 2)), DimType.K, DimType.N]
+    extents = [rng.randint(40, 70), *(rng.choice((1, 2, 3, 5)) for _ in roles[2:-1]), rng.choice((17, 30)), 2]
+    axes = tuple(Axis(chr(97 + i), extent, role) for i, (extent, role) in enumerate(zip(extents, roles)))
+
+    def dense(order: list[int]) -> tuple[int, ...]:
+        strides, stride = [0] * len(axes), 1
+        for i in order:
+            strides[i], stride = stride, stride * axes[i].extent
+        return tuple(strides)
+
+    def shuffled(gone: DimType) -> list[int]:
+        order = [i for i, role in enumerate(roles) if role is not gone]
+        return rng.sample(order, len(order))
+
+    large = [0, *(i for i in shuffled(DimType.N) if i != 0)]
+    orders = (large, shuffled(DimType.M), shuffled(DimType.K))
+    operands = tuple(Operand(name, dtype, dense(order)) for name, order in zip(("in0", "in1", "out"), orders))
+    return _touched(rng, Operation(axes, operands, Primitive.GEMM))
+
+
 def random_copy(rng: random.Random, dtype: DType, points: int = 20_000) -> Operation:
     """A permutation, copy or broadcast, perhaps with a relu."""
     while True:

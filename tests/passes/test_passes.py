@@ -147,8 +147,8 @@ def _contraction(axes: str, in0: str, in1: str, out: str) -> Operation:
         ),
         pytest.param(
             _contraction("b 368 m, d 368 k, a 368 m, c 24 n", "bda", "dc", "abc"),
-            "seq b:1 prim m=c n=a k=d pack in0@1 d a",
-            id="what few vectors use is copied as it lies",
+            "seq b:14 seq b:1 seq a:48 prim m=a n=c k=d pack in0@2 a:48 d a pack out@1 b c a",
+            id="what is many times as large as the output is read in its own order",
         ),
         pytest.param(
             _contraction("e 400 m, g 24 k, a 16 m, f 20 n, c 320 n", "ega", "gfc", "acef"),

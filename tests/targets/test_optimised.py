@@ -14,9 +14,10 @@ from einloom.ir.interpret import Memory, interpret
 from einloom.jit.host import host
 from einloom.machine import Machine
 from einloom.passes.optimize import optimize_operation
+from einloom.passes.turn import turn_contraction
 from einloom.targets.executable import Executable
 
-from ..ir.strategies import random_memories, random_operation
+from ..ir.strategies import random_memories, random_operation, random_reading
 from ..kernels.guarded import GuardedArray, run_guarded
 from ..kernels.test_brgemm import vectors_of_host
 
@@ -29,10 +30,11 @@ def _machines(vector: str) -> tuple[Machine, ...]:
     return machine, replace(machine, l1d=1024, l2=2048, l3=4096)
 
 
-def _check(case: tuple[str, int]) -> str | None:
-    vector, seed = case
+def _check(case: tuple[str, int, bool]) -> str | None:
+    vector, seed, reads = case
     rng = random.Random(seed)
-    operation = random_operation(rng, rng.choice((FLOAT32, FLOAT64)), points=5000)
+    dtype = rng.choice((FLOAT32, FLOAT64))
+    operation = random_reading(rng, dtype) if reads else random_operation(rng, dtype, points=5000)
     fused, schedule = optimize_operation(operation, rng.choice(_machines(vector)), rng.choice((1, 2, 3)))
     memories = random_memories(rng, operation)
     expected = [Memory(memory.elements.copy(), memory.origin) for memory in memories]
@@ -52,4 +54,12 @@ def _check(case: tuple[str, int]) -> str | None:
 @pytest.mark.parametrize("vector", VECTORS)
 def test_optimised_programs_equal_the_interpreter(vector: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("einloom.passes.parallelise.LEAST_WORK", 1)  # Threads share even the smallest work.
-    assert run_guarded([(vector, seed) for seed in range(block * 100, block * 100 + 100)], _check) is None
+    assert run_guarded([(vector, seed, False) for seed in range(block * 100, block * 100 + 100)], _check) is None
+
+
+@pytest.mark.parametrize("vector", VECTORS)
+def test_contractions_of_a_large_input_equal_the_interpreter(vector: str) -> None:
+    machine = host().with_vector(vector)
+    turned = [turn_contraction(random_reading(random.Random(seed), FLOAT32), machine) for seed in range(100)]
+    assert sum(schedule is not None for schedule in turned) > 10
+    assert run_guarded([(vector, seed, True) for seed in range(100)], _check) is None

@@ -12,7 +12,7 @@ import math
 from einloom.ir.operation import Axis, DimType, Operand, Operation
 from einloom.ir.schedule import Prims
 
-__all__ = ["elements", "identify_primitive", "vector_operand"]
+__all__ = ["LARGER", "elements", "identify_primitive", "vector_operand"]
 
 LARGER = 4
 """An operand this many times as large as the output decides in which order columns are taken."""

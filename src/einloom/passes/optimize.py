@@ -12,6 +12,7 @@ from einloom.passes.identify import identify_primitive
 from einloom.passes.limit import limit_kernels
 from einloom.passes.parallelise import parallelise
 from einloom.passes.stage import block_element_wise
+from einloom.passes.turn import turn_contraction
 
 __all__ = ["optimize_operation"]
 
@@ -39,7 +40,8 @@ def optimize_operation(
     operation = fuse(operation, min_kernel_size)
     prims = identify_primitive(operation)
     if operation.main.is_contraction:
-        schedule = block_contraction(operation, prims, machine, packing, max_kernel_size)
+        turned = turn_contraction(operation, machine) if packing and max_kernel_size is None else None
+        schedule = turned or block_contraction(operation, prims, machine, packing, max_kernel_size)
     else:
         schedule = block_element_wise(operation, prims, machine, packing)
     schedule = parallelise(operation, schedule, threads)

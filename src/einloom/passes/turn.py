@@ -1,0 +1,132 @@
+"""Contractions of an input that is many times as large as the output, in the order of that input.
+
+Vectors along the output's contiguous axis would make the copy of every block of the large input a transposition.
+Vectors along the large input's own contiguous axis make it a straight copy; what is transposed is a block of the
+output, which is computed in scratch for that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from einloom.ir.operation import Axis, DimType, Operand, Operation
+from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
+from einloom.machine import Machine
+from einloom.passes.identify import LARGER, elements
+from einloom.passes.split import equal_block
+from einloom.passes.tile import BlockTargets, block_targets
+
+__all__ = ["turn_contraction"]
+
+
+def turn_contraction(operation: Operation, machine: Machine) -> Schedule | None:
+    """Return loops, a pack of the large input and a staged block of the output; None where that does not pay.
+
+    before: bda,dc->abc                                       (axes a, b, d 368, c 24; row-major)
+    after:  seq b:14 seq b:1 seq a:48 prim m=a n=c k=d pack in0@2 a:48 d a pack out@1 b c a
+    """
+    large = _large_input(operation)
+    if large is None or not operation.first_touch.initialises:
+        return None
+    m = _contiguous_axis(operation, operation.inputs[large])
+    if m is None or m.role is DimType.K or operation.stride(operation.output, m.name) in (0, 1):
+        return None
+    targets = block_targets(machine, operation.output.dtype, m.extent)
+    sides = _Sides.of(operation, large, m)
+    if sides is None or m.extent < targets.tile_m or sides.summed * m.extent > targets.streamed:
+        return None
+    step = _run(operation, sides, targets)
+    return sides.schedule(operation, step, targets.tile_m) if step else None
+
+
+def _large_input(operation: Operation) -> int | None:
+    """The position of the input that is many times as large as the output."""
+    if len(operation.inputs) != 2:
+        return None
+    sizes = [elements(operation, operand) for operand in operation.inputs]
+    large = sizes.index(max(sizes))
+    return large if sizes[large] > LARGER * elements(operation, operation.output) else None
+
+
+def _contiguous_axis(operation: Operation, operand: Operand) -> Axis | None:
+    return next((a for a in operation.axes if operation.stride(operand, a.name) == 1 and a.extent > 1), None)
+
+
+def _run(operation: Operation, sides: _Sides, targets: BlockTargets) -> int:
+    """Indices along `across` in one staged block: whole cache lines of the output; 0 where L2 has no room for them."""
+    most = targets.staged // max(sides.m.extent * math.prod(axis.extent for axis in sides.columns), 1)
+    contiguous = _contiguous_axis(operation, operation.output)
+    line = targets.line if contiguous is sides.across else 1
+    return min(equal_block(sides.across.extent, most, line), sides.across.extent) if most * 8 >= targets.line * 7 else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """The axes of a contraction by what they are for.
+
+    Attributes:
+        large: position of the large input.
+        m: its contiguous axis.
+        across: of its other axes in the output, the one that is closest there; `outer`: the rest, outermost first.
+        columns: axes of the other input in the output, outermost first; the primitive takes the last.
+        reduced: axes that are summed, as the large input has them.
+    """
+
+    large: int
+    m: Axis
+    across: Axis
+    outer: tuple[Axis, ...]
+    columns: tuple[Axis, ...]
+    reduced: tuple[Axis, ...]
+
+    @classmethod
+    def of(cls, operation: Operation, large: int, m: Axis) -> _Sides | None:
+        """Return the axes; None if both inputs depend on one that is not summed, or either has none of its own."""
+        role = DimType.N if large else DimType.M
+        roles = {axis.role for axis in operation.axes}
+        own = [axis for axis in operation.axes if axis.role is role and axis is not m]
+        columns = [axis for axis in operation.axes if axis.role not in (role, DimType.K)]
+        if DimType.C in roles or m.role is not role or not own or not columns:
+            return None
+
+        def outermost_first(axes: Iterable[Axis], operand: Operand) -> tuple[Axis, ...]:
+            return tuple(sorted(axes, key=lambda axis: -abs(operation.stride(operand, axis.name))))
+
+        operand = operation.inputs[large]
+        across = min(own, key=lambda axis: operation.distance(operation.output, axis))
+        rest = outermost_first((axis for axis in own if axis is not across), operand)
+        reduced = outermost_first((axis for axis in operation.axes if axis.role is DimType.K), operand)
+        return cls(large, m, across, rest, outermost_first(columns, operation.output), reduced)
+
+    @property
+    def summed(self) -> int:
+        """Products that are added up."""
+        return math.prod(axis.extent for axis in self.reduced)
+
+    def schedule(self, operation: Operation, step: int, tile: int) -> Schedule:
+        """Return the schedule for blocks of `step` indices of `across`, and panels of `tile` indices of m."""
+        outer = [Loop(axis.name, 1) for axis in self.outer]
+        outer += [Loop(self.across.name, step)] if step < self.across.extent else []
+        stage = Pack(OUTPUT, len(outer), self._staged(operation, step))
+        inner = [Loop(self.across.name, 1)] if step > 1 else []
+        reduced = [Digit(axis.name) for axis in self.reduced if axis.extent > 1]
+        panels = [Digit(self.m.name, tile)] if self.m.extent > tile else []
+        pack = Pack(self.large, len(outer) + len(inner), (*panels, *reduced, Digit(self.m.name)))
+        prims = self._prims(operation)
+        inner += [Loop(axis.name, 1) for axis in (*self.reduced, *self.columns) if axis.name not in prims.names]
+        inner += [Loop(self.m.name, tile)] if panels else []
+        return Schedule((*outer, *inner), prims, (pack, stage))
+
+    def _staged(self, operation: Operation, step: int) -> tuple[Digit, ...]:
+        """The block in the order of the output, but for m, which is contiguous."""
+        axes = [axis for axis in (*self.columns, *([self.across] if step > 1 else [])) if axis.extent > 1]
+        axes.sort(key=lambda axis: -abs(operation.stride(operation.output, axis.name)))
+        return (*(Digit(axis.name) for axis in axes), Digit(self.m.name))
+
+    def _prims(self, operation: Operation) -> Prims:
+        """The primitive's axes: k is the closest in the other input, whose elements are read one by one."""
+        other = operation.inputs[1 - self.large]
+        names = [axis.name for axis in sorted(self.reduced, key=lambda axis: operation.distance(other, axis))]
+        return Prims(self.m.name, self.columns[-1].name, *names[:2])
