@@ -147,7 +147,7 @@ def _contraction(axes: str, in0: str, in1: str, out: str) -> Operation:
         ),
         pytest.param(
             _contraction("b 368 m, d 368 k, a 368 m, c 24 n", "bda", "dc", "abc"),
-            "seq b:14 seq b:1 seq a:48 prim m=a n=c k=d pack in0@2 a:48 d a pack out@1 b c a",
+            "seq b:16 seq b:1 seq a:48 prim m=a n=c k=d pack in0@2 a:48 d a pack out@1 b c a",
             id="what is many times as large as the output is read in its own order",
         ),
         pytest.param(

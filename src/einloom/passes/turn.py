@@ -25,7 +25,7 @@ def turn_contraction(operation: Operation, machine: Machine) -> Schedule | None:
     """Return loops, a pack of the large input and a staged block of the output; None where that does not pay.
 
     before: bda,dc->abc                                       (axes a, b, d 368, c 24; row-major)
-    after:  seq b:14 seq b:1 seq a:48 prim m=a n=c k=d pack in0@2 a:48 d a pack out@1 b c a
+    after:  seq b:16 seq b:1 seq a:48 prim m=a n=c k=d pack in0@2 a:48 d a pack out@1 b c a
     """
     large = _large_input(operation)
     if large is None or not operation.first_touch.initialises:
@@ -56,10 +56,9 @@ def _contiguous_axis(operation: Operation, operand: Operand) -> Axis | None:
 
 def _run(operation: Operation, sides: _Sides, targets: BlockTargets) -> int:
     """Indices along `across` in one staged block: whole cache lines of the output; 0 where L2 has no room for them."""
-    most = targets.staged // max(sides.m.extent * math.prod(axis.extent for axis in sides.columns), 1)
-    contiguous = _contiguous_axis(operation, operation.output)
-    line = targets.line if contiguous is sides.across else 1
-    return min(equal_block(sides.across.extent, most, line), sides.across.extent) if most * 8 >= targets.line * 7 else 0
+    most = targets.streamed // max(sides.m.extent * math.prod(axis.extent for axis in sides.columns), 1)
+    line = targets.line if _contiguous_axis(operation, operation.output) is sides.across else 1
+    return min(equal_block(sides.across.extent, most, line), sides.across.extent) if most >= line else 0
 
 
 @dataclass(frozen=True, slots=True)
