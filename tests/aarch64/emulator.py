@@ -33,7 +33,17 @@ CPUS = ("cortex-a72", "max")
 """Emulated processors: one that faults on everything beyond Neon, and one that has all that QEMU knows."""
 
 LIBRARIES = ("libgomp1", "libstdc++6", "libgcc-s1")
-WHEELS = ("numpy", "opt_einsum", "platformdirs", "rich", "pytest", "hypothesis", "capstone", "iced-x86")
+WHEELS = (
+    "numpy",
+    "opt_einsum",
+    "platformdirs",
+    "rich",
+    "pytest",
+    "hypothesis",
+    "capstone",
+    "iced-x86",
+    "threadpoolctl",
+)
 PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux2014_aarch64")
 OLDEST_PYTHON = 11  # 3.11
 DEBIAN_ARCHITECTURES = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64el"}
