@@ -45,6 +45,14 @@ def operator_cases(vector: str, dtype: str) -> Iterator[ElementCase]:
             yield ElementCase(spec, False, vector, True)
 
 
+def register_cases(vector: str, dtype: str) -> Iterator[ElementCase]:
+    """Yield copies of columns of 16 bytes, near and far apart."""
+    m = 4 if dtype == "float32" else 2
+    for n, (index, apart) in product((1, 2, 3, 17), enumerate((m, m + 1, 3 * m, 500))):
+        for a, b in (((1, apart), (1, m)), ((1, m), (1, apart))):
+            yield ElementCase(Unary("identity", dtype, m, n, a=a, b=b), False, vector, bool(index % 2))  # type: ignore[arg-type]
+
+
 def conversion_cases(vector: str, dtype: str) -> Iterator[ElementCase]:
     other = "float64" if dtype == "float32" else "float32"
     for index, m, n in sizes(4 * len(ROWS)):
@@ -88,7 +96,7 @@ def test_unary_in_every_layout(vector: str, dtype: str, op: str) -> None:
     assert complaint is None, complaint
 
 
-@pytest.mark.parametrize("cases", [operator_cases, conversion_cases, binary_cases, ternary_cases])
+@pytest.mark.parametrize("cases", [operator_cases, register_cases, conversion_cases, binary_cases, ternary_cases])
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("vector", vectors_of_host())
 def test_operators(vector: str, dtype: str, cases: object) -> None:

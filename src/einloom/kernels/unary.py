@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from einloom.dtypes import UINT16
 from einloom.errors import UnsupportedTarget
 from einloom.ir.meanings import UNARY as UNARY_MEANINGS
 from einloom.kernels.converted import ConvertedVectors
@@ -22,6 +23,9 @@ from einloom.kernels.specs import Unary, signature
 from einloom.kernels.transposition import Blocks
 
 __all__ = ["emit_unary"]
+
+REGISTER = 16
+"""Bytes of a 128-bit register."""
 
 SHORT = 2
 """Most steps of an operator that is applied to each register of a transposed block."""
@@ -38,6 +42,7 @@ def emit_unary(km: KernelMachine, spec: Unary) -> None:
     if spec.m == 0 or spec.n == 0:
         km.return_()
         return
+    spec = _in_half_words(spec) if _copies_single_registers(spec) else spec
     vec: Any = km.vectors(spec.dtype) if spec.output is None else ConvertedVectors(km, spec.dtype.size == 4)
     names = ["b"] if spec.op == "zero" else ["a", "b"]
     block = _oriented(Block.of(spec, names))
@@ -52,6 +57,20 @@ def emit_unary(km: KernelMachine, spec: Unary) -> None:
     _Emission(km, vec, frame, block, operands).emit(formula)
     vec.finish()
     frame.leave()
+
+
+def _copies_single_registers(spec: Unary) -> bool:
+    """Whether columns of 16 bytes are copied: elements of complex128, or four of float32."""
+    plain = spec.op == "identity" and spec.output is None and spec.dtype.size >= 4
+    contiguous = spec.a[0] == spec.b[0] == 1 and None not in (spec.a[1], spec.b[1])
+    return plain and contiguous and spec.m * spec.dtype.size == REGISTER
+
+
+def _in_half_words(spec: Unary) -> Unary:
+    """The same copy as one of 2-byte elements: whole 128-bit registers, where masks of wider ones would cross lines."""
+    words = spec.dtype.size // UINT16.size
+    a, b = ((1, along_n * words) for along_n in (spec.a[1] or 0, spec.b[1] or 0))
+    return replace(spec, dtype=UINT16, m=spec.m * words, a=a, b=b)
 
 
 def _alpha(spec: Unary) -> float | None:
