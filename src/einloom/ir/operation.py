@@ -14,6 +14,7 @@ depend on the axis. The output comes last. A matrix product C[m,n] += sum_k A[m,
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -230,6 +231,18 @@ class Operation:
         """Sort key: how far apart neighbours along `axis` lie in `operand`; what it does not depend on comes last."""
         stride = self.stride(operand, axis.name)
         return stride == 0, abs(stride), -axis.extent
+
+    def outermost_first(self, operand: Operand, axes: Iterable[Axis]) -> list[Axis]:
+        """Return axes in the order in which `operand` has them in memory, the largest stride first."""
+        return sorted(axes, key=lambda axis: -abs(self.stride(operand, axis.name)))
+
+    def contiguous_axis(self, operand: Operand) -> Axis | None:
+        """Return the axis along which neighbours of `operand` are neighbours in memory, in either direction."""
+        return next((a for a in self.axes if abs(self.stride(operand, a.name)) == 1 and a.extent > 1), None)
+
+    def elements(self, operand: Operand) -> int:
+        """Return how many elements of `operand` the operation reaches."""
+        return math.prod(axis.extent for axis, stride in zip(self.axes, operand.strides) if stride)
 
     @property
     def points(self) -> int:

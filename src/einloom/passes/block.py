@@ -228,7 +228,7 @@ class _Blocking:
         """Return how far a block reaches along the axes that are closest in the output, for runs of many lines."""
         steps: dict[str, int] = {}
         kept = [axis for axis in self.operation.axes if axis.role is not DimType.K]
-        for axis in reversed(self._outermost_first(kept)):
+        for axis in reversed(self.operation.outermost_first(self.operation.output, kept)):
             length = math.prod(steps.values())
             steps[axis.name] = equal_part(axis.extent, max(self.targets.run // length, 1))
             if steps[axis.name] < axis.extent:
@@ -289,7 +289,11 @@ class _Blocking:
             packs += [self._pack(self.b, len(loops))] if self.b.packed else []
         if self.stages_blocks:
             packs.append(Pack(OUTPUT, len(loops), self._staged_layout(self._block_steps())))
-        inner = [loop for side in reversed(self.sides) for loop in side.inner_loops(self._outermost_first(side.axes))]
+        inner = [
+            loop
+            for side in reversed(self.sides)
+            for loop in side.inner_loops(self.operation.outermost_first(self.operation.output, side.axes))
+        ]
         if self.stages_tiles:  # In the order of the output, which is written as it is computed.
             inner.sort(key=lambda loop: -abs(self.operation.stride(self.operation.output, loop.axis)))
             tile = {side.prim: min(side.tile, side.steps[side.prim]) for side in self.sides if side.prim}
@@ -309,7 +313,11 @@ class _Blocking:
     def _staged_layout(self, steps: dict[str, int]) -> tuple[Digit, ...]:
         """The staged block, in the order of the output."""
         kept = [axis for axis in self.operation.axes if axis.name in steps]
-        return tuple(Digit(axis.name) for axis in self._outermost_first(kept) if steps[axis.name] > 1)
+        return tuple(
+            Digit(axis.name)
+            for axis in self.operation.outermost_first(self.operation.output, kept)
+            if steps[axis.name] > 1
+        )
 
     def _pack(self, side: Side, depth: int) -> Pack:
         return self.packing.layout(side, depth, self.k_steps | self.common_steps, self.common)
@@ -317,7 +325,7 @@ class _Blocking:
     def _common_loops(self) -> list[Loop]:
         return [
             Loop(axis.name, self.common_steps[axis.name])
-            for axis in self._outermost_first(self.common)
+            for axis in self.operation.outermost_first(self.operation.output, self.common)
             if self.common_steps[axis.name] < axis.extent or axis.name not in self.prims.names
         ]
 
@@ -332,8 +340,5 @@ class _Blocking:
     def _between_blocks(self, side: Side) -> list[Axis]:
         """Order of the loops between blocks: packs follow the tensor, what is read in place the output."""
         if not side.packed:
-            return self._outermost_first(side.axes)
+            return self.operation.outermost_first(self.operation.output, side.axes)
         return sorted(side.axes, key=lambda a: -abs(side.strides[a.name]))
-
-    def _outermost_first(self, axes: list[Axis]) -> list[Axis]:
-        return sorted(axes, key=lambda a: -abs(self.operation.stride(self.operation.output, a.name)))

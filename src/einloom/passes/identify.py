@@ -7,15 +7,13 @@ contiguous axis. The arity comes from the main primitive, so batched contraction
 
 from __future__ import annotations
 
-import math
-
-from einloom.ir.operation import Axis, DimType, Operand, Operation
+from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import Prims
 
-__all__ = ["LARGER", "elements", "identify_primitive", "vector_operand"]
+__all__ = ["LARGER", "identify_primitive", "vector_operand"]
 
 LARGER = 4
-"""An operand this many times as large as the output decides in which order columns are taken."""
+"""An input more than this many times as large as the output decides in which order it is read."""
 
 
 def identify_primitive(operation: Operation) -> Prims:
@@ -44,7 +42,7 @@ def _identify_contraction(operation: Operation) -> Prims:
     other = operation.inputs[0 if m is not None and m.role is DimType.N else -1]
     columns = _column_axes(operation, kept, m)
     # Columns next to each other in the output are written in runs; what is much larger should be read in runs.
-    walked = other if elements(operation, other) > LARGER * elements(operation, operation.output) else operation.output
+    walked = other if operation.elements(other) > LARGER * operation.elements(operation.output) else operation.output
     n = min(columns, key=lambda axis: operation.distance(walked, axis), default=None)
     # Reduced axes: what is contiguous in the operand that kernels broadcast is read element after element.
     # The second one is the closest in the operand that kernels read as vectors, where a pack transposes it.
@@ -52,11 +50,6 @@ def _identify_contraction(operation: Operation) -> Prims:
     rest = [axis for axis in summed if axis is not k]
     batch = min(rest, key=lambda axis: operation.distance(vector, axis), default=None)
     return Prims(_name(m), _name(n), _name(k), _name(batch))
-
-
-def elements(operation: Operation, operand: Operand) -> int:
-    """Return how many elements of an operand the operation reaches."""
-    return math.prod(axis.extent for axis, stride in zip(operation.axes, operand.strides) if stride)
 
 
 def _column_axes(operation: Operation, kept: list[Axis], m: Axis | None) -> list[Axis]:

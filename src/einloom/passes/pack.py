@@ -132,8 +132,9 @@ class Packing:
         return span + (abs(strides[side.prim]) * side.tile if side.prim else 0)
 
     def contiguous_axis(self, side: Side) -> str | None:
-        """Return the axis along which neighbours of the operand are neighbours in memory."""
-        return next((a.name for a in self.operation.axes if abs(side.strides[a.name]) == 1 and a.extent > 1), None)
+        """Return the name of the axis along which neighbours of the operand are neighbours in memory."""
+        axis = self.operation.contiguous_axis(side.operand)
+        return axis.name if axis else None
 
     # ---- how far blocks reach ---------------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import OUTPUT, ExecType, Loop, Schedule
-from einloom.passes.identify import elements
 from einloom.passes.split import round_up
 
 __all__ = ["parallelise"]
@@ -72,13 +71,15 @@ def _part(operation: Operation, axis: str, threads: int) -> int:
 
 
 def _cost(operation: Operation, schedule: Schedule, axis: str, threads: int) -> tuple[float, int, int, int]:
-    """What the slowest thread does, relative to an equal share; ties: what every thread would have to pack, the runs
-    of the output."""
+    """What the slowest thread does, relative to an equal share.
+
+    Ties: what every thread would have to pack again; then long runs of the output stay whole.
+    """
     extent = operation.axis(axis).extent
     step = min(_step(operation, schedule, axis, threads), extent)
     iterations = -(-extent // step)
     share = -(-iterations // threads) * step
     inputs = (operation.operands[pack.operand] for pack in schedule.packs if pack.operand != OUTPUT)
-    repeated = sum(elements(operation, operand) for operand in inputs if not operation.stride(operand, axis))
+    repeated = sum(operation.elements(operand) for operand in inputs if not operation.stride(operand, axis))
     balance = round(share * threads / extent, 1)
     return balance, repeated, -abs(operation.stride(operation.output, axis)), -extent

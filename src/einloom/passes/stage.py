@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from einloom.ir.operation import Axis, Operand, Operation
+from einloom.ir.operation import Operand, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.split import equal_part
@@ -49,7 +49,7 @@ def _points(operation: Operation) -> int:
 def _direct(operation: Operation, prims: Prims) -> Schedule:
     """Loops over whole axes outside; blocks of the two axes that the primitive takes where it transposes."""
     rest = [axis for axis in operation.axes if axis.name not in prims.names]
-    loops = [Loop(axis.name, 1) for axis in _outermost_first(operation, operation.output, rest)]
+    loops = [Loop(axis.name, 1) for axis in operation.outermost_first(operation.output, rest)]
     if prims.m and prims.n and _transposes(operation, prims):
         for name in (prims.m, prims.n):
             step = equal_part(operation.axis(name).extent, COPY_BLOCK)
@@ -74,10 +74,10 @@ def _staged(operation: Operation, prims: Prims, machine: Machine) -> Schedule:
         _grow(operation, operand, steps, read)
     taken = max(math.prod(steps.values()), 1)
     _grow(operation, operation.output, steps, min(written, machine.l2 // 2 // size // taken))
-    order = _outermost_first(operation, operation.output, list(operation.axes))
+    order = operation.outermost_first(operation.output, list(operation.axes))
     outer = [Loop(axis.name, steps[axis.name]) for axis in order if steps[axis.name] < axis.extent]
     rest = [axis for axis in operation.axes if axis.name not in prims.names and steps[axis.name] > 1]
-    inner = [Loop(axis.name, 1) for axis in _outermost_first(operation, operation.inputs[0], rest)]
+    inner = [Loop(axis.name, 1) for axis in operation.outermost_first(operation.inputs[0], rest)]
     layout = tuple(Digit(axis.name) for axis in order if steps[axis.name] > 1)
     return Schedule((*outer, *inner), prims, (Pack(OUTPUT, len(outer), layout),))
 
@@ -106,7 +106,3 @@ def _grow(operation: Operation, operand: Operand, steps: dict[str, int], run: in
         wanted = equal_part(axis.extent, -(-run // length))
         steps[axis.name] = max(steps[axis.name], wanted)
         length *= steps[axis.name]
-
-
-def _outermost_first(operation: Operation, operand: Operand, axes: list[Axis]) -> list[Axis]:
-    return sorted(axes, key=lambda axis: -abs(operation.stride(operand, axis.name)))

@@ -8,13 +8,12 @@ output, which is computed in scratch for that.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from einloom.ir.operation import Axis, DimType, Operand, Operation
+from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
-from einloom.passes.identify import LARGER, elements
+from einloom.passes.identify import LARGER
 from einloom.passes.split import equal_block
 from einloom.passes.tile import BlockTargets, block_targets
 
@@ -30,8 +29,8 @@ def turn_contraction(operation: Operation, machine: Machine) -> Schedule | None:
     large = _large_input(operation)
     if large is None or not operation.first_touch.initialises:
         return None
-    m = _contiguous_axis(operation, operation.inputs[large])
-    if m is None or m.role is DimType.K or operation.stride(operation.output, m.name) in (0, 1):
+    m = operation.contiguous_axis(operation.inputs[large])
+    if m is None or m.role is DimType.K or m is operation.contiguous_axis(operation.output):
         return None
     targets = block_targets(machine, operation.output.dtype, m.extent)
     sides = _Sides.of(operation, large, m)
@@ -45,19 +44,15 @@ def _large_input(operation: Operation) -> int | None:
     """The position of the input that is many times as large as the output."""
     if len(operation.inputs) != 2:
         return None
-    sizes = [elements(operation, operand) for operand in operation.inputs]
+    sizes = [operation.elements(operand) for operand in operation.inputs]
     large = sizes.index(max(sizes))
-    return large if sizes[large] > LARGER * elements(operation, operation.output) else None
-
-
-def _contiguous_axis(operation: Operation, operand: Operand) -> Axis | None:
-    return next((a for a in operation.axes if operation.stride(operand, a.name) == 1 and a.extent > 1), None)
+    return large if sizes[large] > LARGER * operation.elements(operation.output) else None
 
 
 def _run(operation: Operation, sides: _Sides, targets: BlockTargets) -> int:
     """Indices along `across` in one staged block: whole cache lines of the output; 0 where L2 has no room for them."""
     most = targets.streamed // max(sides.m.extent * math.prod(axis.extent for axis in sides.columns), 1)
-    line = targets.line if _contiguous_axis(operation, operation.output) is sides.across else 1
+    line = targets.line if operation.contiguous_axis(operation.output) is sides.across else 1
     return min(equal_block(sides.across.extent, most, line), sides.across.extent) if most >= line else 0
 
 
@@ -89,15 +84,12 @@ class _Sides:
         columns = [axis for axis in operation.axes if axis.role not in (role, DimType.K)]
         if DimType.C in roles or m.role is not role or not own or not columns:
             return None
-
-        def outermost_first(axes: Iterable[Axis], operand: Operand) -> tuple[Axis, ...]:
-            return tuple(sorted(axes, key=lambda axis: -abs(operation.stride(operand, axis.name))))
-
-        operand = operation.inputs[large]
-        across = min(own, key=lambda axis: operation.distance(operation.output, axis))
-        rest = outermost_first((axis for axis in own if axis is not across), operand)
-        reduced = outermost_first((axis for axis in operation.axes if axis.role is DimType.K), operand)
-        return cls(large, m, across, rest, outermost_first(columns, operation.output), reduced)
+        operand, output = operation.inputs[large], operation.output
+        across = min(own, key=lambda axis: operation.distance(output, axis))
+        rest = operation.outermost_first(operand, (axis for axis in own if axis is not across))
+        reduced = operation.outermost_first(operand, (axis for axis in operation.axes if axis.role is DimType.K))
+        columns = operation.outermost_first(output, columns)
+        return cls(large, m, across, tuple(rest), tuple(columns), tuple(reduced))
 
     @property
     def summed(self) -> int:
@@ -121,8 +113,8 @@ class _Sides:
     def _staged(self, operation: Operation, step: int) -> tuple[Digit, ...]:
         """The block in the order of the output, but for m, which is contiguous."""
         axes = [axis for axis in (*self.columns, *([self.across] if step > 1 else [])) if axis.extent > 1]
-        axes.sort(key=lambda axis: -abs(operation.stride(operation.output, axis.name)))
-        return (*(Digit(axis.name) for axis in axes), Digit(self.m.name))
+        ordered = operation.outermost_first(operation.output, axes)
+        return (*(Digit(axis.name) for axis in ordered), Digit(self.m.name))
 
     def _prims(self, operation: Operation) -> Prims:
         """The primitive's axes: k is the closest in the other input, whose elements are read one by one."""
