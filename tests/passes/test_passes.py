@@ -152,7 +152,7 @@ def _contraction(axes: str, in0: str, in1: str, out: str) -> Operation:
         ),
         pytest.param(
             _contraction("e 400 m, g 24 k, a 16 m, f 20 n, c 320 n", "ega", "gfc", "acef"),
-            "seq e:200 seq a:1 seq c:1 seq e:20 prim m=f n=e k=g pack in1@0 c g f pack in0@1 a e:20 e g pack out@4 e f",
+            "seq e:100 seq a:1 seq c:1 seq e:20 prim m=f n=e k=g pack in1@0 c g f pack in0@1 a e:20 e g pack out@4 e f",
             id="tiles of few products are staged one by one",
         ),
         pytest.param(

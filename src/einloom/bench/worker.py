@@ -27,7 +27,7 @@ from einloom.bench.contestants import Prepared
 from einloom.bench.data import Array, make_operands, make_output
 from einloom.errors import UnsupportedTarget
 
-__all__ = ["serve"]
+__all__ = ["serve", "settle"]
 
 
 def serve(contestant: str, import_seconds: float) -> None:
@@ -84,7 +84,7 @@ class _Session:
             passed = time.perf_counter() - begin
             least, spent, calls = min(least, passed), spent + passed, calls + 1
         gc.enable()
-        _settle()
+        settle()
         return {"seconds": least / self._prepared.repeats}
 
     def _peak(self, seconds: float) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class _Session:
         return {"rate": 2 * source.nbytes / least}
 
 
-def _settle(patience: float = 1.0, glance: float = 0.01) -> None:
+def settle(patience: float = 1.0, glance: float = 0.01) -> None:
     """Wait until this process leaves its cores to the next contestant.
 
     Libraries let their threads spin for a while after the last call, OpenBLAS for 0.1 s.

@@ -218,8 +218,6 @@ class _Blocking:
         targets = self.targets
         if self.stages_blocks:
             return [targets.staged, targets.resident]
-        if self.stages_tiles:
-            return [targets.cached * 5 // 8, targets.cached // 8]
         if self.b is None or not self.a.packed:
             return [targets.streamed, targets.alone]
         return [targets.streamed, targets.resident if self.b.packed else self.operation.points]
@@ -245,7 +243,7 @@ class _Blocking:
             least |= {side.prim: max(least.get(side.prim, 1), side.tile)} if side.prim else {}
         for axis in order:
             least[axis.name] = max(least.get(axis.name, 1), runs.get(axis.name, 1))
-        cut = equal_block if self.a.packed and not self.stages_tiles else balanced_block
+        cut = equal_block if self.a.packed else balanced_block
         side.steps = self._shares(order, budget, least, {side.prim: side.tile} if side.prim else {}, cut)
 
     def _reuse(self, side: Side) -> int:
