@@ -278,6 +278,11 @@ class Expression:
         """Scratch that each thread needs beyond operands and intermediate tensors, in bytes."""
         return max((step.executable.program.scratch_bytes for step in self._last() if step.executable), default=0)
 
+    @property
+    def code(self) -> bytes:
+        """The machine code of all steps, one behind the other; empty on the interpreter."""
+        return b"".join(step.executable.kernel.code for step in self._last() if step.executable)
+
     def show(self, what: str = "nest") -> str:
         """Return the steps (`"tree"`), loop nests with costs and schedules (`"nest"`) or the code (`"asm"`) as text."""
         if what == "tree":

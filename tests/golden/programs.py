@@ -1,0 +1,72 @@
+"""The code that einloom generates for every benchmark case and a sample of primitives, as hashes, on three vector ISAs.
+
+Code that is only moved or said otherwise keeps every byte. After a change that means to alter code, write them again:
+
+    python -m tests.golden.programs
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from einloom.asm import Assembler
+from einloom.bench import elementwise
+from einloom.bench.cases import SUITES, Case, load_suite
+from einloom.dtypes import data_type
+from einloom.expression import Expression
+from einloom.ir.bind import bind
+from einloom.kernels import machine_for
+from einloom.kernels.emit import emit_kernel
+from einloom.kernels.specs import Brgemm, Spec
+from einloom.machine import AVX2, AVX512, NEON, Machine
+from einloom.targets.cpu import lower_nest
+
+RECORDED = Path(__file__).with_name("programs.json")
+MACHINES = (AVX512, AVX2, NEON)
+THREADS = (1, 2)
+
+
+def digests() -> dict[str, str]:
+    """Return the hash of the code of each case, by ISA and name."""
+    found: dict[str, str] = {}
+    for machine in MACHINES:
+        for name, code in _programs(machine):
+            found[f"{machine.vector} {name}"] = hashlib.sha256(code).hexdigest()[:16]
+    return found
+
+
+def _programs(machine: Machine) -> Iterator[tuple[str, bytes]]:
+    for suite in SUITES:
+        for case in load_suite(suite):
+            yield f"{suite} {case.name}", _case_code(case, machine)
+    for case in elementwise.load_cases():
+        yield f"elementwise {case.name}", _kernel_code(case.spec, machine)
+
+
+def _case_code(case: Case, machine: Machine) -> bytes:
+    if case.kind == "kernel":
+        m, n, k = (case.sizes[x] for x in "mnk")
+        spec = Brgemm(data_type(case.dtype), m, n, k, a=(1, 0, m, 0), b=(0, k, 1, 0), c=(1, m))
+        return _kernel_code(spec, machine)
+    if case.kind == "tensor_operation":
+        config = case.configuration
+        assert config is not None
+        return lower_nest(bind(config.operation, config.schedule), machine).assembler.bytes()
+    codes = []
+    for threads in THREADS:
+        expression = Expression(case.equation, case.shapes[:-1], case.dtype, threads=threads, target=machine)
+        codes.append(expression.code)
+    return b"".join(codes)
+
+
+def _kernel_code(spec: Spec, machine: Machine) -> bytes:
+    asm = Assembler(machine.isa)
+    emit_kernel(machine_for(asm, machine), spec)
+    return asm.bytes()
+
+
+if __name__ == "__main__":
+    RECORDED.write_text(json.dumps(digests(), indent=0, sort_keys=True) + "\n")
