@@ -1,4 +1,4 @@
-"""Fit the polynomials of `einloom.kernels.coefficients` and print that module.
+"""Fit the polynomials of `einloom.kernels.formula.coefficients` and print that module.
 
 Each is the polynomial whose largest weighted error is least, found by Remez' exchange on a grid in arithmetic of 70
 digits; the functions are summed from their series. Run it with `python benchmarks/fit_coefficients.py`.

@@ -10,4 +10,4 @@ from tests.golden.programs import RECORDED, digests
 def test_generated_code_is_what_it_was() -> None:
     recorded, now = json.loads(RECORDED.read_text()), digests()
     changed = sorted(name for name in recorded.keys() | now.keys() if recorded.get(name) != now.get(name))
-    assert not changed, f"{len(changed)} programs changed, see tests/golden/programs.py if that was meant: {changed[:9]}"
+    assert not changed, f"{len(changed)} programs changed (if that was meant, see programs.py): {changed[:9]}"

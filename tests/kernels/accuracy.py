@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from einloom.ir.meanings import UNARY
-from einloom.kernels import Unary, functions
+from einloom.kernels import Unary
+from einloom.kernels.formula import functions
 from tests.kernels.elementwise import errors
 from tests.kernels.products import compile_kernel
 from tests.kernels.test_brgemm import vectors_of_host

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from einloom.ir import meanings
-from einloom.kernels import functions, signature
+from einloom.kernels import signature
+from einloom.kernels.formula import functions
 from einloom.kernels.specs import Binary, ElementWise, Ternary, Unary
 from tests.kernels.products import Matrix, compile_kernel
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from einloom.kernels import coefficients, functions
+from einloom.kernels.formula import coefficients, functions
 from tests.kernels.accuracy import APPROXIMATED, arguments, largest_errors, results
 from tests.kernels.test_brgemm import DTYPES, vectors_of_host
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from einloom.kernels.avx2 import Avx2Vectors
-from einloom.kernels.avx512 import Avx512Vectors
-from einloom.kernels.neon import NeonVectors
+from einloom.kernels.verbs.avx2 import Avx2Vectors
+from einloom.kernels.verbs.avx512 import Avx512Vectors
+from einloom.kernels.verbs.neon import NeonVectors
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import check_product
 from tests.kernels.test_brgemm import covering_cases, vectors_of_host

@@ -9,7 +9,7 @@ import pytest
 
 from einloom.errors import UnsupportedTarget
 from einloom.ir import meanings
-from einloom.kernels import functions
+from einloom.kernels.formula import functions
 from einloom.kernels.specs import Binary, ElementWise, Ternary, Unary
 from tests.kernels.elementwise import ROWS, WRITTEN, ElementCase, check_elements, layouts, sizes
 from tests.kernels.guarded import run_guarded

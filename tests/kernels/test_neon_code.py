@@ -10,8 +10,9 @@ import capstone
 import pytest
 
 from einloom.asm import Assembler
-from einloom.kernels import Binary, Reduce, Spec, Ternary, Unary, functions, machine_for
+from einloom.kernels import Binary, Reduce, Spec, Ternary, Unary, machine_for
 from einloom.kernels.emit import emit_kernel
+from einloom.kernels.formula import functions
 from einloom.machine import NEON
 from tests.kernels.test_brgemm import DTYPES, LAYOUTS, product_spec
 

@@ -13,7 +13,7 @@ import pytest
 from einloom.errors import ShapeError, UnsupportedTarget
 from einloom.ir.meanings import REDUCE
 from einloom.kernels import Reduce, signature
-from einloom.kernels.reduce import OPERATORS
+from einloom.kernels.elementwise.reduce import OPERATORS
 from tests.kernels.elementwise import place_specials
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import Matrix, compile_kernel

@@ -9,7 +9,7 @@ import pytest
 
 import einloom as el
 from einloom.ir import meanings
-from einloom.kernels.reduce import OPERATORS as REDUCTIONS
+from einloom.kernels.elementwise.reduce import OPERATORS as REDUCTIONS
 
 
 def random(count: int, dtype: str = "float32", seed: int = 0) -> Any:

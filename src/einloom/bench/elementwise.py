@@ -18,9 +18,9 @@ from einloom.errors import ScheduleError
 from einloom.ir import meanings
 from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
-from einloom.kernels.machine import KernelMachine, machine_for
 from einloom.kernels.repeat import emit_repeated
 from einloom.kernels.specs import Binary, Reduce, Spec, Ternary, Unary, signature
+from einloom.kernels.verbs.machine import KernelMachine, machine_for
 from einloom.machine import Machine
 
 __all__ = ["ElementWiseCase", "ElementWiseResult", "emit_transfers", "load_cases", "measure_case"]

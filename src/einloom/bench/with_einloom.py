@@ -17,9 +17,9 @@ from einloom.dtypes import data_type
 from einloom.errors import UnsupportedTarget
 from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
-from einloom.kernels.machine import machine_for
 from einloom.kernels.repeat import emit_repeated
 from einloom.kernels.specs import Brgemm
+from einloom.kernels.verbs.machine import machine_for
 from einloom.tensor_operation import TensorOperation
 
 __all__ = ["copy_seconds", "prepare"]

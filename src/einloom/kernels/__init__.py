@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from einloom.kernels.machine import KernelMachine, machine_for
 from einloom.kernels.specs import Binary, Brgemm, Reduce, Spec, Stream, Ternary, Unary, signature
+from einloom.kernels.verbs.machine import KernelMachine, machine_for
 
 __all__ = [
     "Binary",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from einloom.kernels.binary import emit_binary
-from einloom.kernels.brgemm import emit_brgemm
-from einloom.kernels.machine import KernelMachine
-from einloom.kernels.reduce import emit_reduce
+from einloom.kernels.contraction.brgemm import emit_brgemm
+from einloom.kernels.elementwise.binary import emit_binary
+from einloom.kernels.elementwise.reduce import emit_reduce
+from einloom.kernels.elementwise.stream import emit_stream
+from einloom.kernels.elementwise.unary import emit_unary
 from einloom.kernels.specs import Brgemm, Reduce, Spec, Stream, Unary
-from einloom.kernels.stream import emit_stream
-from einloom.kernels.unary import emit_unary
+from einloom.kernels.verbs.machine import KernelMachine
 
 __all__ = ["emit_kernel"]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from einloom.asm import Label
 from einloom.kernels.emit import emit_kernel
-from einloom.kernels.machine import KernelMachine
 from einloom.kernels.specs import Spec, signature
+from einloom.kernels.verbs.machine import KernelMachine
 
 __all__ = ["emit_repeated"]
 

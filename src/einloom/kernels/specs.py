@@ -70,7 +70,7 @@ class Unary:
     """B[m, n] = op(A[m, n]); `zero` reads no A. Strides along (m, n): unequal unit axes transpose.
 
     Attributes:
-        op: name of an operator, as in `einloom.kernels.functions.UNARY`.
+        op: name of an operator, as in `einloom.kernels.formula.functions.UNARY`.
         dtype: type of the elements.
         m, n: sizes.
         a, b: strides of A and B along (m, n).
@@ -98,7 +98,7 @@ class Binary:
     """C[m, n] = op(A[m, n], B[m, n]); a stride of 0 broadcasts an input along that axis. `muladd` adds A B to C.
 
     Attributes:
-        op: name of an operator, as in `einloom.kernels.functions.BINARY`.
+        op: name of an operator, as in `einloom.kernels.formula.functions.BINARY`.
         dtype: type of the elements.
         m, n: sizes.
         a, b, c: strides of A, B and C along (m, n).
@@ -122,7 +122,7 @@ class Ternary:
     """D[m, n] = op(A[m, n], B[m, n], C[m, n]); a stride of 0 broadcasts an input along that axis.
 
     Attributes:
-        op: name of an operator, as in `einloom.kernels.functions.TERNARY`.
+        op: name of an operator, as in `einloom.kernels.formula.functions.TERNARY`.
         dtype: type of the elements.
         m, n: sizes.
         a, b, c, d: strides of the matrices along (m, n).
@@ -147,7 +147,7 @@ class Reduce:
     """b[i] = op over one axis of A[m, n], which is contiguous along m.
 
     Attributes:
-        op: name of an operator, as in `einloom.kernels.reduce.OPERATORS`.
+        op: name of an operator, as in `einloom.kernels.elementwise.reduce.OPERATORS`.
         dtype: type of the elements.
         m, n: sizes.
         axis: the axis that disappears, `"m"` or `"n"`.

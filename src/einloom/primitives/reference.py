@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from einloom import dtypes, machine, primitives
 from einloom.ir import meanings
-from einloom.kernels import functions
+from einloom.kernels.formula import functions
 
 __all__ = ["reference_page"]
 

@@ -18,7 +18,7 @@ from einloom.ir.nest import Call, Guard, Loop, Nest, Node, Pack, leading_loops, 
 from einloom.ir.schedule import ExecType
 from einloom.kernels import KernelMachine, Spec, machine_for
 from einloom.kernels.emit import emit_kernel
-from einloom.kernels.machine import Condition
+from einloom.kernels.verbs.machine import Condition
 from einloom.machine import Machine
 from einloom.targets.calls import kernel_spec
 from einloom.targets.curves import CurveLowering

@@ -16,7 +16,7 @@ from einloom.asm import Assembler, Label
 from einloom.ir.curve import curve
 from einloom.ir.nest import Loop, Nest, Node
 from einloom.kernels import KernelMachine
-from einloom.kernels.machine import Condition
+from einloom.kernels.verbs.machine import Condition
 from einloom.targets.variables import Variables
 
 __all__ = ["CurveLowering"]

@@ -1,0 +1,167 @@
+"""The generator for sums over an axis that is contiguous in every input: dot products and matrix-vector products.
+
+The vectors run along k. A tile is as many rows of A as a vector has lanes, one accumulator each, times one column of B;
+at its end the accumulators are summed crosswise into one vector, which is a piece of a column of C.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+from einloom.kernels.contraction.cursor import Cursor, Strides
+from einloom.kernels.contraction.product import Operand, Product
+from einloom.kernels.contraction.tiles import split
+from einloom.kernels.verbs.frame import Frame
+from einloom.kernels.verbs.machine import KernelMachine
+
+__all__ = ["emit_dot"]
+
+UNROLLED = 4
+"""Vectors along k that the loop's body takes at once where there are few rows."""
+
+SUMS_IN_FLIGHT = 8
+"""Accumulators that hide the latency of products."""
+
+
+def emit_dot(km: KernelMachine, product: Product, arguments: tuple[str, ...]) -> None:
+    """Emit the function of a product that `is_dot`; `arguments` are the names of its arguments."""
+    _Dot(km, product, arguments).emit()
+
+
+class _Dot:
+    """Plans one kernel in the constructor, emits it in `emit`."""
+
+    def __init__(self, km: KernelMachine, product: Product, arguments: tuple[str, ...]) -> None:
+        self.km, self.vec, self.product = km, km.vectors(product.dtype), product
+        self.rows = min(product.m, self.vec.lanes)
+        self.sets = max(1, min(UNROLLED, SUMS_IN_FLIGHT // self.rows, product.k // self.vec.lanes))
+        self.trips = product.k // (self.sets * self.vec.lanes)
+        self.strides = Strides(km, product.dtype.size)
+        extents = (self.rows, 1, self.sets * self.vec.lanes, 1)
+        self.a = Cursor.of(km, *self._along_rows(product.a, extents), self.rows, "a_walk")
+        self.b = Cursor.of(km, product.b, self.strides.of(product.b, extents), 1, "b_walk") if product.b else None
+        self.output = self.strides.of(product.c, extents)
+        self._plan_frame(arguments)
+
+    def _along_rows(self, a: Operand, extents: tuple[int, ...]) -> tuple[Operand, tuple[int | str, ...]]:
+        strides = self.strides.of(a, extents)
+        return a, (strides[1], strides[0], *strides[2:])
+
+    def _plan_frame(self, arguments: tuple[str, ...]) -> None:
+        cursors = [self.a, *([self.b] if self.b else [])]
+        hot = [name for cursor in cursors for name in cursor.variables] + ["k"]
+        strided = self.product.c.kind == "strided"
+        hot += [self.output[0]] if strided and isinstance(self.output[0], str) else []
+        strides = [s for c in cursors for s in c.strides if isinstance(s, str)]
+        strides += [s for s in self.output if isinstance(s, str)]
+        cold = ["c", *(o.name for o in self.product.inputs), *(["beta"] if self.product.beta is None else [])]
+        self.frame = Frame(self.km, arguments, hot, [*cold, *strides, "n", "m"], self.vec.index_bytes)
+
+    # Emission
+
+    def emit(self) -> None:
+        """Emit the function."""
+        self.frame.enter()
+        self.frame.set_strides(self.strides.constants, self.strides.scaled, self.product.dtype.size)
+        if self.a.triple:
+            source = self.frame.read(str(self.a.strides[1]))
+            self.km.sum_multiple(self.frame.read(self.a.triple), source, source, 2)
+        self.index: Any = None
+        if self.product.c.kind == "strided":
+            stride = self.output[0] if isinstance(self.output[0], int) else self.frame.read(self.output[0])
+            self.index = self.vec.stride_index(stride, 0, self.vec.registers[0])
+        for count in (self.product.k % self.vec.lanes, *(rows for rows, _ in split(self.product.m, self.rows))):
+            self.vec.mask(count) if count else None
+        with self._loop(self.product.n, "n"):
+            for rows, count in split(self.product.m, self.rows):
+                with self._loop(count, "m"):
+                    self._tile(rows)
+                    self._move(0, rows)
+            self._move(0, -self.product.m)
+            self._move(1, 1)
+        self.vec.finish()
+        self.frame.leave()
+
+    def _loop(self, count: int, name: str) -> Any:
+        return self.frame.loop(count, name) if count > 1 else nullcontext()
+
+    def _move(self, axis: int, count: int) -> None:
+        self.frame.advance(self.product.a.name, self.a.strides[1 - axis], count)
+        if self.b:
+            self.frame.advance(self.b.operand.name, self.b.strides[axis], count)
+        self.frame.advance("c", self.output[axis], count)
+
+    def _tile(self, rows: int) -> None:
+        registers = list(self.vec.registers)
+        sets = [registers[s * rows : (s + 1) * rows] for s in range(self.sets)]
+        free = registers[self.sets * rows :]
+        for cursor in filter(None, (self.a, self.b)):
+            with self.frame.assigned(cursor.pointers[0]) as pointer:
+                self.km.move(pointer, self.frame.read(cursor.operand.name))
+        self.a.spread(self.km, self.frame, rows)
+        for register in (r for registers in sets for r in registers):
+            self.vec.zero(register)
+        lanes = self.vec.lanes
+        if self.trips:
+            with self._loop(self.trips, "k"):
+                for step in range(self.sets):
+                    self._step(sets[step], free, step * lanes, None)
+                self._advance(rows, self.sets * lanes)
+        rest = self.product.k - self.trips * self.sets * lanes
+        for step in range(-(-rest // lanes)):
+            mask = self.vec.mask(rest % lanes) if (step + 1) * lanes > rest else None
+            self._step(sets[step % self.sets], free, step * lanes, mask)
+        self._finish(sets, rows, free)
+
+    def _advance(self, rows: int, steps: int) -> None:
+        self.a.advance(self.frame, rows, steps)
+        if self.b:
+            self.b.advance(self.frame, 1, steps)
+
+    def _step(self, accumulators: list[Any], free: list[Any], step: int, mask: Any) -> None:
+        km, vec, frame = self.km, self.vec, self.frame
+        if self.b:
+            vec.load(free[0], self.b.place(km, frame, 0, 0, step), mask)
+        for row, accumulator in enumerate(accumulators):
+            place = self.a.place(km, frame, 0, row, step)
+            if mask is not None or not vec.memory_operand:
+                vec.load(free[1], place, mask)
+                place = free[1]
+            if self.b:
+                vec.fma(accumulator, free[0], place)
+            else:
+                vec.add(accumulator, accumulator, place)
+
+    def _finish(self, sets: list[list[Any]], rows: int, free: list[Any]) -> None:
+        """Sum crosswise, scale, add C as beta says, store."""
+        km, vec, product = self.km, self.vec, self.product
+        for other in sets[1:]:
+            for target, source in zip(sets[0], other):
+                vec.add(target, target, source)
+        result = sets[0][0]
+        vec.sum_lanes(sets[0], free[0])
+        if product.alpha != 1:
+            vec.broadcast_constant(free[0], product.alpha)
+            vec.mul(result, result, free[0])
+        mask = vec.mask(rows)
+        if product.beta is None:
+            skip = km.asm.forward("overwrite")
+            km.branch("eq", self.frame.read("beta"), 0, skip)
+            self._add(result, rows, mask, free)
+            km.asm.bind(skip)
+        elif product.beta == 1:
+            self._add(result, rows, mask, free)
+        base = self.frame.read("c")
+        if self.index is None:
+            vec.store(km.place(base), result, mask, temporary=free[0])
+        else:
+            vec.store_strided(base, 0, result, self.index, rows, free[-2:])
+
+    def _add(self, result: Any, rows: int, mask: Any, free: list[Any]) -> None:
+        vec, base = self.vec, self.frame.read("c")
+        if self.index is None:
+            vec.add_memory(result, self.km.place(base), mask, free[0])
+        else:
+            vec.load_strided(free[0], base, 0, self.index, rows, free[-2:])
+            vec.add(result, result, free[0])

@@ -1,0 +1,75 @@
+"""`Pack`: the rows of A that one band of tiles needs, transposed into scratch, where vectors along m are contiguous.
+
+For an A whose k is contiguous: [m][k] becomes [batch][k][rows of the band]. The scratch is a part of the frame.
+"""
+
+from __future__ import annotations
+
+from einloom.kernels.contraction.product import Operand, Product
+from einloom.kernels.elementwise.columns import Operand as Matrix
+from einloom.kernels.elementwise.transposition import Blocks
+from einloom.kernels.verbs.frame import Frame
+from einloom.kernels.verbs.machine import KernelMachine, VectorMachine
+
+__all__ = ["Pack"]
+
+MOST_BYTES = 128 * 1024
+"""Of scratch: what the second-level cache holds with ease, and a thread's stack as well."""
+
+ALIGNMENT = 64
+
+
+class Pack:
+    """Scratch for `vectors` x `lanes` rows of A.
+
+    Attributes:
+        source: A as it is.
+        operand: A as tiles read it.
+        variables: names that the frame has to hold.
+        frame_bytes: what the frame has to provide.
+    """
+
+    variables = ("packed", "pack_from", "pack_to", "pack_m", "pack_n", "pack_batch")
+
+    def __init__(self, product: Product, lanes: int, vectors: int) -> None:
+        self.product = product
+        self.source = product.a
+        self.rows = vectors * lanes
+        self.operand = Operand("packed", (1, 0, self.rows, product.k * self.rows))
+        self.frame_bytes = product.steps * self.rows * product.dtype.size + ALIGNMENT
+
+    @staticmethod
+    def most_vectors(product: Product, lanes: int) -> int:
+        """Return how many vectors of rows the scratch may hold; 0 where A is not to be packed."""
+        return MOST_BYTES // (product.steps * lanes * product.dtype.size) if product.wants_packing else 0
+
+    def set_up(self, km: KernelMachine, frame: Frame, slot: int) -> None:
+        """Set the variable that points to the scratch."""
+        with frame.assigned("packed") as register:
+            km.slot_address(register, slot + ALIGNMENT - 1)
+            km.align_down(register, ALIGNMENT)
+
+    def emit(
+        self, km: KernelMachine, vec: VectorMachine, frame: Frame, rows: int, strides: tuple[int | str, ...]
+    ) -> None:
+        """Fill the scratch with `rows` rows from where the source's pointer is; `strides` of the source in bytes."""
+        size, product = self.product.dtype.size, self.product
+        for variable, source in (("pack_from", self.source.name), ("pack_to", "packed")):
+            with frame.assigned(variable) as register:
+                km.move(register, frame.read(source, into=register))
+        matrix = Matrix("pack_from", (strides[2], strides[0]), size)
+        scratch = Matrix("pack_to", (self.rows * size, size), size)
+        km.asm.comment(f"transpose {rows} rows of {self.source.name} into scratch")
+        blocks = Blocks(
+            km, vec, frame, (product.k, rows), matrix, scratch, _as_they_are, counters=("pack_m", "pack_n"), padded=True
+        )
+        with frame.loop(product.batch, "pack_batch"):
+            blocks.emit()
+            if product.batch > 1:
+                frame.advance("pack_from", strides[0], -rows)
+                frame.advance("pack_from", strides[3], 1)
+                frame.advance("pack_to", size, product.k * self.rows - rows)
+
+
+def _as_they_are(inputs: list[object], free: list[object]) -> object:
+    return inputs[0]

@@ -1,0 +1,1 @@
+"""Kernels of element-wise operators, reductions, transpositions and streams. The door: `kernels.emit`."""

@@ -1,0 +1,151 @@
+"""The tables of element-wise operators: what each computes on vectors, and how exact it is.
+
+One row an operator. Kernels, the errors that tests allow and the reference page derive from these tables; what the
+operators mean in NumPy is said in `einloom.ir.meanings` under the same names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from einloom.errors import UnsupportedTarget
+from einloom.kernels.formula.exponentials import Elements
+from einloom.kernels.formula.formula import (
+    COMPARISONS,
+    Formula,
+    Node,
+    argument,
+    bit_xor,
+    fma,
+    greater,
+    greater_equal,
+    less,
+    maximum,
+    minimum,
+    not_equal,
+    select,
+    square_root,
+)
+from einloom.kernels.formula.recipe import Traits
+
+__all__ = ["BINARY", "TERNARY", "UNARY", "Function", "elements_of", "formula_of", "function_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """An operator: how its formula is made, and its largest errors.
+
+    Attributes:
+        formula: makes the formula from the type of elements, the inputs and, where there is one, the parameter.
+        float32, float64: largest error against the exact result, in units of the result's last place (0.5: rounded
+            correctly); None where the operator is exact or rounds as NumPy does.
+        error_of: `"result"`, or `"argument"` where errors are in units of the last place of x instead.
+        reads_output: whether the output is the last input.
+    """
+
+    formula: Callable[..., Formula]
+    float32: float | None = None
+    float64: float | None = None
+    error_of: str = "result"
+    reads_output: bool = False
+
+
+def _sign(e: Elements, x: Node) -> Formula:
+    # The last case turns -0 into 0 and keeps NaN.
+    return select(greater(x, 0.0), 1.0, select(less(x, 0.0), -1.0, x + 0.0))
+
+
+def _leaky_relu(e: Elements, x: Node, alpha: float) -> Formula:
+    if 0 < alpha <= 1:
+        return maximum(x * alpha, x)  # NaN stays: x comes second.
+    return select(greater(x, 0.0), x, x * alpha)
+
+
+def _elu(e: Elements, x: Node, alpha: float) -> Formula:
+    negative = e.expm1_negative(x)
+    return select(greater_equal(x, 0.0), x, negative if alpha == 1 else negative * alpha)
+
+
+def _gelu(e: Elements, x: Node) -> Formula:
+    return (x * 0.5) * (e.erf(x * math.sqrt(0.5)) + 1.0)
+
+
+def _gelu_tanh(e: Elements, x: Node) -> Formula:
+    # (1 + tanh(y)) / 2 = sigmoid(2 y)
+    slope = 2 * math.sqrt(2 / math.pi)
+    return x * e.sigmoid(x * fma(x * x, 0.044715 * slope, slope))
+
+
+UNARY: dict[str, Function] = {
+    "zero": Function(lambda e, x: 0.0),
+    "identity": Function(lambda e, x: x),
+    "relu": Function(lambda e, x: maximum(0.0, x)),
+    "leaky_relu": Function(_leaky_relu),
+    "elu": Function(_elu, 1.2, 1.5),
+    "negate": Function(lambda e, x: bit_xor(x, e.sign)),
+    "abs": Function(lambda e, x: e.magnitude(x)),
+    "square": Function(lambda e, x: x * x),
+    "sqrt": Function(lambda e, x: square_root(x)),
+    "reciprocal": Function(lambda e, x: 1.0 / x),
+    "rsqrt": Function(lambda e, x: 1.0 / square_root(x)),
+    "increment": Function(lambda e, x: x + 1.0),
+    "decrement": Function(lambda e, x: x - 1.0),
+    "exp": Function(lambda e, x: e.exp(x), 1.1, 1.2),
+    "log": Function(lambda e, x: e.log(x), 0.9, 0.9),
+    "tanh": Function(lambda e, x: e.tanh(x), 2.7, 2.8),
+    "sigmoid": Function(lambda e, x: e.sigmoid(x), 2.3, 2.7),
+    "erf": Function(lambda e, x: e.erf(x), 2.5, 2.5),
+    "gelu": Function(_gelu, 2.0, 2.0, "argument"),
+    "gelu_tanh": Function(_gelu_tanh, 2.1, 2.2, "argument"),
+    "silu": Function(lambda e, x: x * e.sigmoid(x), 2.5, 2.8, "argument"),
+    "sign": Function(_sign),
+}
+
+
+def _comparison(operation: str) -> Callable[..., Formula]:
+    assert operation in COMPARISONS
+    return lambda e, a, b: select(Node(operation, (a, b)), 1.0, 0.0)
+
+
+BINARY: dict[str, Function] = {
+    "add": Function(lambda e, a, b: a + b),
+    "sub": Function(lambda e, a, b: a - b),
+    "mul": Function(lambda e, a, b: a * b),
+    "div": Function(lambda e, a, b: a / b),
+    "min": Function(lambda e, a, b: e.extreme(minimum, a, b)),
+    "max": Function(lambda e, a, b: e.extreme(maximum, a, b)),
+    "muladd": Function(lambda e, a, b, c: fma(a, b, c), 0.5, 0.5, reads_output=True),
+    **{name: Function(_comparison(name)) for name in ("gt", "ge", "lt", "le", "eq", "ne")},
+}
+
+TERNARY: dict[str, Function] = {
+    "muladd": Function(lambda e, a, b, c: fma(a, b, c), 0.5, 0.5),
+    "select": Function(lambda e, a, b, c: select(not_equal(a, 0.0), b, c)),
+}
+
+
+def function_of(table: dict[str, Function], kind: str, op: str) -> Function:
+    """Return the row of an operator.
+
+    Raises:
+        UnsupportedTarget: there is no such operator.
+    """
+    if op not in table:
+        raise UnsupportedTarget(f"no {kind} operator {op!r}\n  There are {', '.join(table)}.")
+    return table[op]
+
+
+def elements_of(traits: Traits) -> Elements:
+    """Return the elements of a vector ISA as formulas see them."""
+    return Elements(traits.size, traits.scales, traits.keeps_nan, traits.nan_table != 0)
+
+
+@lru_cache(1024)
+def formula_of(function: Function, traits: Traits, inputs: int, alpha: float | None = None) -> Formula:
+    """Return the formula of an operator for a vector ISA; the same one for equal arguments."""
+    parameters = () if alpha is None else (alpha,)
+    elements = elements_of(traits)
+    return function.formula(elements, *(argument(position) for position in range(max(inputs, 1))), *parameters)

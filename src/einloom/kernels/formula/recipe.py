@@ -1,0 +1,131 @@
+"""`Recipe`: the verbs of a formula over numbered registers, replayed for every vector. `numbering` makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from einloom.kernels.verbs.formula_machine import FormulaMachine
+
+__all__ = ["Condition", "Constant", "Input", "Place", "Recipe", "Slot", "Step", "Traits", "traits_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """What a recipe needs to know of a vector ISA; see `FormulaMachine`.
+
+    Attributes:
+        size: bytes of an element.
+        memory_operand: whether the last operand may be a constant in memory.
+        multiplies_in_place: whether there is dst = dst * a + b.
+        conditions: registers that hold conditions alone; 0: vector registers hold them.
+        scales: whether there is dst = a * 2**b.
+        keeps_nan: whether min and max are NaN if either operand is.
+        nan_table: the constant that dst = NaN where a is takes; 0: there is no such verb.
+    """
+
+    size: int
+    memory_operand: bool
+    multiplies_in_place: bool
+    conditions: int
+    scales: bool
+    keeps_nan: bool
+    nan_table: int
+
+
+def traits_of(vec: FormulaMachine) -> Traits:
+    """Return the traits of a vector ISA for its type of elements."""
+    flags = (vec.memory_operand, vec.multiplies_in_place, len(vec.conditions), vec.scales, vec.keeps_nan, vec.nan_table)
+    return Traits(vec.dtype.size, *flags)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A vector register by number: the inputs first."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A register for conditions, by number."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant in memory, or in a register where it is held."""
+
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An input that is read once, by an instruction that may take it from memory."""
+
+    number: int
+
+
+Place: TypeAlias = Slot | Condition | Constant | Input
+Step: TypeAlias = tuple[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """The verbs of a formula in order, over numbered registers.
+
+    Attributes:
+        steps: (verb, arguments).
+        result: where the result is.
+        registers: how many the steps need, the inputs' included.
+        held: the constants that stay in registers.
+        direct: inputs that need not be in a register: `emit` takes their places in memory as well.
+    """
+
+    steps: tuple[Step, ...]
+    result: Slot | Constant
+    registers: int
+    held: tuple[int, ...] = ()
+    direct: frozenset[int] = frozenset()
+
+    def hold(self, vec: FormulaMachine, registers: Iterable[Any]) -> dict[int, Any]:
+        """Load the constants that are held into the last of these registers; return where each is."""
+        places = dict(zip(self.held, reversed([*registers])))
+        for bits, register in places.items():
+            vec.load_constant(register, bits)
+        return places
+
+    def emit(
+        self,
+        vec: FormulaMachine,
+        inputs: Sequence[Any],
+        free: Sequence[Any],
+        held: dict[int, Any],
+        memory: Mapping[int, Any] = MappingProxyType({}),
+    ) -> Any:
+        """Emit the steps over the registers of the inputs, which they may overwrite; return the result's register.
+
+        Inputs of `memory` are read from these places; each of them is `direct`.
+        """
+        registers = [*inputs, *free]
+
+        def operand(place: Any) -> Any:
+            kind = type(place)
+            if kind is Slot:
+                return registers[place.number]
+            if kind is Input:
+                return memory.get(place.number, registers[place.number])
+            if kind is Condition:
+                return vec.conditions[place.number]
+            if kind is Constant:
+                return held[place.bits] if place.bits in held else vec.constant_operand(place.bits)
+            return place
+
+        for verb, arguments in self.steps:
+            getattr(vec, verb)(*map(operand, arguments))
+        if isinstance(self.result, Constant):
+            return held[self.result.bits]
+        return registers[self.result.number]

@@ -1,0 +1,1 @@
+"""What kernels are written on: registers, scalar verbs and vector verbs, one implementation an ISA."""

@@ -1,0 +1,284 @@
+"""The scalar verbs on x86-64 (System V calling convention). The vector verbs: `avx512`, `avx2`.
+
+r11 is the machine's own: verbs that need a register take it, so it appears in no list.
+
+>>> from einloom.asm import Assembler
+>>> from einloom.machine import AVX512
+>>> km = X86Machine(Assembler("x86_64"), AVX512)
+>>> km.add_constant(km.arguments[0], 1 << 40)
+>>> print(km.asm.listing())
+     0    49bb0000000000010000                mov r11, 1099511627776
+     a    4c01df                              add rdi, r11
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import cast
+
+from einloom.asm import Assembler, Label
+from einloom.asm.x86.operands import (
+    R64,
+    gpr32,
+    mem,
+    r8,
+    r9,
+    r10,
+    r11,
+    r11b,
+    r11d,
+    r11w,
+    r12,
+    r13,
+    r14,
+    r15,
+    rax,
+    rbp,
+    rbx,
+    rcx,
+    rdi,
+    rdx,
+    rsi,
+    rsp,
+)
+from einloom.dtypes import DType
+from einloom.kernels.verbs.machine import Condition, Place, VectorMachine
+from einloom.machine import Machine
+
+__all__ = ["X86Machine"]
+
+JUMPS = {"lt": "jl", "le": "jle", "eq": "je", "ne": "jne", "ge": "jge", "gt": "jg"}
+
+
+class X86Machine:
+    """See `einloom.kernels.verbs.machine.KernelMachine`."""
+
+    arguments = (rdi, rsi, rdx, rcx, r8, r9)
+    scratch = (rax, r10)
+    saved = (rbx, rbp, r12, r13, r14, r15)
+    result = rax
+    # An address adds a register times one of these, so that one register reaches several columns.
+    scales: tuple[int, ...] = (1, 2, 4, 8)
+    reach = (1 << 31) - 1
+
+    def __init__(self, asm: Assembler, machine: Machine) -> None:
+        self.asm = asm
+        self.machine = machine
+        self._saved: tuple[R64, ...] = ()
+        self._frame = 0
+
+    # Functions
+
+    def prologue(self, saved: Sequence[R64] = (), frame_bytes: int = 0, calls: bool = True) -> None:
+        self._saved = tuple(saved)
+        self._frame = -(-frame_bytes // 8) * 8
+        if (calls or self._frame) and (self._frame + 8 * len(self._saved)) % 16 == 0:
+            self._frame += 8  # The return address lies on the stack already.
+        for register in self._saved:
+            self.asm.push(register)
+        if self._frame:
+            self.asm.sub(rsp, self._frame)
+
+    def epilogue(self) -> None:
+        if self._frame:
+            self.asm.add(rsp, self._frame)
+        for register in reversed(self._saved):
+            self.asm.pop(register)
+        self.asm.ret()
+
+    def load_slot(self, dst: R64, slot: int) -> None:
+        self.asm.mov(dst, mem(rsp, slot))
+
+    def store_slot(self, slot: int, src: R64) -> None:
+        self.asm.mov(mem(rsp, slot), src)
+
+    def slot_address(self, dst: R64, slot: int) -> None:
+        self.asm.lea(dst, mem(rsp, slot))
+
+    def slot_place(self, slot: int) -> Place:
+        return mem(rsp, slot)
+
+    def load_argument(self, dst: R64, index: int) -> None:
+        if index < len(self.arguments):
+            self.move(dst, self.arguments[index])
+        else:
+            above = self._frame + 8 * len(self._saved) + 8
+            self.asm.mov(dst, mem(rsp, above + 8 * (index - len(self.arguments))))
+
+    def call(self, label: Label) -> None:
+        self.asm.call(label)
+
+    def call_register(self, address: R64) -> None:
+        self.asm.call(address)
+
+    def return_(self) -> None:
+        self.asm.ret()
+
+    # Integers
+
+    def move(self, dst: R64, src: R64) -> None:
+        if dst is not src:
+            self.asm.mov(dst, src)
+
+    def constant(self, dst: R64, value: int) -> None:
+        if value == 0:
+            self.asm.xor(gpr32[dst.number], gpr32[dst.number])
+        elif 0 < value < 1 << 32:
+            self.asm.mov(gpr32[dst.number], value)
+        else:
+            self.asm.mov(dst, value)
+
+    def add(self, dst: R64, src: R64) -> None:
+        self.asm.add(dst, src)
+
+    def add_constant(self, dst: R64, value: int) -> None:
+        if -self.reach <= value <= self.reach:
+            if value:
+                self.asm.add(dst, value)
+        else:
+            self.asm.mov(r11, value)
+            self.asm.add(dst, r11)
+
+    def sum_constant(self, dst: R64, src: R64, value: int) -> None:
+        if value and -self.reach <= value <= self.reach:
+            self.asm.lea(dst, mem(src, value))
+        else:
+            self.move(dst, src)
+            self.add_constant(dst, value)
+
+    def sum_multiple(self, dst: R64, src: R64, addend: R64, count: int) -> None:
+        if count in self.scales:
+            self.asm.lea(dst, mem(src, 0, addend, count))
+        else:
+            self.asm.imul(r11, addend, count)
+            self.asm.lea(dst, mem(src, 0, r11))
+
+    def add_slot(self, dst: R64, slot: int) -> None:
+        self.asm.add(dst, mem(rsp, slot))
+
+    def align_down(self, dst: R64, boundary: int) -> None:
+        self.asm.and_(dst, -boundary)
+
+    def subtract(self, dst: R64, src: R64) -> None:
+        self.asm.sub(dst, src)
+
+    def multiply(self, dst: R64, src: R64) -> None:
+        self.asm.imul(dst, src)
+
+    def multiply_constant(self, dst: R64, src: R64, value: int) -> None:
+        if value > 0 and value & (value - 1) == 0:
+            self.move(dst, src)
+            if value > 1:
+                self.asm.shl(dst, value.bit_length() - 1)
+        elif -self.reach <= value <= self.reach:
+            self.asm.imul(dst, src, value)
+        else:
+            self.asm.mov(r11, value)
+            self.asm.imul(r11, src)
+            self.asm.mov(dst, r11)
+
+    def minimum(self, dst: R64, src: R64) -> None:
+        self.asm.cmp(dst, src)
+        self.asm.cmovg(dst, src)
+
+    def divide(self, quotient: R64, remainder: R64, dividend: R64, divisor: R64) -> None:
+        self.move(rax, dividend)
+        self.asm.xor(gpr32[rdx.number], gpr32[rdx.number])
+        self.asm.div(divisor)
+        if quotient is rdx and remainder is rax:
+            self.asm.xchg(rax, rdx)
+        elif quotient is rdx:
+            self.move(remainder, rdx)
+            self.move(quotient, rax)
+        else:
+            self.move(quotient, rax)
+            self.move(remainder, rdx)
+
+    def divide_constant(self, quotient: R64, remainder: R64, dividend: R64, divisor: int) -> None:
+        if divisor & (divisor - 1) or divisor > 1 << 30:
+            self.asm.mov(r11, divisor)
+            self.divide(quotient, remainder, dividend, r11)
+            return
+        self.asm.mov(r11, dividend)
+        self.move(quotient, dividend)
+        if divisor > 1:
+            self.asm.shr(quotient, divisor.bit_length() - 1)
+        self.asm.and_(r11, divisor - 1)
+        self.asm.mov(remainder, r11)
+
+    # Memory and flow
+
+    def place(self, base: R64, offset: int = 0, index: R64 | None = None, scale: int = 1) -> Place:
+        return mem.direct(base, offset) if index is None else mem(base, offset, index, scale)
+
+    def load(self, dst: R64, base: R64, offset: int = 0) -> None:
+        self.asm.mov(dst, mem(base, offset))
+
+    def store(self, base: R64, offset: int, src: R64) -> None:
+        self.asm.mov(mem(base, offset), src)
+
+    def stream_part(self, target: R64, source: R64, size: int) -> None:
+        register = {1: r11b, 2: r11w, 4: r11d}.get(size, r11)
+        store = self.asm.movnti if size >= 4 else self.asm.mov
+        for offset in range(0, size, 8):
+            self.asm.mov(register, mem(source, offset))
+            store(mem(target, offset), register)
+
+    def prefetch(self, place: Place) -> None:
+        if "prefetchw" in self.machine.features:
+            self.asm.prefetchw(place)
+        else:
+            self.asm.prefetcht0(place)
+
+    def order_stores(self) -> None:
+        self.asm.sfence()
+
+    def address_of(self, dst: R64, label: Label) -> None:
+        self.asm.lea(dst, mem(label))
+
+    def branch(self, condition: Condition, a: R64, b: R64 | int, label: Label) -> None:
+        if b == 0 and condition in ("eq", "ne", "lt", "ge"):
+            self.asm.test(a, a)
+        elif isinstance(b, int) and not -self.reach <= b <= self.reach:
+            self.asm.mov(r11, b)
+            self.asm.cmp(a, r11)
+        else:
+            self.asm.cmp(a, b)
+        getattr(self.asm, JUMPS[condition])(label)
+
+    def jump(self, label: Label) -> None:
+        self.asm.jmp(label)
+
+    @contextmanager
+    def loop(self, count: R64 | int, counter: R64) -> Iterator[None]:
+        if isinstance(count, int) and count == 1:
+            yield
+            return
+        end = self.asm.forward("loop_end")
+        if isinstance(count, int):
+            self.constant(counter, count)
+        else:
+            self.move(counter, count)
+            self.branch("le", counter, 0, end)
+        top = self.asm.label("loop")
+        yield
+        self.asm.dec(counter)
+        self.asm.jne(top)
+        if not isinstance(count, int):
+            self.asm.bind(end)
+
+    # Vectors
+
+    def vectors(self, dtype: DType) -> VectorMachine:
+        if dtype.size < 4:
+            from einloom.kernels.verbs.moved import MovedX86
+
+            return cast("VectorMachine", MovedX86(self, dtype))  # Verbs of arithmetic are absent.
+        if self.machine.vector == "avx512":
+            from einloom.kernels.verbs.avx512 import Avx512Vectors
+
+            return Avx512Vectors(self, dtype)
+        from einloom.kernels.verbs.avx2 import Avx2Vectors
+
+        return Avx2Vectors(self, dtype)
