@@ -10,7 +10,7 @@ import operator
 import re
 from dataclasses import dataclass, field
 
-from einloom.csp.syntax import (
+from einloom.csp.language.syntax import (
     Compare,
     Constant,
     CounterDef,

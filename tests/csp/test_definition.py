@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from einloom.csp import Definition, Instance, Lowering, SpaceError, parse_space
-from einloom.csp.parser import parse
+from einloom.csp.language.parser import parse
 
 TEXT = """
 set Statements: end

@@ -10,7 +10,7 @@ import pytest
 
 from einloom import csp
 
-MODULES = ["einloom.csp", *(f"einloom.csp.{module.name}" for module in pkgutil.iter_modules(csp.__path__))]
+MODULES = ["einloom.csp", *(each.name for each in pkgutil.walk_packages(csp.__path__, "einloom.csp."))]
 
 
 @pytest.mark.parametrize("name", MODULES)

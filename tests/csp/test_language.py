@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from einloom.csp import Instance, Lowering, SpaceError, UnknownChoice, load_space, parse_space, show, solutions
-from einloom.csp.parser import parse
+from einloom.csp.language.parser import parse
 from einloom.errors import DeadEnd
 
 SPACES = {

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from einloom.csp import Instance, Problem, parse_space
-from einloom.csp.algebra import consistent_triples
+from einloom.csp.compile.algebra import consistent_triples
 from tests.csp.oracle import Oracle, World
 
 

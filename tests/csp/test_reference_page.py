@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from einloom import csp
-from einloom.csp.lexer import KEYWORDS
+from einloom.csp.language.lexer import KEYWORDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "space-language.md"
 BLOCKS = re.findall(r"^```(space|python)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)

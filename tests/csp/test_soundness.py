@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from einloom.csp import Instance, State, parse_space, solutions
-from einloom.csp.syntax import Constant, Host, Is
+from einloom.csp.language.syntax import Constant, Host, Is
 from einloom.errors import DeadEnd
 from tests.csp.oracle import Oracle, World
 from tests.csp.spaces import Sample, sample

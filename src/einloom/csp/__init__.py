@@ -18,15 +18,15 @@ which constraints tie them. `Instance` holds the objects; `freeze` gives a `Prob
 """
 
 from einloom.csp.candidate import Candidate
-from einloom.csp.compiler import Space, load_space, parse_space
+from einloom.csp.compile.compiler import Space, load_space, parse_space
 from einloom.csp.definition import Definition
-from einloom.csp.explain import Reason
+from einloom.csp.engine.explain import Reason
+from einloom.csp.engine.problem import Problem, Variable
+from einloom.csp.engine.search import descend, solutions
+from einloom.csp.engine.state import State
 from einloom.csp.instance import Instance, Lowering
-from einloom.csp.printer import show
-from einloom.csp.problem import Problem, Variable
-from einloom.csp.search import descend, solutions
-from einloom.csp.source import SpaceError, UnknownChoice
-from einloom.csp.state import State
+from einloom.csp.language.printer import show
+from einloom.csp.language.source import SpaceError, UnknownChoice
 
 __all__ = [
     "Candidate",

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from einloom.csp.explain import Decisions, Reason, dead_end, explain_removal
-from einloom.csp.state import State
+from einloom.csp.engine.explain import Decisions, Reason, dead_end, explain_removal
+from einloom.csp.engine.state import State
 
 if TYPE_CHECKING:
-    from einloom.csp.problem import Problem
+    from einloom.csp.engine.problem import Problem
 
 __all__ = ["Candidate", "dead_end"]
 

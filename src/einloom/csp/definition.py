@@ -27,10 +27,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from einloom.csp.compiler import Space, compile_space
-from einloom.csp.printer import show
-from einloom.csp.source import SpaceError
-from einloom.csp.syntax import (
+from einloom.csp.compile.compiler import Space, compile_space
+from einloom.csp.language.printer import show
+from einloom.csp.language.source import SpaceError
+from einloom.csp.language.syntax import (
     AliasDef,
     ChoiceRef,
     Compare,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from einloom.csp.compiler import Space
-    from einloom.csp.problem import Problem
+    from einloom.csp.compile.compiler import Space
+    from einloom.csp.engine.problem import Problem
 
 __all__ = ["Addition", "Instance", "Lowering"]
 
@@ -84,6 +84,6 @@ class Instance:
             SpaceError: no such set, another number of owners, two objects of one name, or a host expression that
                 fails or gives something of the wrong type; the message holds its place.
         """
-        from einloom.csp.problem import Problem
+        from einloom.csp.engine.problem import Problem
 
         return Problem(self)

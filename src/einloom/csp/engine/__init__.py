@@ -1,0 +1,1 @@
+"""Domains, propagation, undo and explanation over the tables of one problem."""

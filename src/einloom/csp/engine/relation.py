@@ -1,0 +1,112 @@
+"""Relations: path consistency of a binary choice by its composition table, a row of objects at a time.
+
+After a change of f(a, b), for every third object c at once: f(a, c) keeps a value only if some value of f(a, b) and
+some value of f(b, c) compose to it, and f(b, c) likewise. That is the strongest consistency on each triple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from einloom.csp.compile.algebra import relation_rules
+from einloom.csp.compile.rows import EnumRow, RelationRow
+
+if TYPE_CHECKING:
+    from einloom.csp.engine.bitrows import BitRows
+    from einloom.csp.engine.layout import Layout
+
+__all__ = ["Relate", "Relation", "make_relations"]
+
+Relate = Callable[[int, int], None]
+Assign = Callable[[int, int, object], None]
+
+
+class Relation:
+    """A relation of one problem, for one context; it holds no domains.
+
+    Attributes:
+        function: binds the generated checks to the rows of a state; see `algebra.relation_function`.
+        starts: where the rows of each value start.
+        is_idle_when_open: whether a pair that is fully open restricts nothing.
+        converse: the mask from the other side.
+        ends: the pair of each slot, and its two bits.
+        slots: slot of each pair, at `a * objects + b`, in both directions; -1 where there is none.
+    """
+
+    def __init__(
+        self, layout: Layout, rows: BitRows, row: RelationRow, context: tuple[int, ...], function: Callable[..., Any]
+    ) -> None:
+        self.row = row
+        self.context = context
+        choice = layout.choices[row.choice]
+        assert isinstance(choice.row, EnumRow)
+        self.values = len(choice.row.values)
+        self.objects = rows.objects
+        owners = tuple(context[position] for position in row.members.owners)
+        self.members = rows.members[row.members.set, owners]
+        self.slots = [-1] * (self.objects * self.objects)
+        self.ends: dict[int, tuple[int, int, int]] = {}
+        self.converse: tuple[int, ...] = ()
+        for numbers, slot in choice.slots.items():
+            if numbers[:-2] == context:
+                a, b = numbers[-2:]
+                self.slots[a * self.objects + b] = self.slots[b * self.objects + a] = slot
+                self.ends[slot] = a, b, 1 << a | 1 << b
+                self.converse = layout.domain_of[slot].converse or ()
+        self.starts = rows.first_rows(row.choice, (1 << self.values) - 1, context)
+        self.function = function
+        self.is_idle_when_open = not relation_rules(row, (1 << self.values) - 1)
+
+    def bind(self, domains: list[int], rows: list[int], assign: Assign) -> Relate:
+        """Return the function that propagates a change of a slot, for the lists of one state."""
+        relation = self
+        members_row, objects, slots = self.members, self.objects, self.slots
+        checks, converse, ends = self.function(rows, self.starts), self.converse, self.ends
+
+        def relate(slot: int, mask: int) -> None:
+            a, b, both = ends[slot]
+            members = rows[members_row]
+            if members & both != both:
+                return
+            others = members ^ both
+            check = checks[mask]
+            if check is not None:
+                gone = check(a, b, others)
+                if gone:
+                    lose(a, gone, (relation, slot))
+            check = checks[converse[mask]]
+            if check is not None:
+                gone = check(b, a, others)
+                if gone:
+                    lose(b, gone, (relation, slot))
+
+        def lose(one: int, gone: list[tuple[int, int]], reason: object) -> None:
+            """Take values from f(one, c): `(value bit, bits of c)`."""
+            changed = 0
+            for _, lost in gone:
+                changed |= lost
+            while changed:
+                low = changed & -changed
+                changed ^= low
+                mask = 0
+                for bit, lost in gone:
+                    if lost & low:
+                        mask |= bit
+                third = low.bit_length() - 1
+                slot = slots[one * objects + third]
+                assign(slot, domains[slot] & ~(converse[mask] if third < one else mask), reason)
+
+        return relate
+
+
+def make_relations(layout: Layout, rows: BitRows) -> list[Relation]:
+    """Return the relations of a problem, one for each context that has pairs."""
+    members = layout.members
+    found = []
+    for number, row in enumerate(members.space.relations):
+        function = members.space.checks[number]
+        for context, _ in sorted(members.tuples(row.context)):
+            if (row.choice, context) in rows.start:
+                found.append(Relation(layout, rows, row, context, function))
+    return found

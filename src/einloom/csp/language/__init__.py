@@ -1,0 +1,1 @@
+"""The language of spaces: text to syntax tree and back."""
