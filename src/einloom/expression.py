@@ -22,8 +22,8 @@ from einloom.ir.text import parse_schedule
 from einloom.jit.arrays import array_address
 from einloom.jit.host import host
 from einloom.machine import Machine
-from einloom.passes.optimize import optimize_operation
 from einloom.passes.parallelise import LEAST_WORK
+from einloom.passes.pipeline import optimize_operation
 from einloom.plan.arrays import Array, byte_reach, check_output, element_strides, memory_of
 from einloom.plan.carriers import carrier, refuse_arithmetic, widened
 from einloom.plan.problem import Problem, contiguous_strides, make_problem

@@ -12,7 +12,7 @@ from einloom.ir.bind import bind
 from einloom.ir.configuration import TensorOperationConfig
 from einloom.ir.operation import Operand, Operation, reach
 from einloom.jit.host import host
-from einloom.passes.optimize import optimize_operation
+from einloom.passes.pipeline import optimize_operation
 from einloom.plan.arrays import Array, byte_span
 from einloom.targets.executable import Executable
 

@@ -15,14 +15,14 @@ from einloom.ir.interpret import Memory, interpret, interpret_nest
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import AVX2, AVX512, NEON
-from einloom.passes.follow import follow_curve
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
-from einloom.passes.limit import limit_kernels
-from einloom.passes.optimize import optimize_operation
+from einloom.passes.model.sizes import balanced_block, equal_block
+from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.parallelise import parallelise
-from einloom.passes.split import balanced_block, equal_block
-from einloom.passes.tile import SCRATCH_LIMIT
+from einloom.passes.pipeline import optimize_operation
+from einloom.passes.space_filling_curve import follow_curve
+from einloom.passes.split import limit_kernels
 
 from ..ir.strategies import random_contraction, random_memories, random_operation
 

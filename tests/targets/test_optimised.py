@@ -13,8 +13,8 @@ from einloom.ir.bind import bind
 from einloom.ir.interpret import Memory, interpret
 from einloom.jit.host import host
 from einloom.machine import Machine
-from einloom.passes.optimize import optimize_operation
-from einloom.passes.turn import turn_contraction
+from einloom.passes.pipeline import optimize_operation
+from einloom.passes.vectorise_large_input import turn_contraction
 from einloom.targets.executable import Executable
 
 from ..ir.strategies import random_memories, random_operation, random_reading

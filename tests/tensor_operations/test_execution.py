@@ -100,7 +100,7 @@ def test_optimised_configurations_set_up_and_are_right(block: int) -> None:
 
 def optimised(operation: Operation, threads: int) -> tuple[Operation, Schedule]:
     from einloom.jit import host
-    from einloom.passes.optimize import optimize_operation
+    from einloom.passes.pipeline import optimize_operation
 
     return optimize_operation(operation, host(), threads)
 

@@ -82,7 +82,7 @@ def test_blocks_follow_a_curve() -> None:
 def test_every_option_sets_up_and_is_right(options: dict[str, Any]) -> None:
     from einloom.ir.interpret import interpret_nest
     from einloom.jit import host
-    from einloom.passes.optimize import optimize_operation
+    from einloom.passes.pipeline import optimize_operation
 
     known = {"threads": options.get("thread_target", 1)} | {k: v for k, v in options.items() if k != "thread_target"}
     for seed in range(60):

@@ -1,1 +1,1 @@
-"""Heuristic optimiser: one pure pass a file, and `optimize`, which drives them."""
+"""Heuristic optimiser: one pure pass a file, and `pipeline`, which drives them."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import OUTPUT, ExecType, Loop, Schedule
-from einloom.passes.split import round_up
+from einloom.passes.model.sizes import round_up
 
 __all__ = ["parallelise"]
 

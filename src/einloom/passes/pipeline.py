@@ -5,14 +5,14 @@ from __future__ import annotations
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
-from einloom.passes.block import block_contraction
-from einloom.passes.follow import follow_curve
+from einloom.passes.block_contraction import block_contraction
+from einloom.passes.block_elementwise import block_element_wise
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
-from einloom.passes.limit import limit_kernels
 from einloom.passes.parallelise import parallelise
-from einloom.passes.stage import block_element_wise
-from einloom.passes.turn import turn_contraction
+from einloom.passes.space_filling_curve import follow_curve
+from einloom.passes.split import limit_kernels
+from einloom.passes.vectorise_large_input import turn_contraction
 
 __all__ = ["optimize_operation"]
 

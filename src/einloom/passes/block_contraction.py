@@ -27,9 +27,9 @@ from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.identify import vector_operand
-from einloom.passes.pack import REUSE_THAT_PAYS, Packing, Side
-from einloom.passes.split import balanced_block, equal_block, equal_part
-from einloom.passes.tile import SCRATCH_LIMIT, BlockTargets, block_targets
+from einloom.passes.model.packs import REUSE_THAT_PAYS, Packing, Side
+from einloom.passes.model.sizes import balanced_block, equal_block, equal_part
+from einloom.passes.model.tiles import SCRATCH_LIMIT, BlockTargets, block_targets
 
 __all__ = ["block_contraction"]
 

@@ -14,8 +14,8 @@ from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.identify import LARGER
-from einloom.passes.split import equal_block
-from einloom.passes.tile import BlockTargets, block_targets
+from einloom.passes.model.sizes import equal_block
+from einloom.passes.model.tiles import BlockTargets, block_targets
 
 __all__ = ["turn_contraction"]
 

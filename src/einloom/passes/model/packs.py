@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from einloom.ir.operation import Axis, DimType, Operand, Operation
 from einloom.ir.schedule import Digit, Loop, Pack, Prims
-from einloom.passes.split import equal_block, round_up
-from einloom.passes.tile import BlockTargets
+from einloom.passes.model.sizes import equal_block, round_up
+from einloom.passes.model.tiles import BlockTargets
 
 __all__ = ["REUSE_THAT_PAYS", "Packing", "Side"]
 

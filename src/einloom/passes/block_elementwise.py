@@ -13,8 +13,8 @@ from dataclasses import replace
 from einloom.ir.operation import Operand, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
-from einloom.passes.split import equal_part
-from einloom.passes.tile import READ_RUN, WRITE_RUN
+from einloom.passes.model.sizes import equal_part
+from einloom.passes.model.tiles import READ_RUN, WRITE_RUN
 
 __all__ = ["block_element_wise"]
 
