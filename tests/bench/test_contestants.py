@@ -7,11 +7,12 @@ import importlib.util
 import numpy as np
 import pytest
 
-from einloom.bench import with_einloom, with_numpy
 from einloom.bench.cases import Case, load_suite
 from einloom.bench.check import check_result
-from einloom.bench.contestants import PEERS, Contestant, Variant, chosen_peers, kernel_repeats, variants_of
 from einloom.bench.data import make_operands, make_output
+from einloom.bench.peers import einloom as with_einloom
+from einloom.bench.peers import numpy as with_numpy
+from einloom.bench.peers.contestants import PEERS, Contestant, Variant, chosen_peers, kernel_repeats, variants_of
 from einloom.errors import ScheduleError, UnsupportedTarget
 from einloom.jit.host import host
 from einloom.machine import AVX2, AVX512

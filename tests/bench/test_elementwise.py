@@ -8,7 +8,7 @@ import pytest
 
 from einloom.asm import Assembler
 from einloom.bench.elementwise import emit_transfers, load_cases, measure_case
-from einloom.bench.elementwise_command import run_elementwise
+from einloom.cli.bench_elementwise import run_elementwise
 from einloom.errors import ScheduleError
 from einloom.kernels import machine_for
 from einloom.machine import MACHINES

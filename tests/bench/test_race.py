@@ -7,9 +7,9 @@ import json
 import pytest
 
 from einloom.bench.cases import Case
-from einloom.bench.contestants import PEERS, Contestant
+from einloom.bench.measure import Options, race, race_case
+from einloom.bench.peers.contestants import PEERS, Contestant
 from einloom.bench.process import Process
-from einloom.bench.race import Options, race, race_case
 from einloom.bench.report import is_good, make_report
 from einloom.errors import DeviceError
 from einloom.machine import AVX2

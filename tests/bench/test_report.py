@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 from einloom.bench.cases import Case
-from einloom.bench.contestants import Contestant
+from einloom.bench.measure import Figures, Options, Row
+from einloom.bench.peers.contestants import Contestant
 from einloom.bench.plot import draw_plot
-from einloom.bench.race import Figures, Options, Row
 from einloom.bench.report import is_good, make_report
 from einloom.bench.table import draw_report, percent_text, time_text
 from einloom.cli import main

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
+from einloom.cli import space as command
 from einloom.errors import ScheduleError
-from einloom.space import command
 
 
 def run(capsys, *words: str) -> str:

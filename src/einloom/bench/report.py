@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from einloom.bench.contestants import Contestant
-from einloom.bench.race import Figures, Options, Row
+from einloom.bench.measure import Figures, Options, Row
+from einloom.bench.peers.contestants import Contestant
 from einloom.machine import Machine
 
 __all__ = ["LEVEL", "is_good", "make_report"]

@@ -23,8 +23,8 @@ import numpy as np
 
 from einloom.bench.cases import Case
 from einloom.bench.check import check_result
-from einloom.bench.contestants import Prepared
 from einloom.bench.data import Array, make_operands, make_output
+from einloom.bench.peers.contestants import Prepared
 from einloom.errors import UnsupportedTarget
 
 __all__ = ["serve", "settle"]
@@ -45,7 +45,7 @@ class _Session:
     """One case at a time: prepared, checked, measured."""
 
     def __init__(self, contestant: str) -> None:
-        self._module = importlib.import_module(f"einloom.bench.with_{contestant}")
+        self._module = importlib.import_module(f"einloom.bench.peers.{contestant}")
         self._prepared: Prepared | None = None
         self._arrays: list[Array] = []
         self._copied: Array | None = None
@@ -94,7 +94,7 @@ class _Session:
         return {"rate": self._threads * peak_flops(self._dtype, 1, seconds)}
 
     def _copy(self, seconds: float) -> dict[str, Any]:
-        from einloom.bench.with_einloom import copy_seconds
+        from einloom.bench.peers.einloom import copy_seconds
 
         source = self._arrays[0]
         if self._copied is None:

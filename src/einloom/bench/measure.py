@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from einloom.bench.cases import Case
-from einloom.bench.contestants import EINLOOM, Contestant, Variant, variants_of
+from einloom.bench.peers.contestants import EINLOOM, Contestant, Variant, variants_of
 from einloom.bench.process import Process
 from einloom.errors import DeviceError
 from einloom.machine import Machine

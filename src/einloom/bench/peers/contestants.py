@@ -1,6 +1,6 @@
 """Who is measured: einloom and its peers, the settings that each is tried at, and what a contestant has to offer.
 
-A contestant is a module `einloom.bench.with_NAME` with `prepare(case, operands, output, threads, target)`. It raises
+A contestant is a module `einloom.bench.peers.NAME` with `prepare(case, operands, output, threads, target)`. It raises
 `UnsupportedTarget` for work that it has no way to do.
 """
 
@@ -50,7 +50,7 @@ class Contestant:
     """Somebody to measure.
 
     Attributes:
-        name: also of its module, `with_NAME`.
+        name: also of its module, `peers.NAME`.
         package: what has to be importable.
         settings: variants beside the default one, with the machine feature that each needs.
     """

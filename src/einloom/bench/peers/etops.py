@@ -14,8 +14,8 @@ from typing import Any
 import etops  # pyright: ignore[reportMissingImports]
 
 from einloom.bench.cases import Case
-from einloom.bench.contestants import Prepared, kernel_repeats
 from einloom.bench.data import Array, aligned_copy
+from einloom.bench.peers.contestants import Prepared, kernel_repeats
 from einloom.errors import UnsupportedTarget
 
 __all__ = ["prepare"]

@@ -11,8 +11,8 @@ import numpy as np
 from einloom.api import compile
 from einloom.asm import Assembler
 from einloom.bench.cases import Case
-from einloom.bench.contestants import Prepared, kernel_repeats
 from einloom.bench.data import Array, aligned_copy
+from einloom.bench.peers.contestants import Prepared, kernel_repeats
 from einloom.dtypes import data_type
 from einloom.errors import UnsupportedTarget
 from einloom.jit.host import host

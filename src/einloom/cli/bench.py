@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from einloom.bench.cases import SUITES, load_suite
-from einloom.bench.contestants import PEERS, chosen_peers
-from einloom.bench.elementwise_command import run_elementwise
+from einloom.bench.measure import Options, race
+from einloom.bench.peers.contestants import PEERS, chosen_peers
 from einloom.bench.plot import check_plot, draw_plot
-from einloom.bench.race import Options, race
 from einloom.bench.report import is_good, make_report
+from einloom.cli.bench_elementwise import run_elementwise
 from einloom.jit.host import host
 
 __all__ = ["add_parser", "run"]

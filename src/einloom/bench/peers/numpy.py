@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from einloom.bench.cases import Case
-from einloom.bench.contestants import Prepared, kernel_repeats
 from einloom.bench.data import Array
+from einloom.bench.peers.contestants import Prepared, kernel_repeats
 
 __all__ = ["matrix_operands", "plain_product", "prepare"]
 

@@ -7,11 +7,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from einloom.bench.command import positive
-from einloom.bench.contestants import PEERS, chosen_peers
-from einloom.bench.race import Options, race
+from einloom.bench.measure import Options, race
+from einloom.bench.peers.contestants import PEERS, chosen_peers
 from einloom.bench.report import is_good, make_report
-from einloom.bench.sizes import add_equation, sized_case
+from einloom.cli.bench import positive
+from einloom.cli.sizes import add_equation, sized_case
 from einloom.config import thread_count
 from einloom.jit.host import host
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from einloom.bench.cases import Case
-from einloom.bench.command import positive
-from einloom.bench.contestants import chosen_peers
-from einloom.bench.race import Options, Row, race_case
+from einloom.bench.measure import Options, Row, race_case
+from einloom.bench.peers.contestants import chosen_peers
 from einloom.bench.report import is_good, make_report
+from einloom.cli.bench import positive
 from einloom.jit.host import host
 from einloom.machine import Machine
 

@@ -8,9 +8,9 @@ from typing import Any
 import torch  # pyright: ignore[reportMissingImports]
 
 from einloom.bench.cases import Case
-from einloom.bench.contestants import Prepared, kernel_repeats
 from einloom.bench.data import Array
-from einloom.bench.with_numpy import matrix_operands, plain_product
+from einloom.bench.peers.contestants import Prepared, kernel_repeats
+from einloom.bench.peers.numpy import matrix_operands, plain_product
 
 __all__ = ["prepare"]
 

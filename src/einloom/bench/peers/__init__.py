@@ -1,0 +1,1 @@
+"""Who is measured: einloom and other libraries, one file each."""

@@ -1,0 +1,74 @@
+"""The command line: which commands there are, and how errors end. One file a command, imported when it is asked for.
+
+Exit codes: 0 all good, 1 a check failed or einloom could not do the work here, 2 the command line or the equation is
+wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from einloom.errors import DTypeError, EinloomError, EquationError, ScheduleError, ShapeError
+
+__all__ = ["main", "make_parser"]
+
+COMMANDS = {
+    "info": ("einloom.cli.info", "what einloom knows about this machine"),
+    "einsum": ("einloom.cli.einsum", "compile, run, check and compare one einsum"),
+    "show": ("einloom.cli.show", "show what an einsum becomes: steps, loop nest, machine code"),
+    "bench": ("einloom.cli.bench", "measure a suite beside other libraries"),
+    "space": ("einloom.cli.space", "size, dead ends and open decisions of an implementation space"),
+    "demo": ("einloom.cli.demo", "real work, compiled, checked and compared, in under a minute"),
+}
+"""Command to the module whose `add_parser(subparsers)` makes its parser, and its line of help."""
+
+USAGE_ERRORS = (EquationError, ShapeError, DTypeError, ScheduleError)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line, of this process by default, and return its exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    parsed = make_parser(given).parse_args(given)
+    try:
+        code = parsed.run(parsed)
+        sys.stdout.flush()
+        return code
+    except EinloomError as error:
+        print(f"einloom: {type(error).__name__}: {error}", file=sys.stderr)
+        return 2 if isinstance(error, USAGE_ERRORS) else 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        print(f"einloom: {error.strerror}: {error.filename}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser for a command line: only the command that it names is imported."""
+    parser = argparse.ArgumentParser(
+        prog="einloom", description="Tensor expressions to machine code, from Python.", allow_abbrev=False
+    )
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    subparsers = parser.add_subparsers(required=True, metavar="command", title="commands")
+    chosen = next((word for word in arguments if word in COMMANDS), None)
+    for name, (module, description) in COMMANDS.items():
+        if name != chosen:
+            subparsers.add_parser(name, help=description)
+        else:
+            importlib.import_module(module).add_parser(subparsers)
+    return parser
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        import einloom
+
+        print(f"einloom {einloom.__version__}")
+        parser.exit()

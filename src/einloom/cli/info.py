@@ -1,0 +1,97 @@
+"""`einloom info`: what einloom knows about this machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shutil
+import textwrap
+from typing import Any
+
+__all__ = ["add_parser", "run"]
+
+VECTOR_FEATURES = ("avx", "fma", "f16c", "amx", "neon", "sve", "sme", "bf16", "i8mm", "dotprod", "fp16", "asimd")
+"""Beginnings of the names of features that kernels may use."""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command to argparse's subparsers."""
+    parser = subparsers.add_parser("info", help="what einloom knows about this machine")
+    parser.add_argument("--peak", action="store_true", help="measure the peak with generated multiply-adds")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the facts; 0."""
+    facts = _facts(arguments.peak)
+    if arguments.json:
+        print(json.dumps(facts, indent=1))
+        return 0
+    width = max(60, shutil.get_terminal_size().columns)
+    for name, text in _fact_texts(facts):
+        print(textwrap.fill(text, width, initial_indent=f"{name:13}", subsequent_indent=" " * 13))
+    return 0
+
+
+def _facts(peak: bool) -> dict[str, Any]:
+    """What there is to know: sizes in bytes, rates in flop a second."""
+    import numpy
+
+    import einloom
+    from einloom.jit.host import host
+    from einloom.jit.threads import runtime_name
+
+    machine = host()
+    facts: dict[str, Any] = {
+        "einloom": einloom.__version__,
+        "machine": machine.name,
+        "isa": machine.isa,
+        "vector": machine.vector,
+        "vector_bits": machine.vector_bits,
+        "features": sorted(machine.features),
+        "caches": {"l1d": machine.l1d, "l2": machine.l2, "l3": machine.l3},
+        "cores": machine.cores,
+        "threads": runtime_name() if machine.vector != "none" else "none",
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "numpy": numpy.__version__,
+        "system": f"{platform.system()} {platform.release()}",
+    }
+    if peak:
+        facts["peak"] = _measured_peaks(machine.cores)
+    return facts
+
+
+def _measured_peaks(cores: int) -> list[dict[str, Any]]:
+    from einloom.jit.peak import peak_flops
+
+    counts = dict.fromkeys((1, cores))
+    return [
+        {"dtype": dtype, "threads": count, "flops": peak_flops(dtype, count, 0.2)}
+        for dtype in ("float32", "float64")
+        for count in counts
+    ]
+
+
+def _fact_texts(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    caches = facts["caches"]
+    vector = [name for name in facts["features"] if name.startswith(VECTOR_FEATURES)]
+    rows = [
+        ("einloom", facts["einloom"]),
+        ("machine", facts["machine"]),
+        ("kernels for", f"{facts['isa']} {facts['vector']}, {facts['vector_bits']} bits"),
+        ("features", " ".join(vector) or "none that kernels use"),
+        ("caches", ", ".join(f"{level} {_bytes_text(size)}" for level, size in caches.items())),
+        ("cores", str(facts["cores"])),
+        ("threads by", facts["threads"]),
+        ("Python", f"{facts['python']}, NumPy {facts['numpy']}, {facts['system']}"),
+    ]
+    for peak in facts.get("peak", []):
+        threads = f"{peak['threads']} thread" + "s" * (peak["threads"] > 1)
+        rows.append(("peak", f"{peak['flops'] / 1e9:.1f} GFLOP/s {peak['dtype']}, {threads}"))
+    return rows
+
+
+def _bytes_text(size: int) -> str:
+    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"

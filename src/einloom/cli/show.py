@@ -1,0 +1,33 @@
+"""`einloom show`: what an einsum becomes: steps, loop nest, machine code."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from einloom.api import compile
+from einloom.cli.sizes import add_equation, sized_case
+from einloom.jit.host import host
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command to argparse's subparsers."""
+    parser = subparsers.add_parser("show", help="show what an einsum becomes: steps, loop nest, machine code")
+    add_equation(parser)
+    parser.add_argument("--what", choices=["tree", "nest", "asm"], default="nest", help="default: nest")
+    parser.add_argument("--threads", type=int, help="default: EINLOOM_THREADS, OMP_NUM_THREADS or all cores")
+    parser.add_argument("--isa", choices=["avx512", "avx2"], help="for another vector ISA than this machine's best")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compile and print; 0."""
+    case = sized_case(arguments.equation, arguments.sizes, arguments.dtype)
+    target = "cpu" if arguments.isa is None else host().with_vector(arguments.isa)
+    shapes = case.shapes[:-1]
+    expression = compile(case.equation, *shapes, dtype=case.dtype, threads=arguments.threads, target=target)
+    print(expression)
+    print(expression.show(arguments.what))
+    return 0
