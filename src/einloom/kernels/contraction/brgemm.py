@@ -36,7 +36,9 @@ BODY = 52
 def emit_brgemm(km: KernelMachine, spec: Brgemm) -> None:
     """Emit the function of a spec at the current position; its arguments are `signature(spec)`."""
     product = Product.of(spec)
-    if product.is_dot and product.m:
+    if product.keeps_c:
+        km.return_()
+    elif product.is_dot:
         emit_dot(km, product, signature(spec))
     else:
         _planned(km, spec).emit()
@@ -151,10 +153,6 @@ class _Generator:
 
     def emit(self) -> None:
         """Emit the function."""
-        product = self.product
-        if product.m == 0 or product.n == 0 or (product.steps == 0 and product.beta == 1):
-            self.km.return_()
-            return
         self.frame.enter()
         self._set_up()
         self._rows()
@@ -265,7 +263,7 @@ class _Generator:
         if self.product.steps:
             self._start_lists() if self.listed else self._start_pointers(columns)
         steps = self.steps[band]
-        if self.product.batch > 1 or not steps.rest:
+        if self.product.batch != 1 or not steps.rest:
             micro.clear()
         if self.product.steps:
             if self._worth_prefetching():

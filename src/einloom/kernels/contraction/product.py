@@ -93,6 +93,11 @@ class Product:
         return self.k * self.batch
 
     @property
+    def keeps_c(self) -> bool:
+        """Whether C stays as it is: it has no elements, or a sum over nothing is added to it."""
+        return self.m == 0 or self.n == 0 or (self.steps == 0 and self.beta == 1)
+
+    @property
     def inputs(self) -> tuple[Operand, ...]:
         """A, and B if there is one."""
         return (self.a,) if self.b is None else (self.a, self.b)
