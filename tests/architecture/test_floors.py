@@ -13,7 +13,7 @@ import einloom
 ROOT = Path(einloom.__file__).parent
 
 FLOORS = [
-    {"errors", "dtypes", "config", "machine", "asm", "csp"},
+    {"errors", "dtypes", "config", "machine", "once", "asm", "csp"},
     {"ir", "jit"},
     {"passes", "kernels"},
     {"loops", "space"},
