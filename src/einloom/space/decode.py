@@ -50,7 +50,7 @@ class _Decoder:
         axes = tuple(Axis(name, self.assignment.extent(name), DimType.C) for name in dict.fromkeys(self.loops.values()))
         taken = tuple(Operand(each.name, FLOAT32, ()) for each in operands)
         signature = Signature(axes, taken, name=self.assignment.backbone.name)
-        return Nest(signature, tuple(buffers), tuple(self._nodes(self.forest.roots)))
+        return Nest(signature, signature.axes, tuple(buffers), tuple(self._nodes(self.forest.roots)))
 
     @cached_property
     def loops(self) -> dict[str, str]:
