@@ -77,8 +77,15 @@ class Facts:
         return a.level == b.level > 0 and a.axis == b.axis
 
     def may_repeat(self, dimension: Dimension, instruction: Instruction) -> bool:
-        """Whether a dimension, or its twin, belongs to a pinned instruction."""
-        return (dimension.axis, dimension.level) in self.places[instruction]
+        """Whether a dimension, or its twin, belongs to a pinned instruction, or may compute it anew."""
+        return (dimension.axis, dimension.level) in self.places[instruction] or self.may_recompute(
+            dimension, instruction
+        )
+
+    def may_recompute(self, dimension: Dimension, instruction: Instruction) -> bool:
+        """Whether a dimension stands for an axis that a reduction (given by itself or its start) does not know."""
+        reduction = self.backbone.reduction_of.get(instruction.name)
+        return reduction is not None and dimension.axis not in self.backbone.axes_of(reduction)
 
     def is_long(self, dimension: Dimension) -> bool:
         """Whether some size of a tile exceeds some hardware dimension of a block of threads."""
