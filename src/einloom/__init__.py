@@ -73,7 +73,7 @@ __all__ = [
 ]
 
 
-_register_thread_pool(__version__)
+_register_thread_pool()
 
 
 def __getattr__(name: str) -> Any:

@@ -16,19 +16,21 @@ from einloom.dtypes import DTYPES
 from einloom.errors import DTypeError, EquationError, ScheduleError, ShapeError, UnsupportedTarget
 from einloom.ir.bind import bind
 from einloom.ir.interpret import interpret
-from einloom.ir.nest import Nest
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_schedule
 from einloom.jit.arrays import array_address
 from einloom.jit.host import host
 from einloom.machine import Machine
+from einloom.passes.fuse import fuse_as_named
 from einloom.passes.parallelise import LEAST_WORK
-from einloom.passes.pipeline import optimize_operation
+from einloom.passes.pipeline import explain_passes, optimize_operation
+from einloom.passes.values import Options
 from einloom.plan.arrays import Array, byte_reach, check_output, element_strides, memory_of
 from einloom.plan.carriers import carrier, refuse_arithmetic, widened
 from einloom.plan.problem import Problem, contiguous_strides, make_problem
 from einloom.plan.steps import Plan, Step, plan_problem
 from einloom.targets.executable import Executable
+from einloom.targets.show import nest_text
 
 __all__ = ["Expression"]
 
@@ -41,11 +43,11 @@ ROUTES = 256
 
 @dataclass(frozen=True, slots=True)
 class _CompiledStep:
-    """A step with its decided nest and, unless it is interpreted, its executable."""
+    """A step, how many threads it was compiled for and, unless it is interpreted, its schedule and executable."""
 
     step: Step
+    threads: int = 1
     schedule: Schedule | None = None
-    nest: Nest | None = None
     executable: Executable | None = None
 
 
@@ -250,11 +252,10 @@ class Expression:
             return _CompiledStep(step)
         machine = self._machine()
         if self._schedule is not None:
-            operation, schedule = step.operation, self._schedule
+            operation, schedule = fuse_as_named(step.operation, self._schedule), self._schedule
         else:
-            operation, schedule = optimize_operation(step.operation, machine, threads)
-        nest = bind(operation, schedule)
-        return _CompiledStep(step, schedule, nest, Executable(nest, machine))
+            operation, schedule = optimize_operation(step.operation, machine, Options(threads))
+        return _CompiledStep(step, threads, schedule, Executable(bind(operation, schedule), machine))
 
     # ---- looking -------------------------------------------------------------------------------------------------
 
@@ -283,22 +284,39 @@ class Expression:
         """The machine code of all steps, one behind the other; empty on the interpreter."""
         return b"".join(step.executable.kernel.code for step in self._last() if step.executable)
 
+    @property
+    def schedule(self) -> Schedule | None:
+        """How the operation is computed: what `schedule=` takes for the same equation. None for several steps."""
+        steps = self._last()
+        return steps[0].schedule if len(steps) == 1 else None
+
+    @property
+    def isa(self) -> str:
+        """The vector ISA that the code is for: `"avx512"`, `"avx2"`, `"neon"`; `"none"` on the interpreter."""
+        return "none" if self._target == "interpreter" else self._machine().vector
+
     def show(self, what: str = "nest") -> str:
-        """Return the steps (`"tree"`), loop nests with costs and schedules (`"nest"`) or the code (`"asm"`) as text."""
+        """Return the expression as text, step by step.
+
+        Args:
+            what: `"tree"`, the steps; `"passes"`, what each pass of the optimiser did and why; `"nest"`, the operation,
+                its costs, schedule and loop nest; `"asm"`, the code.
+        """
+        texts = {"passes": self._passes_text, "nest": _nest_text, "asm": _asm_text}
         if what == "tree":
-            return _tree_text(self._plan)
-        if what not in ("nest", "asm"):
-            raise ScheduleError(f"show({what!r})\n  Show 'tree', 'nest' or 'asm'.")
-        parts = []
-        for compiled in self._last():
-            if compiled.nest is None or compiled.executable is None:
-                parts.append(str(compiled.step.operation))
-            elif what == "nest":
-                summary = compiled.executable.summary()
-                parts.append(f"{compiled.nest.operation}\n\n{summary}\n\n{compiled.schedule}\n\n{compiled.nest}")
-            else:
-                parts.append(compiled.executable.kernel.listing())
-        return "\n\n".join(parts)
+            return "\n".join(_headings(self._plan))
+        if what not in texts:
+            raise ScheduleError(f"show({what!r})\n  Show 'tree', 'passes', 'nest' or 'asm'.")
+        steps = zip(_headings(self._plan), self._last())
+        return "\n\n".join(f"{heading}\n\n{texts[what](compiled)}" for heading, compiled in steps)
+
+    def _passes_text(self, compiled: _CompiledStep) -> str:
+        if compiled.executable is None:
+            return "no pass: the interpreter computes the operation as it is"
+        if self._schedule is not None:
+            return f"no pass: the schedule was given, {self._schedule}"
+        machine = compiled.executable.program.machine
+        return explain_passes(compiled.step.operation, machine, Options(compiled.threads))
 
     def _last(self) -> list[_CompiledStep]:
         if not self._variants:
@@ -334,11 +352,23 @@ def _strides(array: Array) -> tuple[int, ...]:
     return strides
 
 
-def _tree_text(plan: Plan) -> str:
-    lines = []
-    count = 1 + max((i for step in plan.steps for i in step.inputs), default=0)
-    first = count - len(plan.steps) + 1 if len(plan.steps) > 1 else count
-    for number, step in enumerate(plan.steps, first):
-        reads = " ".join(f"t{i}" for i in step.inputs)
-        lines.append(f"t{number} {step.shape} = {step.operation.main} {reads}, {step.operation.flops:,} flop")
-    return "\n".join(lines)
+def _nest_text(compiled: _CompiledStep) -> str:
+    if compiled.executable is None or compiled.schedule is None:
+        return str(compiled.step.operation)
+    operation = compiled.executable.nest.operation
+    return f"{operation}\n\n{nest_text(operation, compiled.schedule, compiled.executable)}"
+
+
+def _asm_text(compiled: _CompiledStep) -> str:
+    return compiled.executable.kernel.listing() if compiled.executable else str(compiled.step.operation)
+
+
+def _headings(plan: Plan) -> list[str]:
+    """A line a step: the tensor that it makes, of which others. The operands are the first tensors."""
+    operands = 1 + max((i for step in plan.steps for i in step.inputs), default=0)
+    first = operands - len(plan.steps) + 1 if len(plan.steps) > 1 else operands
+    return [
+        f"t{number} {step.shape} = {step.operation.main} {' '.join(f't{i}' for i in step.inputs)}, "
+        f"{step.operation.flops:,} flop"
+        for number, step in enumerate(plan.steps, first)
+    ]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from einloom.errors import UnsupportedTarget
 
-__all__ = ["AVX2", "AVX512", "MACHINES", "NEON", "VECTORS", "Machine", "vector_of"]
+__all__ = ["AVX2", "AVX512", "MACHINES", "NEON", "VECTORS", "Machine", "Rates", "vector_of"]
 
 # Vector instruction sets: (name, ISA, features that kernels take for granted, width in bits, registers), widest first.
 _NEEDS = {
@@ -49,6 +49,22 @@ _BEYOND = {
 
 
 @dataclass(frozen=True, slots=True)
+class Rates:
+    """What one core of a kind of processor was measured to do, in flop and bytes a second.
+
+    Attributes:
+        float32, float64: multiply-adds in vector registers.
+        memory: reads from memory.
+        stream: writes past the caches.
+    """
+
+    float32: float
+    float64: float
+    memory: float
+    stream: float
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """One kind of processor, as the passes and the code generators see it.
 
@@ -59,6 +75,7 @@ class Machine:
         l1d, l2, l3: data cache sizes in bytes that one core sees.
         cores: processors that this process may run on.
         name: what people call it.
+        rates: what was recorded of it; None: nobody measured.
     """
 
     isa: str
@@ -69,6 +86,7 @@ class Machine:
     l3: int = 16 * 1024 * 1024
     cores: int = 1
     name: str = "generic"
+    rates: Rates | None = None
 
     @property
     def vector_bits(self) -> int:

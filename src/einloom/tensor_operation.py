@@ -13,8 +13,10 @@ from einloom.ir.configuration import TensorOperationConfig
 from einloom.ir.operation import Operand, Operation, reach
 from einloom.jit.host import host
 from einloom.passes.pipeline import optimize_operation
+from einloom.passes.values import Options, Rules
 from einloom.plan.arrays import Array, byte_span
 from einloom.targets.executable import Executable
+from einloom.targets.show import nest_text
 
 __all__ = ["TensorOperation", "optimize"]
 
@@ -85,7 +87,7 @@ class TensorOperation:
             ScheduleError: another word.
         """
         if what == "nest":
-            return f"{self._executable.summary()}\n\n{self.config.schedule}\n\n{self.nest}"
+            return nest_text(self.nest.operation, self.config.schedule, self._executable)
         if what == "asm":
             return self._executable.kernel.listing()
         raise ScheduleError(f"show({what!r})\n  Show 'nest' or 'asm'.")
@@ -109,16 +111,23 @@ def optimize(
     thread_target: int | None = None,
     packing: bool | None = None,
     sfc: bool | None = None,
+    rules: str = "caches",
 ) -> TensorOperationConfig:
     """Return a configuration of the same operation with a schedule that runs well here; it always sets up.
 
     Args:
-        config: any exec types (all `seq` included); only what is computed counts.
+        config: any exec types (all `seq` included); only what is computed counts, with the seed's rules also which
+            dimensions are shared and in which order they stand.
         max_kernel_size: most indices of an axis that one call of a primitive takes; None: what suits the caches.
         min_kernel_size: axes of at least this many indices are not fused with others; None: whatever can fuse does.
-        thread_target: how many threads to share the work among; the settings' if None.
+        thread_target: how many threads to share the work among; the settings' if None. With the seed's rules: most
+            iterations that several shared dimensions may have together.
         packing: whether inputs may be copied into scratch block by block; None: where it pays.
         sfc: whether blocks of the output follow a space-filling curve; None: no.
+        rules: `"caches"`, or `"seed"` for the plain passes of seed document 000, section 5.5, to the letter: dimensions
+            below `min_kernel_size` are fused, those above `max_kernel_size` split into two that the size divides and
+            that both have `min_kernel_size` indices, the primitive is identified by unit and smallest strides, and
+            sequential dimensions become shared up to `thread_target` iterations. Nothing is packed.
 
     Raises:
         ScheduleError: an option that is not of its kind, or a kernel size below 1.
@@ -129,13 +138,20 @@ def optimize(
     for name, choice in (("packing", packing), ("sfc", sfc)):
         if choice not in (None, True, False):
             raise ScheduleError(f"{name} is {choice!r}; it is True, False or None")
+    if rules not in tuple(Rules):
+        raise ScheduleError(f"rules is {rules!r}; it is one of {', '.join(Rules)}")
     machine = host()
     if machine.vector == "none":
         raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon")
-    count = thread_count(thread_target, cores=machine.cores)
-    operation, schedule = optimize_operation(
-        config.operation, machine, count, packing is not False, max_kernel_size, min_kernel_size, bool(sfc)
+    options = Options(
+        threads=thread_count(thread_target, cores=machine.cores),
+        packing=packing is not False,
+        max_kernel_size=max_kernel_size,
+        min_kernel_size=min_kernel_size,
+        sfc=bool(sfc),
+        rules=Rules(rules),
     )
+    operation, schedule = optimize_operation(config.operation, machine, options, config.schedule)
     return TensorOperationConfig.from_schedule(operation, schedule)
 
 

@@ -14,7 +14,8 @@ from einloom.ir.interpret import Memory, interpret
 from einloom.jit.host import host
 from einloom.machine import Machine
 from einloom.passes.pipeline import optimize_operation
-from einloom.passes.vectorise_large_input import turn_contraction
+from einloom.passes.values import Options
+from einloom.passes.vectorise_large_input import vectorise_large_input
 from einloom.targets.executable import Executable
 
 from ..ir.strategies import random_memories, random_operation, random_reading
@@ -35,7 +36,7 @@ def _check(case: tuple[str, int, bool]) -> str | None:
     rng = random.Random(seed)
     dtype = rng.choice((FLOAT32, FLOAT64))
     operation = random_reading(rng, dtype) if reads else random_operation(rng, dtype, points=5000)
-    fused, schedule = optimize_operation(operation, rng.choice(_machines(vector)), rng.choice((1, 2, 3)))
+    fused, schedule = optimize_operation(operation, rng.choice(_machines(vector)), Options(rng.choice((1, 2, 3))))
     memories = random_memories(rng, operation)
     expected = [Memory(memory.elements.copy(), memory.origin) for memory in memories]
     interpret(operation, expected)
@@ -60,6 +61,6 @@ def test_optimised_programs_equal_the_interpreter(vector: str, block: int, monke
 @pytest.mark.parametrize("vector", VECTORS)
 def test_contractions_of_a_large_input_equal_the_interpreter(vector: str) -> None:
     machine = host().with_vector(vector)
-    turned = [turn_contraction(random_reading(random.Random(seed), FLOAT32), machine) for seed in range(100)]
+    turned = [vectorise_large_input(random_reading(random.Random(seed), FLOAT32), machine) for seed in range(100)]
     assert sum(schedule is not None for schedule in turned) > 10
     assert run_guarded([(vector, seed, True) for seed in range(100)], _check) is None

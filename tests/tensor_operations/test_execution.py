@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -101,8 +100,9 @@ def test_optimised_configurations_set_up_and_are_right(block: int) -> None:
 def optimised(operation: Operation, threads: int) -> tuple[Operation, Schedule]:
     from einloom.jit import host
     from einloom.passes.pipeline import optimize_operation
+    from einloom.passes.values import Options
 
-    return optimize_operation(operation, host(), threads)
+    return optimize_operation(operation, host(), Options(threads))
 
 
 def test_optimize_returns_a_configuration_of_the_same_operation() -> None:
@@ -183,8 +183,6 @@ def test_what_an_operation_says_of_itself() -> None:
     assert "gemm float32" in repr(op)
     assert "gemm m=5 n=6 k=7" in op.show()
     assert "420 flop, 428 bytes at least, 1.0 flop a byte" in op.show()
-    bound = r"at least [0-9.e-]+ ms on one core of this machine, by its (memory|arithmetic): \d+ GFLOP/s, "
-    assert re.search(bound, op.show())
     assert str(op.config.schedule) in op.show()
     assert op._repr_html_().startswith("<pre>TensorOperation(")
     assert "vfmadd" in op.show("asm") or "fmla" in op.show("asm")

@@ -30,14 +30,9 @@ class Form(Protocol):
     """One row: what the assembler itself reads of it."""
 
     @property
-    def mnemonic(self) -> str:
-        """The name that the assembler's method has."""
-        ...
-
+    def mnemonic(self) -> str: ...
     @property
-    def features(self) -> tuple[str, ...]:
-        """The ISA features that the instruction needs."""
-        ...
+    def features(self) -> tuple[str, ...]: ...
 
 
 class Directive(Enum):

@@ -1,4 +1,4 @@
-"""`einloom show`: what an einsum becomes: steps, loop nest, machine code."""
+"""`einloom show`: what an einsum becomes: steps, passes, loop nest, machine code."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["add_parser", "run"]
 
 def add_parser(subparsers: Any) -> None:
     """Add the command to argparse's subparsers."""
-    parser = subparsers.add_parser("show", help="show what an einsum becomes: steps, loop nest, machine code")
+    parser = subparsers.add_parser("show", help="show what an einsum becomes: steps, passes, loop nest, machine code")
     add_equation(parser)
-    parser.add_argument("--what", choices=["tree", "nest", "asm"], default="nest", help="default: nest")
+    parser.add_argument("--what", choices=["tree", "passes", "nest", "asm"], default="nest", help="default: nest")
     parser.add_argument("--threads", type=int, help="default: EINLOOM_THREADS, OMP_NUM_THREADS or all cores")
     parser.add_argument("--isa", choices=["avx512", "avx2"], help="for another vector ISA than this machine's best")
     parser.set_defaults(run=run)

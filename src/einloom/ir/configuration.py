@@ -107,7 +107,10 @@ class TensorOperationConfig:
                 )
 
     def _check_prims(self) -> None:
-        """The number and the roles of the prim dimensions must fit the main primitive (seed 000, section 5.1)."""
+        """The number and the roles of the prim dimensions must fit the main primitive (seed 000, section 5.1).
+
+        There may be none at all: the primitive computes single elements until `einloom.optimize` identifies more.
+        """
         main = Primitive(self.prim_main)
         roles = [DimType(r) for r, kind in zip(self.dim_types, self.exec_types) if kind == ExecType.PRIM]
         count = {role: roles.count(role) for role in DimType}
@@ -116,7 +119,7 @@ class TensorOperationConfig:
             reduced = 2 if main is Primitive.BRGEMM else 1
             lacking = [r for r in (DimType.M, DimType.N) if r in self.dim_types and not count[r]]
             fits = count[DimType.K] == (reduced if DimType.K in self.dim_types else 0) and kept <= 2
-            fits = fits and not (lacking and not count[DimType.C])
+            fits = not roles or (fits and not (lacking and not count[DimType.C]))
             wanted = f"one m, one n and {'two k' if reduced == 2 else 'one k'}"
         elif main is Primitive.SUM:
             fits, wanted = kept <= 2 and count[DimType.K] <= 2, "at most two c and two k"
@@ -253,8 +256,6 @@ def primitive_axes(operation: Operation, names: Sequence[str]) -> Prims:
 
 
 def _written(operation: Operation, schedule: Schedule) -> TensorOperationConfig:
-    if schedule.fused:
-        raise ScheduleError(f"a configuration cannot say that axes are fused\n  {schedule}")
     extents = {axis.name: axis.extent for axis in operation.axes}
     left = dict(extents)
     entries: list[tuple[str, ExecType, int, int]] = []  # axis, kind, size, indices a step

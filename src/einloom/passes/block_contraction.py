@@ -26,12 +26,13 @@ from collections.abc import Callable, Iterable
 from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
-from einloom.passes.identify import vector_operand
+from einloom.passes.identify import LARGER, vector_operand
 from einloom.passes.model.packs import REUSE_THAT_PAYS, Packing, Side
 from einloom.passes.model.sizes import balanced_block, equal_block, equal_part
 from einloom.passes.model.tiles import SCRATCH_LIMIT, BlockTargets, block_targets
+from einloom.passes.values import Context, Pass, State
 
-__all__ = ["block_contraction"]
+__all__ = ["BLOCK_CONTRACTION", "block_contraction"]
 
 Cut = Callable[[int, int, int], int]
 """How an axis is cut: the size of its blocks from its extent, a target, and what they must be multiples of."""
@@ -47,9 +48,6 @@ SMALL_K = 48
 
 TILE_RUN = 1536
 """Bytes of a tile that is staged alone: few enough that the processor writes it while it computes the next one."""
-
-LARGER = 4
-"""An input this many times as large as the output is read in long runs at the price of writing the output twice."""
 
 
 def block_contraction(
@@ -340,3 +338,27 @@ class _Blocking:
         if not side.packed:
             return self.operation.outermost_first(self.operation.output, side.axes)
         return sorted(side.axes, key=lambda a: -abs(side.strides[a.name]))
+
+
+def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
+    if not operation.main.is_contraction or schedule.loops or schedule.packs:  # Another pass has blocked it.
+        return operation, schedule
+    options = context.options
+    prims, machine = schedule.prims, context.machine
+    return operation, block_contraction(operation, prims, machine, options.packing, options.max_kernel_size)
+
+
+def _explain(before: State, after: State, context: Context) -> str:
+    (operation, schedule), started = after, before[1]
+    if not operation.main.is_contraction or started.loops or started.packs:
+        return "no: blocked before" if started.loops else "no: nothing is contracted"
+    if not schedule.loops:
+        return "no loop: one call of the primitive covers everything"
+    packed = [operation.inputs[pack.operand].name for pack in schedule.packs if pack.operand != OUTPUT]
+    staged = any(pack.operand == OUTPUT for pack in schedule.packs)
+    blocks = " ".join(f"{loop.axis}:{loop.step}" for loop in schedule.loops)
+    beside = f"packs {' and '.join(packed)}" if packed else "reads every input where it lies"
+    return f"blocks {blocks} for the caches; {beside}{'; stages the output' if staged else ''}"
+
+
+BLOCK_CONTRACTION = Pass("block contraction", _apply, _explain)

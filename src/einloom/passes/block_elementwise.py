@@ -15,8 +15,9 @@ from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.model.sizes import equal_part
 from einloom.passes.model.tiles import READ_RUN, WRITE_RUN
+from einloom.passes.values import Context, Pass, State
 
-__all__ = ["block_element_wise"]
+__all__ = ["BLOCK_ELEMENT_WISE", "block_element_wise"]
 
 COPY_BLOCK = 512
 """Indices of each axis that one call of a transposing primitive takes: its own loops serve L2, and reach no further.
@@ -106,3 +107,22 @@ def _grow(operation: Operation, operand: Operand, steps: dict[str, int], run: in
         wanted = equal_part(axis.extent, -(-run // length))
         steps[axis.name] = max(steps[axis.name], wanted)
         length *= steps[axis.name]
+
+
+def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
+    if operation.main.is_contraction:
+        return operation, schedule
+    return operation, block_element_wise(operation, schedule.prims, context.machine, context.options.packing)
+
+
+def _explain(before: State, after: State, context: Context) -> str:
+    operation, schedule = after
+    if operation.main.is_contraction:
+        return "no: a contraction"
+    if not schedule.loops:
+        return "no loop: one call of the primitive covers everything"
+    blocks = " ".join(f"{loop.axis}:{loop.step}" for loop in schedule.loops)
+    return f"blocks {blocks}" + ("; the output exceeds L2 and is staged" if schedule.packs else "; written directly")
+
+
+BLOCK_ELEMENT_WISE = Pass("block element-wise", _apply, _explain)

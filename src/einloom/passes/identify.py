@@ -7,10 +7,13 @@ contiguous axis. The arity comes from the main primitive, so batched contraction
 
 from __future__ import annotations
 
-from einloom.ir.operation import Axis, DimType, Operation
-from einloom.ir.schedule import Prims
+from dataclasses import replace
 
-__all__ = ["LARGER", "identify_primitive", "vector_operand"]
+from einloom.ir.operation import Axis, DimType, Operation
+from einloom.ir.schedule import Prims, Schedule
+from einloom.passes.values import Context, Pass, State
+
+__all__ = ["IDENTIFY", "LARGER", "identify_primitive", "vector_operand"]
 
 LARGER = 4
 """An input more than this many times as large as the output decides in which order it is read."""
@@ -64,7 +67,8 @@ def _column_axes(operation: Operation, kept: list[Axis], m: Axis | None) -> list
 
 def _identify_element_wise(operation: Operation) -> Prims:
     axes = list(operation.axes)
-    source = operation.inputs[0] if operation.inputs else operation.output
+    # A copy transposes one input in registers; of two inputs neither decides, vectors follow the output.
+    source = operation.inputs[0] if len(operation.inputs) == 1 else operation.output
     m = min(axes, key=lambda axis: operation.distance(source, axis), default=None)
     rest = [axis for axis in axes if axis is not m]
     n = min(rest, key=lambda axis: operation.distance(operation.output, axis), default=None)
@@ -73,3 +77,20 @@ def _identify_element_wise(operation: Operation) -> Prims:
 
 def _name(axis: Axis | None) -> str | None:
     return axis.name if axis else None
+
+
+def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
+    return operation, replace(schedule, prims=identify_primitive(operation))
+
+
+def _explain(before: State, after: State, context: Context) -> str:
+    operation, prims = after[0], after[1].prims
+    taken = (("m", prims.m), ("n", prims.n), ("k", prims.k), ("batch", prims.batch))
+    said = " ".join(f"{letter}={name}" for letter, name in taken if name is not None)
+    if prims.m is None:
+        return said or "a single element"
+    contiguous = [o.name for o in operation.operands if abs(operation.stride(o, prims.m)) == 1]
+    return f"{said}: {prims.m} is contiguous in {' and '.join(contiguous) or 'no operand, but closest in the output'}"
+
+
+IDENTIFY = Pass("identify primitive", _apply, _explain)

@@ -10,8 +10,9 @@ from dataclasses import replace
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import OUTPUT, ExecType, Loop, Schedule
 from einloom.passes.model.sizes import round_up
+from einloom.passes.values import Context, Pass, State
 
-__all__ = ["parallelise"]
+__all__ = ["LEAST_WORK", "PARALLELISE", "parallelise"]
 
 LEAST_WORK = 2**19
 """Arithmetic or bytes that one more thread must get to pay for waking it (some tens of microseconds)."""
@@ -83,3 +84,23 @@ def _cost(operation: Operation, schedule: Schedule, axis: str, threads: int) -> 
     repeated = sum(operation.elements(operand) for operand in inputs if not operation.stride(operand, axis))
     balance = round(share * threads / extent, 1)
     return balance, repeated, -abs(operation.stride(operation.output, axis)), -extent
+
+
+def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
+    return operation, parallelise(operation, schedule, context.options.threads)
+
+
+def _explain(before: State, after: State, context: Context) -> str:
+    operation, schedule = after
+    threads = context.options.threads
+    if threads < 2:
+        return "no: one thread"
+    if max(operation.flops, operation.bytes) < 2 * LEAST_WORK:
+        return f"no: too little work to share among {threads} threads"
+    if not schedule.shared:
+        return "no: no axis of the output can be shared"
+    loops = " ".join(f"{loop.axis}:{loop.step}" for loop in schedule.shared)
+    return f"shares {loops} among {threads} threads"
+
+
+PARALLELISE = Pass("parallelise", _apply, _explain)

@@ -2,49 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
-from einloom.passes.block_contraction import block_contraction
-from einloom.passes.block_elementwise import block_element_wise
-from einloom.passes.fuse import fuse
-from einloom.passes.identify import identify_primitive
-from einloom.passes.parallelise import parallelise
-from einloom.passes.space_filling_curve import follow_curve
-from einloom.passes.split import limit_kernels
-from einloom.passes.vectorise_large_input import turn_contraction
+from einloom.passes.block_contraction import BLOCK_CONTRACTION
+from einloom.passes.block_elementwise import BLOCK_ELEMENT_WISE
+from einloom.passes.dimensions.fuse import FUSE_DIMENSIONS
+from einloom.passes.dimensions.identify import IDENTIFY_BY_STRIDES
+from einloom.passes.dimensions.share import SHARE_DIMENSIONS
+from einloom.passes.dimensions.split import SPLIT_DIMENSIONS
+from einloom.passes.fuse import FUSE
+from einloom.passes.identify import IDENTIFY
+from einloom.passes.parallelise import PARALLELISE
+from einloom.passes.space_filling_curve import SPACE_FILLING_CURVE
+from einloom.passes.split import SPLIT
+from einloom.passes.values import DEFAULTS, UNDECIDED, Context, Options, Pass, Rules, State
+from einloom.passes.vectorise_large_input import VECTORISE_LARGE_INPUT
 
-__all__ = ["optimize_operation"]
+__all__ = ["PIPELINES", "explain_passes", "optimize_operation"]
+
+PIPELINES: dict[Rules, tuple[Pass, ...]] = {
+    Rules.CACHES: (
+        FUSE,
+        IDENTIFY,
+        VECTORISE_LARGE_INPUT,
+        BLOCK_CONTRACTION,
+        BLOCK_ELEMENT_WISE,
+        PARALLELISE,
+        SPLIT,
+        SPACE_FILLING_CURVE,
+    ),
+    Rules.SEED: (FUSE_DIMENSIONS, SPLIT_DIMENSIONS, IDENTIFY_BY_STRIDES, SHARE_DIMENSIONS, SPACE_FILLING_CURVE),
+}
+"""The passes of each set of rules, in order."""
 
 
 def optimize_operation(
-    operation: Operation,
-    machine: Machine,
-    threads: int = 1,
-    packing: bool = True,
-    max_kernel_size: int | None = None,
-    min_kernel_size: int | None = None,
-    sfc: bool = False,
-) -> tuple[Operation, Schedule]:
-    """Return the operation with its axes fused, and a schedule for it.
+    operation: Operation, machine: Machine, options: Options = DEFAULTS, given: Schedule = UNDECIDED
+) -> State:
+    """Return the operation as the passes leave it (axes fused), and a schedule for it.
 
     Args:
         operation: what is computed.
         machine: the target.
-        threads: how many threads may share the work.
-        packing: whether blocks of inputs may be copied into scratch.
-        max_kernel_size: most indices of an axis that one call of a primitive takes; None: what suits the caches.
-        min_kernel_size: axes of at least this many indices take in no other axis; None: whatever can fuse does.
-        sfc: whether blocks of the output follow a space-filling curve.
+        options: what the caller asks for.
+        given: a schedule that the operation came with; the seed's rules start from its loops, the others decide anew.
     """
-    operation = fuse(operation, min_kernel_size)
-    prims = identify_primitive(operation)
-    if operation.main.is_contraction:
-        turned = turn_contraction(operation, machine) if packing and max_kernel_size is None else None
-        schedule = turned or block_contraction(operation, prims, machine, packing, max_kernel_size)
-    else:
-        schedule = block_element_wise(operation, prims, machine, packing)
-    schedule = parallelise(operation, schedule, threads)
-    if max_kernel_size is not None:
-        schedule = limit_kernels(operation, schedule, max_kernel_size)
-    return operation, follow_curve(operation, schedule) if sfc else schedule
+    started = operation, given if options.rules is Rules.SEED else UNDECIDED
+    *_, (_, _, optimised) = _steps(started, Context(machine, options))
+    return optimised
+
+
+def explain_passes(operation: Operation, machine: Machine, options: Options = DEFAULTS) -> str:
+    """Return one line a pass: what it did to the operation and why."""
+    context = Context(machine, options)
+    steps = _steps((operation, UNDECIDED), context)
+    return "\n".join(f"{each.name:24}{each.explain(before, after, context)}" for each, before, after in steps)
+
+
+def _steps(state: State, context: Context) -> Iterator[tuple[Pass, State, State]]:
+    """Run the passes; yield each with what it got and what it made of it."""
+    for each in PIPELINES[context.options.rules]:
+        before, state = state, each.apply(*state, context)
+        yield each, before, state

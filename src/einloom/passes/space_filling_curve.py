@@ -7,11 +7,12 @@ from dataclasses import replace
 from einloom.ir.curve import LONGEST_CURVE
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import ExecType, Schedule
+from einloom.passes.values import Context, Pass, State
 
-__all__ = ["follow_curve"]
+__all__ = ["SPACE_FILLING_CURVE", "follow_space_filling_curve"]
 
 
-def follow_curve(operation: Operation, schedule: Schedule) -> Schedule:
+def follow_space_filling_curve(operation: Operation, schedule: Schedule) -> Schedule:
     """Return the schedule with its longest run of two or more sequential loops over kept axes along a curve.
 
     No pack may stand between the loops of a run. A schedule without such a run stays as it is.
@@ -48,3 +49,17 @@ def _cells(operation: Operation, run: dict[int, tuple[str, int]]) -> int:
         cells *= -(-rest[axis] // step)
         rest[axis] = min(step, rest[axis])
     return cells
+
+
+def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
+    return operation, follow_space_filling_curve(operation, schedule) if context.options.sfc else schedule
+
+
+def _explain(before: State, after: State, context: Context) -> str:
+    if not context.options.sfc:
+        return "no: not asked for"
+    along = [loop.axis for loop in after[1].loops if loop.kind is ExecType.SFC]
+    return f"blocks of {' '.join(along)} follow a curve" if along else "no: fewer than two loops over blocks in a row"
+
+
+SPACE_FILLING_CURVE = Pass("space-filling curve", _apply, _explain)

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Loop, Schedule
+from einloom.passes.values import Context, Pass, State
 
-__all__ = ["limit_kernels"]
+__all__ = ["SPLIT", "split"]
 
 
-def limit_kernels(operation: Operation, schedule: Schedule, most: int) -> Schedule:
+def split(operation: Operation, schedule: Schedule, most: int) -> Schedule:
     """Return the schedule with an innermost loop over every axis of which the primitive takes more than `most`.
 
     before: seq i:64 prim m=j n=i         (j 100, at most 40)
@@ -29,3 +30,19 @@ def limit_kernels(operation: Operation, schedule: Schedule, most: int) -> Schedu
 
 def _largest_divisor(block: int, most: int) -> int:
     return next(part for part in range(most, 0, -1) if block % part == 0)
+
+
+def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
+    most = context.options.max_kernel_size
+    return operation, schedule if most is None else split(operation, schedule, most)
+
+
+def _explain(before: State, after: State, context: Context) -> str:
+    most = context.options.max_kernel_size
+    if most is None:
+        return "no: kernels are as large as suits the caches"
+    added = " ".join(f"{loop.axis}:{loop.step}" for loop in after[1].loops[len(before[1].loops) :])
+    return f"{added}: at most {most} indices a kernel" if added else f"no: no kernel takes more than {most} indices"
+
+
+SPLIT = Pass("split", _apply, _explain)

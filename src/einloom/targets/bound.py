@@ -1,51 +1,52 @@
-"""`bound_line`: what no program can beat on one core of this machine, from its measured peak and bandwidth.
+"""`bound_of`: what no program can beat on one core of a machine, from the rates that are recorded of it.
 
-Measured once in a process, in less than a tenth of a second, when somebody asks.
+Nothing is measured here: where nobody recorded rates there is no bound.
 """
 
 from __future__ import annotations
 
-import time
-from functools import cache
+from dataclasses import dataclass
 
-import numpy as np
+from einloom.ir.operation import Operand, Operation
+from einloom.machine import Machine
 
-from einloom.ir.operation import Operation
-from einloom.jit.peak import peak_flops
-
-__all__ = ["bound_line"]
-
-COPIED = 32 * 2**20
-"""Bytes of the array that is copied: more than the caches of one core hold."""
+__all__ = ["Bound", "bound_of"]
 
 
-def bound_line(operation: Operation) -> str:
-    """Return one line: the least time of an operation on one core, and what that follows from.
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A least time in seconds, and what it follows from: so much `work` at `rate` a second."""
 
-    Raises:
-        UnsupportedTarget: this machine has no vector ISA that kernels are written for.
+    reason: str
+    work: int
+    rate: float
+    unit: str
+
+    @property
+    def seconds(self) -> float:
+        """The least time."""
+        return self.work / self.rate
+
+    def __str__(self) -> str:
+        return f"{self.seconds * 1e3:.3g} ms, by its {self.reason} at {self.rate / 1e9:.3g} {self.unit}"
+
+
+def bound_of(operation: Operation, machine: Machine) -> Bound | None:
+    """Return the least time of an operation on one core; None where no rates of the machine are recorded.
+
+    Tensors that the caches may hold together are read from there: only what cannot be there counts as traffic.
     """
-    flops, bandwidth = _peak(operation.output.dtype.name), _bandwidth()
-    arithmetic, traffic = operation.flops / flops, operation.bytes / bandwidth
-    reason = "arithmetic" if arithmetic >= traffic else "memory"
-    return (
-        f"at least {max(arithmetic, traffic) * 1e3:.3g} ms on one core of this machine, by its {reason}: "
-        f"{flops / 1e9:.0f} GFLOP/s, copies at {bandwidth / 1e9:.1f} GB/s"
-    )
+    rates = machine.rates
+    if rates is None:
+        return None
+    peak = {"float32": rates.float32, "float64": rates.float64}.get(operation.output.dtype.name)
+    found = [Bound("arithmetic", operation.flops, peak, "GFLOP/s")] if peak and operation.flops else []
+    if operation.bytes > 2 * (machine.l1d + machine.l2 + machine.l3):
+        reads = sum(_bytes(operation, operand) for operand in operation.inputs)
+        found.append(Bound("reads", reads, rates.memory, "GB/s"))
+        found.append(Bound("writes", _bytes(operation, operation.output), rates.stream, "GB/s"))
+    return max(found, key=lambda bound: bound.seconds, default=None)
 
 
-@cache
-def _peak(dtype: str) -> float:
-    return peak_flops(dtype, 1, 0.02)
-
-
-@cache
-def _bandwidth() -> float:
-    """Bytes a second, read and written, of the fastest of some plain copies."""
-    source, target = np.ones(COPIED, np.uint8), np.zeros(COPIED, np.uint8)
-    least = float("inf")
-    for _ in range(4):
-        begin = time.perf_counter()
-        np.copyto(target, source)
-        least = min(least, time.perf_counter() - begin)
-    return 2 * COPIED / least
+def _bytes(operation: Operation, operand: Operand) -> int:
+    return operation.elements(operand) * operand.dtype.size

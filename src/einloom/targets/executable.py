@@ -12,7 +12,6 @@ from einloom.ir.nest import Nest
 from einloom.jit.kernel import Kernel
 from einloom.jit.threads import team_function
 from einloom.machine import Machine
-from einloom.targets.bound import bound_line
 from einloom.targets.cpu import lower_nest
 
 if platform.machine() == "x86_64":  # With the import of einloom, and not within the first compilation.
@@ -70,14 +69,3 @@ class Executable:
         threads = min(threads, program.shared_trips)
         scratch = _arena.reserve(program.scratch_bytes * threads) if program.scratch_bytes else 0
         self._run(self._entry, threads, *addresses, scratch)
-
-    def summary(self) -> str:
-        """Return two lines: arithmetic, least traffic, code and scratch; the bound of this machine."""
-        operation, program = self.nest.operation, self.program
-        flops, traffic = operation.flops, operation.bytes
-        ratio = f"{flops / max(traffic, 1):.1f} flop a byte" if flops else "nothing to compute"
-        return (
-            f"{flops:,} flop, {traffic:,} bytes at least, {ratio}; "
-            f"{len(self.kernel.code):,} bytes of {program.machine.vector} code, "
-            f"{program.scratch_bytes:,} bytes of scratch a thread\n{bound_line(operation)}"
-        )

@@ -1,0 +1,38 @@
+"""Compiled operations as text: what is computed, what it costs, the schedule and the loop nest.
+
+The text depends on the operation, the schedule and the machine that the code is for, on nothing else: compiled for
+another machine or read on another one, it is the same.
+"""
+
+from __future__ import annotations
+
+from einloom.ir.operation import Operation
+from einloom.ir.schedule import Schedule
+from einloom.machine import Machine
+from einloom.targets.bound import bound_of
+from einloom.targets.executable import Executable
+
+__all__ = ["costs_text", "nest_text"]
+
+
+def nest_text(operation: Operation, schedule: Schedule, executable: Executable) -> str:
+    """Return costs, schedule and nest; the schedule may be passed back as `schedule=`."""
+    return f"{costs_text(operation, executable)}\n\n{schedule}\n\n{executable.nest}"
+
+
+def costs_text(operation: Operation, executable: Executable) -> str:
+    """Return a line of arithmetic, least traffic, code and scratch; and one of the bound, if the machine's is known."""
+    program = executable.program
+    flops, traffic = operation.flops, operation.bytes
+    ratio = f"{flops / max(traffic, 1):.1f} flop a byte" if flops else "nothing to compute"
+    line = (
+        f"{flops:,} flop, {traffic:,} bytes at least, {ratio}; "
+        f"{len(executable.kernel.code):,} bytes of {program.machine.vector} code, "
+        f"{program.scratch_bytes:,} bytes of scratch a thread"
+    )
+    return "\n".join([line, *_bound_lines(operation, program.machine)])
+
+
+def _bound_lines(operation: Operation, machine: Machine) -> list[str]:
+    bound = bound_of(operation, machine)
+    return [f"at least {bound} on one core of {machine.name}"] if bound else []

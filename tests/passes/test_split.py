@@ -1,0 +1,22 @@
+"""Kernels limited on request."""
+
+from __future__ import annotations
+
+import pytest
+
+from einloom.ir.text import parse_schedule
+from einloom.passes.split import split
+
+from .operations import PRODUCT
+
+
+@pytest.mark.parametrize(
+    ("before", "most", "after"),
+    [
+        ("seq i:64 prim m=j n=i k=k", 40, "seq i:64 seq j:40 seq i:32 seq k:40 prim m=j n=i k=k"),
+        ("seq i:8 prim m=j n=i k=k", 1600, "seq i:8 prim m=j n=i k=k"),
+        ("seq k:200 seq j:48 seq i:8 prim m=j n=i k=k", 100, "seq k:200 seq j:48 seq i:8 seq k:100 prim m=j n=i k=k"),
+    ],
+)
+def test_kernels_are_limited_by_loops_inside(before: str, most: int, after: str) -> None:
+    assert str(split(PRODUCT, parse_schedule(before), most)) == after
