@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test test-aarch64 lint bench clean
+.PHONY: demo test soak test-aarch64 lint bench clean
 
 $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "einloom needs Python 3.11 or newer")'
@@ -25,6 +25,10 @@ demo: $(VENV)/.ready
 
 test: $(VENV)/.ready-test
 	$(BIN)/python -m pytest -n auto
+
+# Full counts of the tests that try random cases, each in a process of its own (tests/soak.py): an hour or more.
+soak: $(VENV)/.ready-test
+	$(BIN)/python -m tests.soak $(SOAK)
 
 # The package under an emulated arm64 CPython, which is fetched into a cache folder (docs/how-to/test-on-aarch64.md).
 test-aarch64: $(VENV)/.ready

@@ -13,9 +13,9 @@ import numpy as np
 from einloom.ir.meanings import UNARY
 from einloom.kernels import Unary
 from einloom.kernels.formula import functions
+from tests.isas import vectors_of_host
 from tests.kernels.elementwise import errors
 from tests.kernels.products import compile_kernel
-from tests.kernels.test_brgemm import vectors_of_host
 
 APPROXIMATED = tuple(op for op, function in functions.UNARY.items() if function.float32 is not None)
 

@@ -11,7 +11,7 @@ import pytest
 
 from einloom.kernels.formula import coefficients, functions
 from tests.kernels.accuracy import APPROXIMATED, arguments, largest_errors, results
-from tests.kernels.test_brgemm import DTYPES, vectors_of_host
+from tests.kernels.test_brgemm import DTYPES
 
 STEP = 16411
 FIT = Path(__file__).parents[2] / "benchmarks" / "fit_coefficients.py"
@@ -26,7 +26,6 @@ def test_errors_stay_below_what_is_stated(dtype: str, op: str) -> None:
         assert error <= stated, f"{vector}: {error} at {where!r}"
 
 
-@pytest.mark.parametrize("vector", vectors_of_host())
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_special_values_are_those_of_numpy(dtype: str, vector: str) -> None:
     limits = np.finfo(dtype)

@@ -9,9 +9,10 @@ import pytest
 from einloom.kernels.verbs.avx2 import Avx2Vectors
 from einloom.kernels.verbs.avx512 import Avx512Vectors
 from einloom.kernels.verbs.neon import NeonVectors
+from tests.isas import vectors_of_host
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import check_product
-from tests.kernels.test_brgemm import covering_cases, vectors_of_host
+from tests.kernels.test_brgemm import covering_cases
 
 CLASSES: dict[str, Any] = {"avx512": Avx512Vectors, "avx2": Avx2Vectors, "neon": NeonVectors}
 

@@ -11,10 +11,11 @@ from einloom.errors import UnsupportedTarget
 from einloom.ir import meanings
 from einloom.kernels.formula import functions
 from einloom.kernels.specs import Binary, ElementWise, Ternary, Unary
+from tests.isas import vectors_of_host
 from tests.kernels.elementwise import ROWS, WRITTEN, ElementCase, check_elements, layouts, sizes
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import compile_kernel
-from tests.kernels.test_brgemm import DTYPES, vectors_of_host
+from tests.kernels.test_brgemm import DTYPES
 
 LAYOUT_OPERATORS = ("zero", "identity", "relu", "exp")
 """Those that meet every layout: no input, none, few and many steps. The others differ from them in steps alone."""
@@ -90,7 +91,6 @@ def ternary_cases(vector: str, dtype: str) -> Iterator[ElementCase]:
 
 @pytest.mark.parametrize("op", LAYOUT_OPERATORS)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("vector", vectors_of_host())
 def test_unary_in_every_layout(vector: str, dtype: str, op: str) -> None:
     complaint = run_guarded(list(unary_cases(vector, dtype, op)), check_elements)
     assert complaint is None, complaint
@@ -98,7 +98,6 @@ def test_unary_in_every_layout(vector: str, dtype: str, op: str) -> None:
 
 @pytest.mark.parametrize("cases", [operator_cases, register_cases, conversion_cases, binary_cases, ternary_cases])
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("vector", vectors_of_host())
 def test_operators(vector: str, dtype: str, cases: object) -> None:
     complaint = run_guarded(list(cases(vector, dtype)), check_elements)  # type: ignore[operator]
     assert complaint is None, complaint

@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-import pytest
-
 from einloom.asm import Assembler
 from einloom.kernels import Brgemm, Spec, Unary, machine_for
 from einloom.kernels.emit import emit_kernel
@@ -18,7 +16,6 @@ from tests.asm.aarch64.notation import DATA
 from tests.kernels.elementwise import ElementCase, check_elements
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import ProductCase, check_product
-from tests.kernels.test_brgemm import vectors_of_host
 
 FUSED = 24
 """Multiply-adds of one step of k on 4 vectors x 6 columns."""
@@ -90,7 +87,6 @@ def test_a_transposition_is_the_work_of_listing_7_3_2() -> None:
     assert work(ours) == {"vectors loaded": 4, "trn1": 2, "trn2": 2, "zip1": 2, "zip2": 2, "vectors stored": 4}
 
 
-@pytest.mark.parametrize("vector", vectors_of_host())
 def test_results(vector: str) -> None:
     strides = frozenset({"a2", "b1", "c1"})
     products = [

@@ -14,7 +14,6 @@ from einloom.kernels import Unary
 
 from .guarded import GuardedArray, run_guarded
 from .products import compile_kernel
-from .test_brgemm import vectors_of_host
 
 SIZES = (1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 24, 31)
 LAYOUTS = ("columns", "transposed", "strided", "broadcast", "backwards")
@@ -50,7 +49,6 @@ def _check(case: Case) -> str | None:
 
 
 @pytest.mark.parametrize("dtype", [UINT8, UINT16], ids=str)
-@pytest.mark.parametrize("vector", vectors_of_host())
 def test_elements_move_and_nothing_else(vector: str, dtype: Any) -> None:
     sizes = [(SIZES[i % 12], SIZES[(5 * i + i // 12) % 12]) for i in range(36)]
     cases = [(vector, dtype, m, n, layout, end) for (m, n), layout, end in product(sizes, LAYOUTS, (False, True))]

@@ -17,7 +17,6 @@ from tests.kernels import elementwise, test_reduce
 from tests.kernels.elementwise import ElementCase, check_elements
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import machine
-from tests.kernels.test_brgemm import vectors_of_host
 from tests.kernels.test_reduce import ReduceCase, check_reduction
 
 HARMLESS = ("vzeroupper",)
@@ -88,7 +87,6 @@ def vector_instructions(asm: Assembler, begin: int) -> Iterator[tuple[int, int, 
 
 
 @pytest.mark.parametrize("name", families("avx2"))
-@pytest.mark.parametrize("vector", vectors_of_host())
 def test_an_instruction_that_does_nothing_is_seen(vector: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     family = families(vector)[name]
     assert run_guarded(family.cases, family.check) is None

@@ -14,7 +14,7 @@ from einloom.kernels.specs import Binary, ElementWise, Reduce, Ternary, Unary
 from tests.kernels.elementwise import ElementCase, check_elements
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import ProductCase, check_product
-from tests.kernels.test_brgemm import DTYPES, LAYOUTS, leading_dimensions, product_spec, vectors_of_host
+from tests.kernels.test_brgemm import DTYPES, LAYOUTS, leading_dimensions, product_spec
 from tests.kernels.test_reduce import ReduceCase, check_reduction
 
 EMPTY = [sizes for sizes in product((0, 5, 19), (0, 1, 7), (0, 1, 9), (0, 1, 3)) if 0 in sizes]
@@ -51,19 +51,16 @@ def element_cases(vector: str) -> Iterator[ElementCase]:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("vector", vectors_of_host())
 def test_products_of_nothing(vector: str, dtype: str) -> None:
     complaint = run_guarded(list(product_cases(vector, dtype)), check_product)
     assert complaint is None, complaint
 
 
-@pytest.mark.parametrize("vector", vectors_of_host())
 def test_operators_on_nothing(vector: str) -> None:
     complaint = run_guarded(list(element_cases(vector)), check_elements)
     assert complaint is None, complaint
 
 
-@pytest.mark.parametrize("vector", vectors_of_host())
 def test_reductions_of_nothing(vector: str) -> None:
     operators = [op for op, row in OPERATORS.items() if row.of_nothing]
     cases = [

@@ -14,10 +14,11 @@ from einloom.errors import ShapeError, UnsupportedTarget
 from einloom.ir.meanings import REDUCE
 from einloom.kernels import Reduce, signature
 from einloom.kernels.elementwise.reduce import OPERATORS
+from tests.isas import vectors_of_host
 from tests.kernels.elementwise import place_specials
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import Matrix, compile_kernel
-from tests.kernels.test_brgemm import DTYPES, vectors_of_host
+from tests.kernels.test_brgemm import DTYPES
 
 SIZES = (0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 47, 48, 49, 64, 65, 130)
 
@@ -79,7 +80,6 @@ def check_reduction(case: ReduceCase) -> str | None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("vector", vectors_of_host())
 def test_reductions(vector: str, dtype: str) -> None:
     complaint = run_guarded(list(cases(vector, dtype)), check_reduction)
     assert complaint is None, complaint

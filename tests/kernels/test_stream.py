@@ -5,16 +5,13 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-import pytest
 
 from einloom.dtypes import data_type
 from einloom.kernels import Stream
 
 from .guarded import GuardedArray, run_guarded
 from .products import compile_kernel
-from .test_brgemm import vectors_of_host
 
-VECTORS = vectors_of_host()
 LENGTHS = (0, 1, 7, 15, 16, 17, 31, 33, 64, 79, 100, 161)
 
 
@@ -35,7 +32,6 @@ def _check(case: tuple[str, str, int, int, int, bool]) -> str | None:
     return None if equal else "another result"
 
 
-@pytest.mark.parametrize("vector", VECTORS)
 def test_streams_copy_columns_and_nothing_else(vector: str) -> None:
     cases = product([vector], ("float32", "float64"), LENGTHS, (0, 1, 2, 5), (0, 1, 3, 16), (False, True))
     assert run_guarded(list(cases), _check) is None

@@ -17,9 +17,6 @@ from einloom.machine import Machine
 from einloom.targets.executable import Executable
 
 from ..ir.strategies import random_memories, random_operation, random_schedule
-from ..kernels.test_brgemm import vectors_of_host
-
-VECTORS = vectors_of_host()
 
 
 def run(operation: Operation, schedule: Schedule, machine: Machine, memories: list[Memory], threads: int) -> None:
@@ -29,7 +26,6 @@ def run(operation: Operation, schedule: Schedule, machine: Machine, memories: li
     Executable(nest, machine)(addresses, threads)
 
 
-@pytest.mark.parametrize("vector", VECTORS)
 @pytest.mark.parametrize("block", range(6))
 def test_programs_equal_the_interpreter(vector: str, block: int) -> None:
     machine = host().with_vector(vector)

@@ -20,9 +20,6 @@ from einloom.targets.executable import Executable
 
 from ..ir.strategies import random_memories, random_operation, random_reading
 from ..kernels.guarded import GuardedArray, run_guarded
-from ..kernels.test_brgemm import vectors_of_host
-
-VECTORS = vectors_of_host()
 
 
 def _machines(vector: str) -> tuple[Machine, ...]:
@@ -52,13 +49,11 @@ def _check(case: tuple[str, int, bool]) -> str | None:
 
 
 @pytest.mark.parametrize("block", range(4))
-@pytest.mark.parametrize("vector", VECTORS)
 def test_optimised_programs_equal_the_interpreter(vector: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("einloom.passes.parallelise.LEAST_WORK", 1)  # Threads share even the smallest work.
     assert run_guarded([(vector, seed, False) for seed in range(block * 100, block * 100 + 100)], _check) is None
 
 
-@pytest.mark.parametrize("vector", VECTORS)
 def test_contractions_of_a_large_input_equal_the_interpreter(vector: str) -> None:
     machine = host().with_vector(vector)
     turned = [vectorise_large_input(random_reading(random.Random(seed), FLOAT32), machine) for seed in range(100)]
