@@ -73,7 +73,7 @@ __all__ = [
 ]
 
 
-_register_thread_pool()
+_register_thread_pool(__version__)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,8 +16,8 @@ __all__ = ["register"]
 C_LIBRARIES = ("libc.so", "libc-2", "libc.musl", "ld-musl", "libSystem")
 
 
-def register() -> None:
-    """Let `threadpoolctl.threadpool_limits` limit einloom; without that package nothing happens."""
+def register(version: str) -> None:
+    """Let `threadpoolctl.threadpool_limits` limit this version of einloom; without that package nothing happens."""
     try:
         import threadpoolctl
     except ImportError:
@@ -37,8 +37,6 @@ def register() -> None:
                 set_process_limit(num_threads)
 
         def get_version(self) -> Any:
-            from einloom import __version__
-
-            return __version__
+            return version
 
     threadpoolctl.register(Controller)

@@ -1,99 +1,99 @@
-"""The floors of the architecture: a module imports only from lower floors, its own folder and outside the project."""
+"""Imports go downwards: among the packages of `einloom`, and among the parts of large ones. Nothing in a circle."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-import einloom
+from tests.architecture.imports import Graph, circles, import_graph, modules, part_graph, part_of
+from tests.architecture.plan import FLOORS, ONLY_ERRORS, OPEN_CIRCLES, OPEN_IMPORTS, PARTS, PURE, REST
 
-ROOT = Path(einloom.__file__).parent
-
-FLOORS = [
-    {"errors", "dtypes", "config", "machine", "asm", "csp"},
-    {"ir", "jit"},
-    {"passes", "kernels"},
-    {"loops", "space"},
-    {"targets"},
-    {"plan"},
-    {"search"},
-    {"expression", "tensor_operation", "primitives", "threadpools", "api", "__init__"},
-    {"bench", "cli", "__main__"},
-]
-FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-
-PURE = {"asm", "csp", "ir", "passes", "kernels", "loops", "space"}
-"""Rooms that run on any machine: they never import `jit`."""
-
-ONLY_ERRORS = {"asm", "csp"}
-"""Rooms that know no tensors: besides themselves they import `errors` alone."""
+GRAPH = import_graph()
+ORDERS = {"einloom": FLOORS, **{f"einloom.{package}": order for package, order in PARTS.items()}}
 
 
-def modules() -> list[Path]:
-    return sorted(ROOT.rglob("*.py"))
+def parts_in(package: str) -> set[str]:
+    """What lies directly in a package: the names of its modules and of its packages."""
+    return {part for module in modules() if (part := part_of(module, package))}
 
 
-def room_of(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return parts[0]
+def floor_of(part: str, order: Sequence[set[str]]) -> int:
+    """The floor of a part: its own, or that of the rest."""
+    chosen = part if any(part in floor for floor in order) else REST
+    return next(number for number, floor in enumerate(order) if chosen in floor)
 
 
-def imported_rooms(path: Path) -> Iterator[str]:
-    """Every room of einloom that the module imports, wherever the import stands."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names = [node.module] if node.module != "einloom" else [f"einloom.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        for name in names:
-            if name.startswith("einloom."):
-                yield name.split(".")[1]
-
-
-def violations(path: Path) -> list[str]:
-    room = room_of(path)
-    found = []
-    for other in imported_rooms(path):
-        if other == room or other.startswith("__version"):
-            continue
-        if other not in FLOOR:
-            found.append(f"{path.name} imports {other}, which has no floor")
-        elif FLOOR[other] > FLOOR[room] or (FLOOR[other] == FLOOR[room] and FLOOR[room] not in (0, 7, 8)):
-            found.append(f"{room} (floor {FLOOR[room]}) imports {other} (floor {FLOOR[other]})")
-        elif room in PURE and other == "jit":
-            found.append(f"{room} imports jit")
-        elif room in ONLY_ERRORS and other != "errors":
-            found.append(f"{room} imports {other}; it may import errors only")
+def upward_imports(graph: Graph, package: str, order: Sequence[set[str]]) -> set[str]:
+    """The imports of a package's modules from a higher floor of it, as "module imports part"."""
+    found = set()
+    for module, others in graph.items():
+        here = part_of(module, package)
+        for there in {part_of(other, package) for other in others}:
+            if here and there and floor_of(there, order) > floor_of(here, order):
+                found.add(f"{module} imports {there}")
     return found
 
 
-def test_every_room_has_a_floor() -> None:
-    assert {room_of(path) for path in modules()} <= set(FLOOR)
+@pytest.mark.parametrize("package", ORDERS)
+def test_everything_has_a_floor_and_the_plan_names_nothing_else(package: str) -> None:
+    named = [part for floor in ORDERS[package] for part in floor]
+    assert len(named) == len(set(named))
+    assert set(named) - {REST} <= parts_in(package), "the plan names what does not exist"
+    if REST not in named:
+        assert parts_in(package) <= set(named), "give it a floor in tests/architecture/plan.py"
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_go_downwards(path: Path) -> None:
-    assert not violations(path)
+def test_imports_go_downwards() -> None:
+    found = set().union(*(upward_imports(GRAPH, package, order) for package, order in ORDERS.items()))
+    assert found - OPEN_IMPORTS == set()
+    assert OPEN_IMPORTS - found == set(), "not there any more: take it out of tests/architecture/plan.py"
 
 
-def test_the_check_sees_a_violation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"{__name__}.ROOT", tmp_path)
-    (tmp_path / "ir").mkdir()
-    module = tmp_path / "ir" / "bad.py"
-    module.write_text("def f():\n    from einloom.passes.fuse import fuse\n    return fuse\n")
-    assert violations(module) == ["ir (floor 1) imports passes (floor 2)"]
+def test_what_is_pure_never_touches_the_host() -> None:
+    imports = part_graph(GRAPH, "einloom")
+    assert [part for part in PURE if "jit" in imports[part]] == []
+    assert [part for part in ONLY_ERRORS if imports[part] - {"errors"}] == []
+
+
+@pytest.mark.parametrize("package", ORDERS)
+def test_parts_import_each_other_in_no_circle(package: str) -> None:
+    """Beside those of the open list: a circle of folders need not be one of modules."""
+    still_open = OPEN_CIRCLES | {line.split()[0] for line in OPEN_IMPORTS}
+    graph = {module: others - still_open for module, others in GRAPH.items() if module not in still_open}
+    assert circles(part_graph(graph, package)) == []
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    inside = {module for group in circles(GRAPH) for module in group}
+    assert sorted(inside - OPEN_CIRCLES) == [], f"a new circle: {circles(GRAPH)}"
+    assert sorted(OPEN_CIRCLES - inside) == [], "in no circle any more: take them out of tests/architecture/plan.py"
+
+
+def test_the_checks_see_what_is_wrong(tmp_path: Path) -> None:
+    root = tmp_path / "einloom"
+    (root / "ir").mkdir(parents=True)
+    for name, text in {
+        "__init__": "",
+        "passes": "",
+        "ir/__init__": "if TYPE_CHECKING:\n    from einloom import passes\nelse:\n    import einloom.ir.late",
+        "ir/late": "def f():\n    from einloom.ir import early\n    return early",
+        "ir/early": "from einloom.ir.late import f\nfrom einloom.passes import fuse",
+    }.items():
+        (root / f"{name}.py").write_text(text)
+    graph = import_graph(root)
+    assert graph["einloom.ir"] == {"einloom.ir.late"}
+    assert graph["einloom.ir.early"] == {"einloom.ir.late", "einloom.passes"}
+    assert circles(graph) == [["einloom.ir.early", "einloom.ir.late"]]
+    assert upward_imports(graph, "einloom", FLOORS) == {"einloom.ir.early imports passes"}
+    assert part_graph(graph, "einloom") == {"__init__": set(), "ir": {"passes"}, "passes": set()}
 
 
 def test_no_side_effects_of_the_import() -> None:
     """`import einloom` pulls in nothing slow: paths, tables and assemblers come with their first use."""
-    import subprocess
-    import sys
-
     code = "import sys, einloom; print(' '.join(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"opt_einsum", "rich", "platformdirs", "hypothesis"} & set(loaded)

@@ -8,9 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from einloom.dtypes import DType
+from einloom.errors import ScheduleError
+from einloom.ir.bind import bind
+from einloom.ir.fused import FusedView, rows_of
 from einloom.ir.interpret import Memory
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch, reach
-from einloom.ir.schedule import OUTPUT, Digit, ExecType, Loop, Pack, Prims, Schedule
+from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Loop, Pack, Prims, Schedule
 
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17)
 
@@ -176,3 +179,57 @@ def random_memories(rng: random.Random, operation: Operation) -> list[Memory]:
         values = generator.integers(-3, 4, max(high - low + 1, 0)).astype(operand.dtype.name)
         memories.append(Memory(values, -low))
     return memories
+
+
+def random_fused_schedule(rng: random.Random, operation: Operation) -> Schedule:
+    """A schedule that walks several axes of one role as one; operands in which they lie apart are packed."""
+    fused: list[Fused] = []
+    for role in DimType:
+        names = [axis.name for axis in operation.axes if axis.role is role]
+        if len(names) > 1 and (not fused or rng.random() < 0.5):
+            parts = tuple(rng.sample(names, rng.randint(2, min(len(names), 3))))
+            fused.append(Fused("".join(parts), parts))
+    view = FusedView.of(operation, fused)
+    operands = []
+    for operand in operation.operands:
+        apart, strides = view.parts[operand.name], view.strides[operand.name]
+        one = (1 if axis.name in apart else strides[axis.name] for axis in view.axes)
+        operands.append(replace(operand, strides=tuple(one)))
+    walked = replace(operation, axes=view.axes, operands=tuple(operands))
+    schedule = random_schedule(rng, walked)
+    packs = list(schedule.packs)
+    for position, operand in enumerate(operation.operands):
+        apart = view.parts[operand.name]
+        if apart and (operand in operation.inputs or operand is operation.output):
+            packs = _packing_rows(rng, walked, view, position, schedule, packs)
+    return replace(schedule, packs=tuple(packs), fused=tuple(fused))
+
+
+def _packing_rows(
+    rng: random.Random, walked: Operation, view: FusedView, position: int, schedule: Schedule, packs: list[Pack]
+) -> list[Pack]:
+    """The packs with one of an operand in which fused axes lie apart, outside all loops that cut their rows."""
+    operand = walked.operands[position]
+    name = OUTPUT if operand is walked.output else position
+    rows = {axis: rows_of(parts) for axis, parts in view.parts[operand.name].items()}
+    cut = (i for i, loop in enumerate(schedule.loops) if loop.step % rows.get(loop.axis, 1))
+    summed = (i for i, loop in enumerate(schedule.loops) if walked.axis(loop.axis).role is DimType.K)
+    depth = min([*cut, *(summed if name == OUTPUT else ()), len(schedule.loops)])
+    digits = [Digit(axis) for axis in walked.names if view.depends(operand.name, axis)]
+    rng.shuffle(digits)
+    return [*(p for p in packs if p.operand != name), Pack(name, rng.randint(0, depth), tuple(digits))]
+
+
+def fused_cases(dtype: DType, seeds: int) -> list[tuple[Operation, Schedule]]:
+    """Contractions with legal schedules that fuse axes, of so many seeds."""
+    cases = []
+    for seed in range(seeds):
+        rng = random.Random(seed)
+        operation = random_contraction(rng, dtype, points=3000)
+        schedule = random_fused_schedule(rng, operation)
+        try:
+            bind(operation, schedule)
+        except ScheduleError:
+            continue
+        cases += [(operation, schedule)] if schedule.fused else []
+    return cases

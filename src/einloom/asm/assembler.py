@@ -30,9 +30,14 @@ class Form(Protocol):
     """One row: what the assembler itself reads of it."""
 
     @property
-    def mnemonic(self) -> str: ...
+    def mnemonic(self) -> str:
+        """The name that the assembler's method has."""
+        ...
+
     @property
-    def features(self) -> tuple[str, ...]: ...
+    def features(self) -> tuple[str, ...]:
+        """The ISA features that the instruction needs."""
+        ...
 
 
 class Directive(Enum):

@@ -9,7 +9,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 from einloom.errors import ScheduleError
+from einloom.ir.copies import Level, copy_loops, copy_runs, indices, levels_of
 from einloom.ir.curve import LONGEST_CURVE
+from einloom.ir.fused import FusedView, rows_of
 from einloom.ir.layout import PackedLayout
 from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Loop, Nest, Node, Pack
 from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
@@ -37,9 +39,9 @@ class _Binder:
     def __init__(self, operation: Operation, schedule: Schedule) -> None:
         self.operation = operation
         self.schedule = schedule
-        self.extents = {axis.name: axis.extent for axis in operation.axes}
-        self.roles = {axis.name: axis.role for axis in operation.axes}
-        self.strides = {operand.name: operation.strides(operand) for operand in operation.operands}
+        self.view = FusedView.of(operation, schedule.fused)
+        self.extents = {axis.name: axis.extent for axis in self.view.axes}
+        self.roles = {axis.name: axis.role for axis in self.view.axes}
         self._check()
         self.buffers = [Buffer(operand.name, operand.dtype) for operand in operation.operands]
         self.layouts: dict[int, PackedLayout] = {}
@@ -52,7 +54,8 @@ class _Binder:
 
     def nest(self) -> Nest:
         writes_nothing = any(self.extents[name] == 0 for name, role in self.roles.items() if role is not DimType.K)
-        return Nest(self.operation, tuple(self.buffers), () if writes_nothing else self._nodes(0))
+        body = () if writes_nothing else self._nodes(0)
+        return Nest(self.operation, self.view.axes, tuple(self.buffers), body)
 
     # ---- what is illegal -------------------------------------------------------------------------------------------
 
@@ -129,7 +132,7 @@ class _Binder:
     def _place(self, pack: PackChoice) -> None:
         position = self._position(pack)
         operand = self.operation.operands[position]
-        spans = {name: self._span(name, pack.loop) for name in self.extents if self.strides[operand.name][name]}
+        spans = {name: self._span(name, pack.loop) for name in self.extents if self.view.depends(operand.name, name)}
         layout = PackedLayout.of(pack.layout, spans, operand.name)
         end = max((b.offset + b.size * b.dtype.size for b in self.buffers if b.offset is not None), default=0)
         offset = -(-end // ALIGNMENT) * ALIGNMENT
@@ -177,29 +180,28 @@ class _Binder:
 
     def _pack_node(self, operand: int) -> Pack:
         tensor, layout, scratch = self.operation.operands[operand], self.layouts[operand], self._scratch(operand)
-        strides = self.strides[tensor.name]
-        runs = layout.copy_runs(strides, self.extents)
-        kernel = tuple(digit for run in runs for digit in run)
-        blocks = tuple(self._pack_block(layout, run) for run in runs)
+        levels = levels_of(layout, self.extents, self.view.strides[tensor.name], self.view.parts[tensor.name])
+        runs = copy_runs(levels)
+        kernel = tuple(level for run in runs for level in run)
+        blocks = tuple(self._pack_block(levels, run) for run in runs)
         blocks += (Block(None, 1),) * (2 - len(blocks))
         pad = (0,) * (2 - len(runs))
-        outside = Access(tensor.name, tuple(strides[layout.digits[run[0]].axis] for run in runs) + pad)
-        inside = Access(scratch, tuple(layout.strides[run[0]] for run in runs) + pad)
+        outside = Access(tensor.name, tuple(levels[run[0]].outside for run in runs) + pad)
+        inside = Access(scratch, tuple(levels[run[0]].inside for run in runs) + pad)
         staged = tensor is self.operation.output
         way = (inside, outside) if staged else (outside, inside)
         body: tuple[Node, ...] = (Call(Primitive.IDENTITY, blocks, way, streams=staged),)
-        for index in layout.copy_loops(strides, kernel):
-            digit, span = layout.digits[index], layout.spans[index]
-            moves = ((tensor.name, digit.step * strides[digit.axis]), (scratch, layout.strides[index]))
-            extent = self.extents[digit.axis]
-            name = f"{tensor.name}.{digit.axis}.{index}"
-            body = (Loop(name, digit.axis, ExecType.SEQ, digit.step, span, extent, moves, body),)
+        for index in copy_loops(levels, kernel):
+            level = levels[index]
+            moves = ((tensor.name, level.outside), (scratch, level.inside))
+            name = f"{tensor.name}.{level.axis}.{index}"
+            body = (Loop(name, level.axis, ExecType.SEQ, level.step, level.span, level.extent, moves, body),)
         return Pack(way[1].buffer, way[0].buffer, body)
 
-    def _pack_block(self, layout: PackedLayout, run: tuple[int, ...]) -> Block:
+    def _pack_block(self, levels: list[Level], run: tuple[int, ...]) -> Block:
         *inner, outermost = run
-        axis, span = layout.digits[outermost].axis, layout.spans[outermost]
-        return Block(axis, span, self.extents[axis] % span, layout.indices(inner))
+        level = levels[outermost]
+        return Block(level.axis, level.span, level.extent % level.span, indices(levels, inner))
 
     # ---- the tree ---------------------------------------------------------------------------------------------------
 
@@ -233,15 +235,28 @@ class _Binder:
     def _advances(self, axis: str, step: int, span: int, depth: int) -> tuple[tuple[str, int], ...]:
         moves = []
         for index, operand in enumerate(self.operation.operands):
-            stride = self.strides[operand.name][axis]
-            if stride == 0:
+            if not self.view.depends(operand.name, axis):
                 continue
             pack = self.packs.get(index)
             if pack is None or depth < pack.loop:
-                moves.append((operand.name, step * stride))
+                moves.append((operand.name, self._advance(operand, axis, step, span)))
             else:
                 moves.append((self._scratch(index), self.layouts[index].advance(axis, step, span)))
         return tuple(moves)
+
+    def _advance(self, operand: Operand, axis: str, step: int, span: int) -> int:
+        """How far a step of a loop moves along the operand where it lies; along fused axes by whole rows."""
+        parts = self.view.parts[operand.name].get(axis)
+        if parts is None:
+            return step * self.view.strides[operand.name][axis]
+        row = rows_of(parts)
+        if step % row and step < span:
+            raise ScheduleError(
+                f"a loop over {axis} in steps of {step} cuts rows of {row} indices of {operand.name}, "
+                f"where {' and '.join(part.name for part in parts)} do not follow each other\n"
+                f"  Take a multiple of {row}, or pack {operand.name} outside this loop."
+            )
+        return step // row * parts[0].stride
 
     def _primitive_nodes(self) -> tuple[Node, ...]:
         operation = self.operation
@@ -296,7 +311,18 @@ class _Binder:
             sizes = {axis: self._block(axis).size for axis in axes if axis is not None}
             strides = tuple(0 if axis is None else layout.stride(axis, sizes[axis]) for axis in axes)
             return Access(self._scratch(index), strides)
-        return Access(operand.name, tuple(0 if axis is None else self.strides[operand.name][axis] for axis in axes))
+        return Access(operand.name, tuple(0 if axis is None else self._stride(operand, axis) for axis in axes))
+
+    def _stride(self, operand: Operand, axis: str) -> int:
+        """The stride along an axis that the primitive takes of the operand where it lies."""
+        parts = self.view.parts[operand.name].get(axis)
+        if parts is not None:
+            raise ScheduleError(
+                f"the primitive takes {axis} of {operand.name}, "
+                f"where {' and '.join(part.name for part in parts)} do not follow each other\n"
+                f"  Pack {operand.name}, or fuse other axes."
+            )
+        return self.view.strides[operand.name][axis]
 
     def _block(self, axis: str | None) -> Block:
         if axis is None:

@@ -110,7 +110,7 @@ class _NestRun:
     def __init__(self, nest: Nest, memories: dict[str, Memory]) -> None:
         self.memories = memories
         self.position = dict.fromkeys(memories, 0)
-        self.left = {axis.name: axis.extent for axis in nest.operation.axes}
+        self.left = {axis.name: axis.extent for axis in nest.axes}
         self.edges: dict[str, dict[str, bool]] = {"first": {}, "last": {}}
         self.index: dict[str, int] = {}
 
@@ -128,7 +128,7 @@ class _NestRun:
                 self.run(node.body)
 
     def loop(self, loop: Loop) -> None:
-        left, position = self.left[loop.axis], dict(self.position)
+        left, position = self.left.get(loop.axis, loop.extent), dict(self.position)
         covered = min(loop.span, left)
         for index in range(0, covered, loop.step):
             self.left[loop.axis] = left - index
@@ -159,7 +159,9 @@ class _NestRun:
             output[...] = _UNARY[call.primitive](values[0] if values else output)
 
     def _size(self, block: Block) -> int:
-        return block.unit * (block.size if block.axis is None else min(block.size, self.left[block.axis]))
+        if block.axis is None:
+            return block.unit * block.size
+        return block.unit * min(block.size, self.left.get(block.axis, block.size))
 
     def _kept(self, call: Call, sizes: list[int]) -> Array:
         access = call.accesses[-1]

@@ -13,7 +13,6 @@ wide, are `m:16 k m`:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from einloom.errors import ScheduleError
@@ -80,40 +79,3 @@ class PackedLayout:
             if digit.axis == axis and step % digit.step == 0 and span <= self.spans[i]:
                 return step // digit.step * self.strides[i]
         raise ScheduleError(f"a loop over {axis} in steps of {step} does not follow the packed layout")
-
-    def copy_runs(self, source: dict[str, int], extents: dict[str, int]) -> tuple[tuple[int, ...], ...]:
-        """Return the (at most two) runs of digits that the copying primitive takes, the contiguous one first.
-
-        A run is digits, innermost first, that follow each other in scratch as they do in the tensor, whose strides are
-        `source`: the primitive takes them as one. The second run is the one that lies closest together in the tensor,
-        so that the primitive transposes in registers.
-        """
-        runs: list[list[int]] = []
-        for i in reversed(range(len(self.digits))):
-            if self.digits[i].step != 1 or self.spans[i] == 1:
-                continue
-            run = next((run for run in runs if self._follows(i, run[-1], source, extents)), None)
-            if run is None:
-                runs.append([i])
-            else:
-                run.append(i)
-        others = sorted(runs[1:], key=lambda run: (abs(source[self.digits[run[0]].axis]), -self.indices(run)))
-        return tuple(map(tuple, (*runs[:1], *others[:1])))
-
-    def _follows(self, outer: int, inner: int, source: dict[str, int], extents: dict[str, int]) -> bool:
-        """Whether a step of the outer digit leads, in scratch and in the tensor, behind all of the inner one."""
-        axis, span = self.digits[inner].axis, self.spans[inner]
-        whole = extents[axis] % span == 0
-        same = (
-            source[self.digits[outer].axis] == span * source[axis] and self.strides[outer] == span * self.strides[inner]
-        )
-        return whole and same and self.digits[outer].axis != axis
-
-    def indices(self, run: Iterable[int]) -> int:
-        """Return how many indices the digits of a run have together."""
-        return math.prod(self.spans[i] for i in run)
-
-    def copy_loops(self, source: dict[str, int], kernel: tuple[int, ...]) -> list[int]:
-        """Return the digits outside `kernel` as loops, innermost first: small strides of the tensor inside."""
-        rest = [i for i, digit in enumerate(self.digits) if i not in kernel and self.spans[i] > digit.step]
-        return sorted(rest, key=lambda i: abs(source[self.digits[i].axis]) * self.digits[i].step)

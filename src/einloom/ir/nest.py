@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from einloom.dtypes import DType
-from einloom.ir.operation import Operation, Primitive
+from einloom.ir.operation import Axis, Operation, Primitive
 from einloom.ir.schedule import ExecType
 from einloom.ir.statement import Barrier, LoopKind, Statement
 
@@ -141,9 +141,10 @@ Node = Loop | Call | Guard | Pack | Statement | Barrier
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """A decided program: the operation, its buffers (operands first) and the tree."""
+    """A decided program: the operation, the axes that its loops walk, its buffers (operands first) and the tree."""
 
     operation: Operation
+    axes: tuple[Axis, ...]
     buffers: tuple[Buffer, ...]
     body: tuple[Node, ...]
 

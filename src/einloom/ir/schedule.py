@@ -16,7 +16,7 @@ from enum import StrEnum
 
 from einloom.errors import ScheduleError
 
-__all__ = ["OUTPUT", "Digit", "ExecType", "Loop", "Pack", "Prims", "Schedule"]
+__all__ = ["OUTPUT", "Digit", "ExecType", "Fused", "Loop", "Pack", "Prims", "Schedule"]
 
 OUTPUT = -1
 """The output as the operand of a pack."""
@@ -29,6 +29,18 @@ class ExecType(StrEnum):
     SEQ = "seq"
     SHARED = "shared"
     SFC = "sfc"
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """Axes that the schedule walks as one, called `name`: index `(i * |b| + j) * |c| + k` of the parts a, b, c.
+
+    The parts have one role. An operand in which they do not follow each other is packed, at or outside the outermost
+    loop that cuts between indices of the first part: the copy walks the parts, and kernels see one long axis.
+    """
+
+    name: str
+    parts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +95,7 @@ class Prims:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Loops (outermost first), what the primitive takes, and packs.
+    """Loops (outermost first), what the primitive takes, packs, and axes that are walked as one.
 
     Raises:
         ScheduleError: a step below 1, `prim` among the loops, a shared loop inside a sequential one, or an axis that
@@ -93,6 +105,7 @@ class Schedule:
     loops: tuple[Loop, ...]
     prims: Prims
     packs: tuple[Pack, ...] = ()
+    fused: tuple[Fused, ...] = ()
 
     def __post_init__(self) -> None:
         sequential = None

@@ -12,7 +12,8 @@ A touch with an operand is `primitive:name`, `primitive>name` where it writes th
 last=add:residual,relu,sign>mask`.
 
 A schedule, one line: `shared m:32 seq k:8 prim m=m n=n k=k pack in0@1 m:16 k m`. A packed layout lists its digits,
-outermost first; a digit without a step has step 1.
+outermost first; a digit without a step has step 1. Axes that are walked as one stand in front:
+`fuse cd=c*d seq cd:8 …`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import re
 from einloom.dtypes import data_type
 from einloom.errors import ScheduleError
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
-from einloom.ir.schedule import OUTPUT, Digit, ExecType, Loop, Pack, Prims, Schedule
+from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Loop, Pack, Prims, Schedule
 
 __all__ = ["parse_operation", "parse_schedule", "show_operation", "show_schedule"]
 
@@ -79,7 +80,8 @@ def _parse_operand(line: str, axes: tuple[Axis, ...]) -> Operand:
 
 def show_schedule(schedule: Schedule) -> str:
     """Return the text form of a schedule."""
-    parts = [f"{loop.kind} {loop.axis}:{loop.step}" for loop in schedule.loops]
+    parts = [f"fuse {fused.name}={'*'.join(fused.parts)}" for fused in schedule.fused]
+    parts += [f"{loop.kind} {loop.axis}:{loop.step}" for loop in schedule.loops]
     prims = schedule.prims
     taken = (("m", prims.m), ("n", prims.n), ("k", prims.k), ("batch", prims.batch))
     parts.append(" ".join(["prim", *(f"{role}={name}" for role, name in taken if name is not None)]))
@@ -102,12 +104,16 @@ def parse_schedule(text: str) -> Schedule:
     loops: list[Loop] = []
     packs: list[Pack] = []
     prims: dict[str, str] = {}
+    fused: list[Fused] = []
     mode = ""
     for match in _WORD.finditer(text):
         word = match.group()
         try:
-            if word in ("seq", "shared", "sfc", "prim", "pack"):
+            if word in ("seq", "shared", "sfc", "prim", "pack", "fuse"):
                 mode = word
+            elif mode == "fuse":
+                name, parts = word.split("=")
+                fused.append(Fused(name, tuple(parts.split("*"))))
             elif mode == "prim":
                 role, name = word.split("=")
                 prims[role] = name
@@ -127,4 +133,4 @@ def parse_schedule(text: str) -> Schedule:
             raise ScheduleError(f"not a schedule: {word!r} does not belong there\n  {text}\n  {caret}") from error
     if unknown := set(prims) - {"m", "n", "k", "batch"}:
         raise ScheduleError(f"the primitive has no {', '.join(sorted(unknown))}; it takes m, n, k and batch\n  {text}")
-    return Schedule(tuple(loops), Prims(**prims), tuple(packs))
+    return Schedule(tuple(loops), Prims(**prims), tuple(packs), tuple(fused))

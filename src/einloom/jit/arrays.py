@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from functools import cache
 from typing import Any
 
 import numpy as np
+
+from einloom.once import once
 
 __all__ = ["array_address"]
 
@@ -28,7 +29,7 @@ def array_address(array: np.ndarray[Any, Any]) -> int:
     return array.__array_interface__["data"][0] if place is None else _word_at(id(array) + place).value
 
 
-@cache
+@once
 def _pointer_place() -> int | None:
     """Return the offset in bytes of the data pointer in an array object, or None where it cannot be told for certain.
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from functools import cache
 
 from einloom.errors import DeviceError, UnsupportedTarget
 from einloom.jit import cpuid, hwcap
 from einloom.jit.resources import cache_sizes, usable_cores
 from einloom.machine import VECTORS, Machine, vector_of
+from einloom.once import once
 
 __all__ = ["host"]
 
@@ -25,7 +25,7 @@ _ISA = {"AMD64": "x86_64", "arm64": "aarch64"}
 _FEATURES = {"x86_64": cpuid.processor_features, "aarch64": hwcap.processor_features}
 
 
-@cache
+@once
 def host() -> Machine:
     """Return the description of this machine.
 

@@ -16,11 +16,11 @@ import platform
 import sys
 import weakref
 from collections.abc import Callable
-from functools import cache
 from types import TracebackType
 from typing import Any
 
 from einloom.errors import DeviceError, UnsupportedTarget
+from einloom.once import once
 
 __all__ = ["ExecutablePages"]
 
@@ -77,7 +77,7 @@ class ExecutablePages:
         return f"ExecutablePages({self.size} bytes at {self.address:#x}{state})"
 
 
-@cache
+@once
 def _libc() -> Any:
     """Return the C library with the prototypes that this file uses."""
     if not sys.platform.startswith("linux"):
@@ -129,7 +129,7 @@ def _flush(address: int, size: int) -> None:
         _cache_flusher()(address, address + size)
 
 
-@cache
+@once
 def _cache_flusher() -> Callable[[int, int], None]:
     """Return `__clear_cache(begin, end)` of the compiler's runtime library.
 

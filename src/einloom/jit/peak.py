@@ -6,7 +6,6 @@ The code is a loop of independent multiply-adds between registers: no other code
 from __future__ import annotations
 
 import time
-from functools import cache
 from typing import Any
 
 from einloom.asm import Assembler
@@ -14,6 +13,7 @@ from einloom.errors import UnsupportedTarget
 from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
 from einloom.jit.threads import run_team
+from einloom.once import once
 
 __all__ = ["multiply_add_loop", "peak_flops"]
 
@@ -38,7 +38,7 @@ def peak_flops(dtype: str, threads: int, seconds: float) -> float:
     return threads * _TRIPS * flops / least
 
 
-@cache
+@once
 def _mapped_loop(vector: str, dtype: str) -> tuple[Kernel, int]:
     asm, flops = multiply_add_loop(vector, dtype)
     return Kernel(asm, name=f"multiply-adds {dtype}"), flops

@@ -14,7 +14,6 @@ import ctypes
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from einloom.errors import DeviceError
@@ -23,6 +22,7 @@ from einloom.jit.kernel import Function, Kernel
 from einloom.jit.openmp import Runtime, find_runtime
 from einloom.jit.pool import Pool
 from einloom.jit.trampoline import Addresses, front, launcher
+from einloom.once import once
 
 __all__ = ["front_function", "launch_address", "run_team", "runtime_name", "team_function"]
 
@@ -78,7 +78,7 @@ def team_function(words: int, *, release_gil: bool = True) -> Callable[..., None
     return call
 
 
-@cache
+@once
 def front_function(words: int, *, release_gil: bool = True) -> Function:
     """Return the ctypes function behind `team_function`, for callers that count nanoseconds.
 
@@ -113,7 +113,7 @@ class _Launcher:
     runtime: Runtime | None
 
 
-@cache
+@once
 def _launcher() -> _Launcher:
     runtime = None if _forked else find_runtime()
     functions = (runtime.parallel, runtime.thread_number, runtime.team_size) if runtime else (0, 0, 0)

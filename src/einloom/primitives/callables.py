@@ -19,8 +19,8 @@ from einloom.kernels.emit import emit_kernel
 from einloom.kernels.specs import Brgemm, Reduce, Spec, Stream, Unary, signature
 from einloom.kernels.verbs.machine import machine_for
 from einloom.machine import Machine
+from einloom.once import OnceTable
 from einloom.primitives.access import accesses_of, check_access, check_overlaps
-from einloom.primitives.cache import KernelCache
 
 __all__ = ["KERNELS", "PrimitiveKernel"]
 
@@ -41,7 +41,7 @@ class PrimitiveKernel:
         self.spec = spec
         self.isa = machine.vector
         self._names = tuple(names)
-        self._kernel: Kernel = KERNELS.get(spec, machine)
+        self._kernel: Kernel = KERNELS.get((spec, machine), lambda: _compiled(spec, machine))
         self._order = [self._names.index(name) for name in signature(spec)]
         self._optional = sum(name.startswith("br_stride") for name in names)
         self._accesses = accesses_of(spec)
@@ -126,5 +126,5 @@ def _compiled(spec: Spec, machine: Machine) -> Kernel:
     return Kernel(asm, name=_title(spec))
 
 
-KERNELS = KernelCache(CACHED_KERNELS, _compiled)
+KERNELS: OnceTable[Kernel] = OnceTable(CACHED_KERNELS)
 """The kernels of all primitives of this process."""

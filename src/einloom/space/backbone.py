@@ -244,6 +244,20 @@ class Backbone:
         added = [temporary.region for temporary in self.temporaries]
         return {region.name: region for region in (*self.regions, *added)}
 
+    @cached_property
+    def reduction_of(self) -> dict[str, Instruction]:
+        """The reductions, by their own names and by those of their starts."""
+        found: dict[str, Instruction] = {}
+        for instruction in self.instructions:
+            for operand in instruction.operands:
+                if isinstance(operand, Reduction):
+                    found[instruction.name] = found[operand.start.instruction] = instruction
+        return found
+
+    def axes_of(self, instruction: Instruction) -> frozenset[str]:
+        """Return the axes that repeat an instruction."""
+        return frozenset(self.dimension[name].axis for name in instruction.dimensions)
+
     def extent(self, region: Region) -> int:
         """Number of elements from the first to the last one of an input or output."""
         return 1 + sum((self.axis[name].size - 1) * stride for name, stride in zip(region.axes, region.strides))

@@ -42,10 +42,27 @@ MAIN = "main"
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What an instruction produces, seen from outside its nest."""
+    """What an instruction produces, seen from outside its nest.
+
+    Attributes:
+        instruction: who produces it.
+        nest: where that stands.
+        storable: whether it may reach other nests through a temporary array.
+    """
 
     instruction: str
     nest: Nest
+    storable: bool | None = None
+
+    def may_be_stored_for(self, reader: Nest) -> bool:
+        """Whether it may reach a nest through a temporary array.
+
+        Where nothing else was said, what is loaded may, and so may any result that the reader uses more than once:
+        along axes that the value does not have.
+        """
+        if self.storable is not None:
+            return self.storable
+        return self.nest.builder.is_load(self) or not set(reader.axes) <= set(self.nest.axes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +101,7 @@ class Nest:
     def _operand(self, value: Value | Scalar) -> Operand:
         if isinstance(value, Value):
             within = value.nest is self or value.nest.name == self.name
-            return Result(value.instruction, () if within else self.mapping(value), self.builder.is_load(value))
+            return Result(value.instruction, () if within else self.mapping(value), value.may_be_stored_for(self))
         return value if isinstance(value, Parameter) else Constant(float(value))
 
     def mapping(self, value: Value) -> tuple[tuple[str, str], ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from einloom.errors import ScheduleError
 from einloom.space.assignment import Assignment
-from einloom.space.backbone import Reduction, Result
+from einloom.space.backbone import Instruction, Reduction, Result
 from einloom.space.checker_hardware import hardware_violations
 from einloom.space.device import GpuDevice
 from einloom.space.forest import Forest, Fused, forest
@@ -46,8 +46,20 @@ def _nesting(assignment: Assignment, loops: Forest) -> Iterator[str]:
             own = [name for name in loop.dimensions if name in instruction.dimensions]
             if len(own) > 1:
                 yield f"{instruction.name} has its dimensions {' and '.join(own)} fused into one loop"
-            if instruction.pinned and not own:
+            if instruction.pinned and not own and not _recomputes(assignment, loop, instruction, around):
                 yield f"{instruction.name} is repeated by the foreign loop {loop.name}"
+
+
+def _recomputes(
+    assignment: Assignment, loop: Fused, instruction: Instruction, around: dict[str, tuple[Fused, ...]]
+) -> bool:
+    """Whether a loop repeats a whole reduction, from its start, along an axis that the reduction does not know."""
+    backbone = assignment.backbone
+    reduction = backbone.reduction_of.get(instruction.name)
+    if reduction is None or assignment.dimensions[loop.name].axis in backbone.axes_of(reduction):
+        return False
+    both = [name for name, whole in backbone.reduction_of.items() if whole is reduction]
+    return all(loop in around[name] for name in both)
 
 
 def _fusion(assignment: Assignment, loops: Forest) -> Iterator[str]:

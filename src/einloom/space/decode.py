@@ -2,7 +2,8 @@
 
 Values live in registers indexed by the unrolled, vector and thread dimensions of their producer. A reduction and its
 start share a register. A temporary array is indexed by the dimensions that are not fused around its store and its load,
-in the order of `layout`; one in the device's memory has a copy for each block of threads.
+in the order of `layout`; one in the device's memory has a copy for each block of threads. Where several threads of a
+loop would store the same element of it, a predicate leaves that to the first one.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from functools import cached_property
 from einloom.dtypes import FLOAT32
 from einloom.ir.nest import Buffer, Loop, Nest, Node
 from einloom.ir.operation import Axis, DimType, Operand
-from einloom.ir.statement import Barrier, LoopKind, Place, Signature, Statement, Terms
+from einloom.ir.statement import LoopKind, Place, Signature, Statement, Terms
 from einloom.space.assignment import Assignment
 from einloom.space.backbone import Constant, Dimension, Instruction, Parameter, Reduction, Result, Temporary
+from einloom.space.barriers import with_barriers
 from einloom.space.forest import Forest, Fused, forest
 
 __all__ = ["decode"]
@@ -50,53 +52,26 @@ class _Decoder:
         axes = tuple(Axis(name, self.assignment.extent(name), DimType.C) for name in dict.fromkeys(self.loops.values()))
         taken = tuple(Operand(each.name, FLOAT32, ()) for each in operands)
         signature = Signature(axes, taken, name=self.assignment.backbone.name)
-        return Nest(signature, tuple(buffers), tuple(self._nodes(self.forest.roots)))
+        shared = {temporary.region.name for temporary in self.assignment.temporaries}
+        nodes = with_barriers(tuple(map(self._node, self.forest.roots)), shared)
+        return Nest(signature, signature.axes, tuple(buffers), nodes)
+
+    @cached_property
+    def _around(self) -> dict[str, tuple[Fused, ...]]:
+        return self.forest.outside()
 
     @cached_property
     def loops(self) -> dict[str, str]:
         """The loop that each dimension became."""
-        groups = {loop for loops in self.forest.outside().values() for loop in loops}
+        groups = {loop for loops in self._around.values() for loop in loops}
         return {name: loop.name for loop in sorted(groups, key=lambda each: each.name) for name in loop.dimensions}
 
-    @cached_property
-    def has_threads(self) -> bool:
-        """Whether more than one thread runs in a block."""
-        return any(self.assignment.kind(name) == "THREAD" for name in self.assignment.dimensions)
-
-    def _nodes(self, nodes: tuple[Fused | str, ...]) -> Iterator[Node]:
-        written: set[str] = set()
-        read: set[str] = set()
-        for node in nodes:
-            reads, writes = self._temporaries_inside(node)
-            if self.has_threads and (reads & written or writes & read):
-                yield Barrier()
-                written, read = set(), set()
-            yield self._loop(node) if isinstance(node, Fused) else self._statement(self.assignment.instructions[node])
-            written, read = written | writes, read | reads
-
-    def _loop(self, loop: Fused) -> Loop:
-        kind = LoopKind(self.assignment.kind(loop.dimensions[0]).lower())
-        body = tuple(self._nodes(loop.body))
-        reads, writes = self._temporaries_inside(loop)
-        if self.has_threads and kind is LoopKind.LOOP and reads & writes:
-            body = (*body, Barrier())
-        extent = self.assignment.extent(loop.dimensions[0])
-        return Loop(loop.name, loop.name, kind, 1, extent, extent, (), body)
-
-    def _temporaries_inside(self, node: Fused | str) -> tuple[set[str], set[str]]:
-        """Return the temporaries that a node reads, and those that it writes."""
-        reads: set[str] = set()
-        writes: set[str] = set()
-        if isinstance(node, Fused):
-            for child in node.body:
-                below = self._temporaries_inside(child)
-                reads, writes = reads | below[0], writes | below[1]
-        for temporary in self.assignment.temporaries:
-            if node == temporary.load.name:
-                reads.add(temporary.region.name)
-            if node == temporary.store.name:
-                writes.add(temporary.region.name)
-        return reads, writes
+    def _node(self, node: Fused | str) -> Node:
+        if not isinstance(node, Fused):
+            return self._statement(self.assignment.instructions[node])
+        first = node.dimensions[0]
+        kind, extent = LoopKind(self.assignment.kind(first).lower()), self.assignment.extent(first)
+        return Loop(node.name, node.name, kind, 1, extent, extent, (), tuple(map(self._node, node.body)))
 
     def _statement(self, instruction: Instruction) -> Statement:
         inputs = tuple(self._input(instruction, operand) for operand in instruction.operands)
@@ -177,7 +152,7 @@ class _Decoder:
         """Return the loops over blocks, for an array in the device's memory: each block has its own copy."""
         if self.assignment.value("mem_space", temporary.region.name) == "SHARED":
             return []
-        around = self.forest.outside()[temporary.store.name]
+        around = self._around[temporary.store.name]
         return [loop.name for loop in around if self.assignment.kind(loop.name) == "BLOCK"]
 
     def _index(self, instruction: Instruction, axis: str) -> Terms:
@@ -188,12 +163,19 @@ class _Decoder:
         return tuple((self.loops[name], stride) for name, stride in reversed(strides))
 
     def _within(self, instruction: Instruction) -> tuple[tuple[Terms, int], ...]:
-        """Return the limits that keep an instruction inside the axes whose tiles leave a tail."""
+        """Return what limits an instruction: the ends of axes whose tiles leave a tail, one writer of each element."""
         names = dict.fromkeys(self.assignment.dimensions[name].axis for name in instruction.dimensions)
         axes = [self.assignment.backbone.axis[name] for name in names]
-        return tuple(
-            (self._index(instruction, a.name), a.size) for a in axes if a.size % self.assignment.tiling(a.name)
-        )
+        tails = [(self._index(instruction, a.name), a.size) for a in axes if a.size % self.assignment.tiling(a.name)]
+        return (*tails, *self._one_writer(instruction))
+
+    def _one_writer(self, instruction: Instruction) -> Iterator[tuple[Terms, int]]:
+        """Yield limits by which only the first of the threads that would store one element of a temporary does."""
+        if instruction.name in {temporary.store.name for temporary in self.assignment.temporaries}:
+            for loop in self._around[instruction.name]:
+                repeats = not any(name in instruction.dimensions for name in loop.dimensions)
+                if repeats and self.assignment.kind(loop.name) == "THREAD":
+                    yield ((loop.name, 1),), 1
 
     def _flags(self, instruction: Instruction) -> tuple[str, ...]:
         if instruction.access is None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from einloom.errors import ScheduleError
+
 __all__ = ["DEVICES", "H100", "K4000", "GpuDevice"]
 
 
@@ -19,7 +21,7 @@ class GpuDevice:
         name: what people call it.
         max_threads: threads of one block.
         max_thread_levels: hardware dimensions of a block of threads.
-        max_thread_extents: largest extent of a block along each of them, innermost first.
+        max_thread_extents: largest extent of a block along each of them, innermost first; at least one for each.
         max_block_levels: hardware dimensions of the grid of blocks.
         max_blocks: largest extent of the grid along its first dimension, and along any other one.
         shared_bytes: shared memory of one block, in bytes.
@@ -41,6 +43,14 @@ class GpuDevice:
     vector_widths: tuple[int, ...] = (2, 4)
     element_bytes: int = 4
     global_temporaries: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse thread levels without an extent."""
+        if len(self.max_thread_extents) < self.max_thread_levels:
+            raise ScheduleError(
+                f"{self.name} has {self.max_thread_levels} thread levels and extents for {len(self.max_thread_extents)}"
+                "\n  Give `max_thread_extents` one number for each level, innermost first."
+            )
 
 
 K4000 = GpuDevice("Quadro K4000")

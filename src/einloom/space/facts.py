@@ -33,6 +33,19 @@ class Transfer:
         return (source.name, target.name) in self.mapping
 
 
+@dataclass(frozen=True, slots=True)
+class ThreadPlace:
+    """A hardware dimension of a block of threads: its place from the innermost one, and its longest extent."""
+
+    place: int
+    longest: int
+
+    @property
+    def name(self) -> str:
+        """What the engine calls it."""
+        return f"thread dimension {self.place}"
+
+
 class Facts:
     """What the guards of the space ask about a backbone and a device, computed once."""
 
@@ -47,6 +60,8 @@ class Facts:
             for each in backbone.instruction.values()
         }
         self.storable = {pair for temporary in backbone.temporaries for pair in self.transfer(temporary).mapping}
+        extents = device.max_thread_extents[: device.max_thread_levels]
+        self.thread_places = [ThreadPlace(place, longest) for place, longest in enumerate(extents)]
         self.written = {each.access.region for each in self.own if each.access and each.operator == "store"}
 
     tilings = staticmethod(tilings)
@@ -62,8 +77,19 @@ class Facts:
         return a.level == b.level > 0 and a.axis == b.axis
 
     def may_repeat(self, dimension: Dimension, instruction: Instruction) -> bool:
-        """Whether a dimension, or its twin, belongs to a pinned instruction."""
-        return (dimension.axis, dimension.level) in self.places[instruction]
+        """Whether a dimension, or its twin, belongs to a pinned instruction, or may compute it anew."""
+        return (dimension.axis, dimension.level) in self.places[instruction] or self.may_recompute(
+            dimension, instruction
+        )
+
+    def may_recompute(self, dimension: Dimension, instruction: Instruction) -> bool:
+        """Whether a dimension stands for an axis that a reduction (given by itself or its start) does not know."""
+        reduction = self.backbone.reduction_of.get(instruction.name)
+        return reduction is not None and dimension.axis not in self.backbone.axes_of(reduction)
+
+    def is_long(self, dimension: Dimension) -> bool:
+        """Whether some size of a tile exceeds some hardware dimension of a block of threads."""
+        return any(max(dimension.sizes, default=0) > each.longest for each in self.thread_places)
 
     def owns(self, statement: Instruction | Dimension, dimension: Dimension) -> bool:
         """Whether `dimension` belongs to an instruction."""

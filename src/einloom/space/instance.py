@@ -52,6 +52,8 @@ def gpu_problem(backbone: Backbone, device: GpuDevice) -> csp.Problem:
         instance.add("MemRegions", region)
     for instruction in backbone.instructions:
         _add_instruction(instance, backbone, instruction)
+    for place in facts.thread_places:
+        instance.add("ThreadPlaces", place)
     instance.add("Anchor", next(each for each in backbone.instructions if each.operator == "store"))
     for source, target in _mapped_pairs(backbone.instructions):
         instance.add("MappedDims", backbone.dimension[target], of=(backbone.dimension[source],))
@@ -78,6 +80,8 @@ def _add_axis(instance: csp.Instance, backbone: Backbone, axis: Axis) -> None:
 
 def _add_dimension(instance: csp.Instance | csp.Lowering, facts: Facts, dimension: Dimension) -> None:
     instance.add("StaticDims" if dimension.static else "OuterDims", dimension)
+    if facts.is_long(dimension):
+        instance.add("LongDims", dimension)
     widths = facts.widths[dimension]
     if widths:
         instance.add("VectorDims", dimension)

@@ -63,7 +63,7 @@ class _Lowering(CurveLowering):
         self.machine = machine
         self.asm = Assembler(machine.isa)
         self.vm: KernelMachine = machine_for(self.asm, machine)
-        self.extents = {axis.name: axis.extent for axis in nest.operation.axes}
+        self.extents = {axis.name: axis.extent for axis in nest.axes}
         self.short = _axes_with_short_blocks(nest)
         self.states: dict[str, _LoopState] = {}
         self.open_loops: list[_LoopState] = []  # dynamic ones, from the outside in

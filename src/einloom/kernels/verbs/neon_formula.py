@@ -43,9 +43,11 @@ class NeonFormulas:
         return lambda *registers: instruction(*(v[register.number].b16 for register in registers))
 
     def multiply_add(self, dst: Any, factor: Any, addend: Any) -> None:
+        """Refuse: there is no such instruction."""
         raise InternalError("Neon adds to what it overwrites; it does not multiply it")
 
     def scale(self, dst: Any, a: Any, power: Any) -> None:
+        """Refuse: there is no such instruction."""
         raise InternalError("Neon scales by multiplying with powers of two")
 
     def fix_nan(self, dst: Any, src: Any, table: Any) -> None:

@@ -1,4 +1,4 @@
-"""The kernel cache: one kernel a description, bounded, from many threads at once."""
+"""What is built once: one value a key, bounded, from many threads at once, anew in a forked child."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 
 import einloom as el
 from einloom.jit import host
-from einloom.primitives.cache import KernelCache
+from einloom.once import OnceTable, once
 from einloom.primitives.callables import KERNELS
+from tests.jit.processes import exit_code_in_child
 
 
 def together(count: int, work: Any) -> list[Any]:
@@ -37,21 +38,21 @@ def together(count: int, work: Any) -> list[Any]:
 def test_threads_that_ask_for_the_same_kernel_get_one() -> None:
     compiled: list[Any] = []
 
-    def compile_slowly(spec: Any, machine: Any) -> object:
-        compiled.append((spec, machine))
+    def compile_slowly(spec: Any) -> object:
+        compiled.append(spec)
         time.sleep(0.01)
         return object()
 
-    cache = KernelCache(100, compile_slowly)
-    kernels = together(16, lambda index: cache.get(index % 2, "machine"))
-    assert len(set(map(id, kernels))) == 2 and sorted(compiled) == [(0, "machine"), (1, "machine")]
+    cache: OnceTable[object] = OnceTable(100)
+    kernels = together(16, lambda index: cache.get(index % 2, lambda: compile_slowly(index % 2)))
+    assert len(set(map(id, kernels))) == 2 and sorted(compiled) == [0, 1]
 
 
 def test_the_least_recently_used_kernel_is_forgotten() -> None:
     compiled: list[int] = []
-    cache = KernelCache(2, lambda spec, machine: compiled.append(spec) or spec)
+    cache: OnceTable[int] = OnceTable(2)
     for spec in (1, 2, 1, 3, 1, 2):
-        assert cache.get(spec, None) == spec
+        assert cache.get(spec, lambda spec=spec: compiled.append(spec) or spec) == spec
         assert len(cache) <= 2
     assert compiled == [1, 2, 3, 2]
     cache.clear()
@@ -61,17 +62,17 @@ def test_the_least_recently_used_kernel_is_forgotten() -> None:
 def test_what_compiling_raises_reaches_every_thread_and_is_not_kept() -> None:
     attempts: list[int] = []
 
-    def fail_once(spec: Any, machine: Any) -> str:
-        attempts.append(spec)
+    def fail_once() -> str:
+        attempts.append("attempt")
         time.sleep(0.01)
         if len(attempts) == 1:
             raise ValueError("not this time")
         return "kernel"
 
-    cache = KernelCache(4, fail_once)
-    results = together(4, lambda index: cache.get("spec", None))
+    cache: OnceTable[str] = OnceTable(4)
+    results = together(4, lambda index: cache.get("spec", fail_once))
     assert any(isinstance(result, ValueError) for result in results)
-    assert cache.get("spec", None) == "kernel"
+    assert cache.get("spec", fail_once) == "kernel"
 
 
 def test_other_machines_and_parameters_have_other_kernels() -> None:
@@ -95,7 +96,47 @@ def test_primitives_from_many_threads() -> None:
 
 @pytest.mark.parametrize("capacity", [1, 3])
 def test_many_kernels_stay_bounded_between_threads(capacity: int) -> None:
-    cache = KernelCache(capacity, lambda spec, machine: spec)
-    results = together(8, lambda index: [cache.get((index * step) % 7, None) for step in range(50)])
-    assert all(result == [(index * step) % 7 for step in range(50)] for index, result in enumerate(results))
+    def keys(index: int) -> list[int]:
+        return [(index * step) % 7 for step in range(50)]
+
+    cache: OnceTable[int] = OnceTable(capacity)
+    results = together(8, lambda index: [cache.get(key, lambda key=key: key) for key in keys(index)])
+    assert results == [keys(index) for index in range(8)]
     assert len(cache) == capacity
+
+
+def test_once_gives_every_thread_the_same() -> None:
+    made: list[int] = []
+
+    @once
+    def slow(number: int) -> object:
+        made.append(number)
+        time.sleep(0.01)
+        return object()
+
+    results = together(8, lambda index: slow(index % 2))
+    assert len(set(map(id, results))) == 2 and sorted(made) == [0, 1]
+    slow.clear()
+    assert slow(0) not in results
+
+
+def test_a_forked_child_builds_what_another_thread_of_the_parent_was_building() -> None:
+    table: OnceTable[str] = OnceTable()
+    begun, go_on = threading.Event(), threading.Event()
+
+    def build() -> str:
+        begun.set()
+        go_on.wait()
+        return "parent's"
+
+    builder = threading.Thread(target=lambda: table.get("half", build))
+    builder.start()
+    begun.wait()
+    table.get("whole", lambda: "ready")
+    with table._lock:  # as a thread of the parent may, at the moment of the fork
+        code = exit_code_in_child(
+            lambda: table.get("whole", lambda: "again") == "ready" and table.get("half", lambda: "own") == "own"
+        )
+    go_on.set()
+    builder.join()
+    assert code == 0 and table.get("half", lambda: "own") == "parent's"

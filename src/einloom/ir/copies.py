@@ -1,0 +1,121 @@
+"""How a packed block is copied: which of its digits the primitive takes, and in which order loops walk the others.
+
+A digit of a packed layout is one level of the copy; along fused axes it is one for each part (`levels_of`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from einloom.errors import ScheduleError
+from einloom.ir.fused import Part, rows_of
+from einloom.ir.layout import PackedLayout
+
+__all__ = ["Level", "copy_loops", "copy_runs", "indices", "levels_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of a copy: indices of an axis in steps, each of which moves both places by so many elements.
+
+    Attributes:
+        axis: the axis that it walks; a part of fused axes where those are walked whole.
+        step, span: indices of the axis in one step and in all of them.
+        extent: of the axis: what its last block lacks of `span` is not copied.
+        outside, inside: how far a step moves in the tensor and in scratch, in elements.
+    """
+
+    axis: str
+    step: int
+    span: int
+    extent: int
+    outside: int
+    inside: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every block of the axis is as long as the others."""
+        return self.extent % self.span == 0
+
+
+def levels_of(
+    layout: PackedLayout, extents: Mapping[str, int], strides: Mapping[str, int], parts: Mapping[str, tuple[Part, ...]]
+) -> list[Level]:
+    """Return the levels of the copy between a packed block and a tensor, outermost in scratch first.
+
+    Args:
+        layout: of the packed block.
+        extents: of the axes.
+        strides: of the tensor, in elements, along axes that are one there.
+        parts: of the tensor, along the other axes.
+
+    Raises:
+        ScheduleError: a digit that cuts rows of fused axes.
+    """
+    levels: list[Level] = []
+    for digit, span, inside in zip(layout.digits, layout.spans, layout.strides):
+        if digit.axis in parts:
+            levels += _levels_of_parts(digit.axis, digit.step, span, extents[digit.axis], parts[digit.axis], inside)
+        else:
+            outside = digit.step * strides[digit.axis]
+            levels.append(Level(digit.axis, digit.step, span, extents[digit.axis], outside, inside))
+    return levels
+
+
+def _levels_of_parts(axis: str, step: int, span: int, extent: int, parts: tuple[Part, ...], inside: int) -> list[Level]:
+    row = rows_of(parts)
+    first, *others = parts
+    if step % row == 0:
+        return [Level(axis, step, span, extent, step // row * first.stride, inside)]
+    if step != 1 or span % row:
+        raise ScheduleError(
+            f"a packed panel of {step if step != 1 else span} {axis} cuts rows of {row} indices\n"
+            f"  Take a multiple of {row}, or all of the block."
+        )
+    if extent % span:
+        levels = [Level(axis, row, span, extent, first.stride, inside * row)]
+    else:
+        levels = [Level(first.name, 1, span // row, span // row, first.stride, inside * row)]
+    for part in others:
+        row //= part.extent
+        levels.append(Level(part.name, 1, part.extent, part.extent, part.stride, inside * row))
+    return levels
+
+
+def copy_runs(levels: Sequence[Level]) -> tuple[tuple[int, ...], ...]:
+    """Return the (at most two) runs of levels that the copying primitive takes, the contiguous one first.
+
+    A run is levels, innermost first, that follow each other in scratch as they do in the tensor: the primitive takes
+    them as one. The second run is the one that lies closest together in the tensor, so that the primitive transposes in
+    registers.
+    """
+    runs: list[list[int]] = []
+    for i in reversed(range(len(levels))):
+        if levels[i].step != 1 or levels[i].span == 1:
+            continue
+        run = next((run for run in runs if _follows(levels[i], levels[run[-1]])), None)
+        if run is None:
+            runs.append([i])
+        else:
+            run.append(i)
+    others = sorted(runs[1:], key=lambda run: (abs(levels[run[0]].outside), -indices(levels, run)))
+    return tuple(map(tuple, (*runs[:1], *others[:1])))
+
+
+def _follows(outer: Level, inner: Level) -> bool:
+    """Whether a step of the outer level leads, in scratch and in the tensor, behind all of the inner one."""
+    same = outer.outside == inner.span * inner.outside and outer.inside == inner.span * inner.inside
+    return inner.is_whole and same and outer.axis != inner.axis
+
+
+def indices(levels: Sequence[Level], run: Iterable[int]) -> int:
+    """Return how many indices the levels of a run have together."""
+    return math.prod(levels[i].span for i in run)
+
+
+def copy_loops(levels: Sequence[Level], kernel: tuple[int, ...]) -> list[int]:
+    """Return the levels outside `kernel` as loops, innermost first: small strides of the tensor inside."""
+    rest = [i for i, level in enumerate(levels) if i not in kernel and level.span > level.step]
+    return sorted(rest, key=lambda i: abs(levels[i].outside))

@@ -1,0 +1,161 @@
+"""What is built at most once, whichever threads ask first: `once` for functions, `OnceTable` for what comes and goes.
+
+Of threads that ask for the same new thing one builds it and the others wait for that one; threads that ask for
+different things do not wait for each other. In a forked child locks are new, and what another thread of the parent was
+building is built anew: that thread does not exist there.
+
+>>> table = OnceTable(2)
+>>> table.get("a", object) is table.get("a", object)
+True
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from functools import update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar
+
+__all__ = ["Once", "OnceTable", "once"]
+
+Value = TypeVar("Value")
+Arguments = ParamSpec("Arguments")
+
+
+class _Building(Generic[Value]):
+    """One entry of a table: its lock is held until the value is there, or building has failed."""
+
+    __slots__ = ("done", "error", "lock", "value")
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.lock.acquire()
+        self.done = False
+        self.value: Any = None
+        self.error: BaseException | None = None
+
+    def build(self, build: Callable[[], Value]) -> None:
+        try:
+            self.value = build()
+            self.done = True
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.lock.release()
+
+    def result(self) -> Value:
+        if not self.done:
+            with self.lock:  # until the thread that builds it has released it
+                pass
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+class OnceTable(Generic[Value]):
+    """A table of built values; the least recently used are forgotten.
+
+    Args:
+        capacity: how many values are kept; None: all.
+    """
+
+    def __init__(self, capacity: int | None = None) -> None:
+        self.capacity = capacity
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[Hashable, _Building[Value]] = OrderedDict()
+        _tables.add(self)
+
+    def get(self, key: Hashable, build: Callable[[], Value]) -> Value:
+        """Return the value under a key, built on first use.
+
+        What building raises is raised in every thread that waits for it, and not remembered.
+        """
+        with self._lock:
+            entry = self._entries.get(key)
+            is_new = entry is None
+            if entry is None:
+                entry = self._entries[key] = _Building()
+            self._entries.move_to_end(key)
+            while self.capacity is not None and len(self._entries) > self.capacity:
+                self._entries.popitem(last=False)
+        if is_new:
+            entry.build(build)
+            if entry.error is not None:
+                self._forget(key, entry)
+        return entry.result()
+
+    def _forget(self, key: Hashable, entry: _Building[Value]) -> None:
+        with self._lock:
+            if self._entries.get(key) is entry:
+                del self._entries[key]
+
+    def latest(self) -> Value | None:
+        """Return the value that was asked for last, None if none is ready."""
+        with self._lock:
+            return next((entry.value for entry in reversed(self._entries.values()) if entry.done), None)
+
+    def clear(self) -> None:
+        """Forget every value."""
+        with self._lock:
+            self._entries.clear()
+
+    def renew_in_forked_child(self) -> None:
+        """Forget what a thread of the parent was building, and the locks that it held."""
+        self._lock = threading.Lock()
+        entries = [(key, entry) for key, entry in list(self._entries.items()) if entry.done]
+        self._entries = OrderedDict(entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
+class Once(Generic[Arguments, Value]):
+    """A function that is computed once for each set of positional arguments; see `once`."""
+
+    def __init__(self, function: Callable[Arguments, Value]) -> None:
+        self.function = function
+        self._table: OnceTable[Value] = OnceTable()
+        self._ready: dict[tuple[Any, ...], Value] = {}
+        update_wrapper(self, function)
+
+    def __call__(self, *arguments: Arguments.args, **named: Arguments.kwargs) -> Value:
+        key = (*arguments, *sorted(named.items())) if named else arguments
+        try:
+            return self._ready[key]  # without the table's lock
+        except KeyError:
+            return self._ready.setdefault(key, self._table.get(key, lambda: self.function(*arguments, **named)))
+
+    def clear(self) -> None:
+        """Forget the results."""
+        self._ready.clear()
+        self._table.clear()
+
+
+def once(function: Callable[Arguments, Value]) -> Once[Arguments, Value]:
+    """Remember the results of a function of hashable arguments, each computed by one thread.
+
+    `functools.cache` lets two threads that come first compute a result each, and hands out both: where one of them
+    owns memory that generated code knows the address of, that memory is freed under it.
+
+    >>> @once
+    ... def answer() -> int:
+    ...     return 42
+    >>> answer()
+    42
+    """
+    return Once(function)
+
+
+_tables: weakref.WeakSet[OnceTable[Any]] = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for table in list(_tables):
+        table.renew_in_forked_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
