@@ -120,7 +120,8 @@ def random_schedule(rng: random.Random, operation: Operation) -> Schedule:
     loops: list[Loop] = []
     for name in names:
         inner = rng.choice((2, 3, 4, 8)) if name in prims.names else 1
-        steps = [inner * rng.choice((1, 2, 3)), inner] if rng.random() < 0.5 else [inner]
+        outer = inner * rng.choice((1, 2, 3)) + (rng.randint(1, inner) if rng.random() < 0.3 else 0)
+        steps = [outer, inner] if rng.random() < 0.5 else [inner]
         if name in prims.names and rng.random() < 0.3:
             steps = []
         loops += [Loop(name, step) for step in dict.fromkeys(steps)]
@@ -128,6 +129,8 @@ def random_schedule(rng: random.Random, operation: Operation) -> Schedule:
     shared = 0
     while shared < len(loops) and operation.axis(loops[shared].axis).role is not DimType.K and rng.random() < 0.4:
         shared += 1
+    while _counts_parts_of_blocks(loops[:shared]):
+        shared -= 1
     loops[:shared] = [Loop(loop.axis, loop.step, ExecType.SHARED) for loop in loops[:shared]]
     deepest = len(loops)
     packs = [
@@ -137,6 +140,11 @@ def random_schedule(rng: random.Random, operation: Operation) -> Schedule:
         reduced_loops = (i for i, loop in enumerate(loops) if operation.axis(loop.axis).role is DimType.K)
         packs.append(_pack(rng, operation, loops, prims, OUTPUT, next(reduced_loops, deepest)))
     return Schedule(tuple(loops), prims, tuple(packs))
+
+
+def _counts_parts_of_blocks(shared: list[Loop]) -> bool:
+    """Whether the last of the shared loops cuts the blocks of another one unevenly."""
+    return bool(shared) and any(a.axis == shared[-1].axis and a.step % shared[-1].step for a in shared)
 
 
 def _shuffled_keeping_nesting(rng: random.Random, loops: list[Loop]) -> list[Loop]:
@@ -157,7 +165,8 @@ def _pack(
         inner = [loop.step for loop in loops[depth:] if loop.axis == name]
         block = [loop.step for loop in loops[:depth] if loop.axis == name]
         span = min(block[-1] if block else operation.axis(name).extent, operation.axis(name).extent)
-        if name in prims.names and inner and 1 < inner[-1] < span:
+        nests = all(step % inner[-1] == 0 for step in inner)
+        if name in prims.names and inner and nests and 1 < inner[-1] < span:
             digits += [Digit(name, inner[-1])] if rng.random() < 0.7 or len(inner) > 1 else []
         digits.append(Digit(name))
     return Pack(operand, depth, tuple(_digits_shuffled(rng, digits)))

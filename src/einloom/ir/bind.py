@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from einloom.errors import ScheduleError
+from einloom.ir.blocks import cut
 from einloom.ir.copies import Level, copy_loops, copy_runs, indices, levels_of
 from einloom.ir.curve import LONGEST_CURVE
 from einloom.ir.fused import FusedView, rows_of
@@ -110,10 +111,14 @@ class _Binder:
         return blocks
 
     def _check_steps(self, name: str, extent: int) -> None:
-        steps = [loop.step for loop in self.schedule.loops if loop.axis == name]
-        for outer, inner in pairwise(steps):
-            if outer < extent and outer % inner:
-                raise ScheduleError(f"dimension {name}: the step {inner} does not divide the step {outer} around it")
+        loops = [loop for loop in self.schedule.loops if loop.axis == name]
+        steps = [loop.step for loop in loops]
+        for outer, inner in pairwise(loop for loop in loops if loop.kind is not ExecType.SEQ):
+            if outer.step < extent and outer.step % inner.step:
+                raise ScheduleError(
+                    f"dimension {name}: the step {inner.step} ({inner.kind}) does not divide the step {outer.step} "
+                    f"({outer.kind}) around it\n  Threads count whole blocks. Take a divisor."
+                )
         if name not in self.schedule.prims.names and extent > 1 and (not steps or steps[-1] != 1):
             rest = steps[-1] if steps else extent
             raise ScheduleError(f"dimension {name}: nothing covers the inner {rest} indices\n  Add a loop with step 1.")
@@ -174,13 +179,21 @@ class _Binder:
         return f"scratch{list(self.packs).index(operand)}"
 
     def _span(self, axis: str, depth: int) -> int:
-        """Indices of `axis` that are left inside the first `depth` loops."""
-        steps = [loop.step for loop in self.schedule.loops[:depth] if loop.axis == axis]
-        return min(steps[-1], self.extents[axis]) if steps else self.extents[axis]
+        """Indices of `axis` that are left inside the first `depth` loops; fewer in short blocks."""
+        return self._lengths(axis, depth)[0]
+
+    def _lengths(self, axis: str, depth: int) -> tuple[int, ...]:
+        """How many indices of `axis` may be left inside the first `depth` loops, the most first."""
+        lengths: tuple[int, ...] = (self.extents[axis],)
+        for loop in self.schedule.loops[:depth]:
+            if loop.axis == axis:
+                lengths = cut(lengths, loop.step)
+        return lengths
 
     def _pack_node(self, operand: int) -> Pack:
         tensor, layout, scratch = self.operation.operands[operand], self.layouts[operand], self._scratch(operand)
-        levels = levels_of(layout, self.extents, self.view.strides[tensor.name], self.view.parts[tensor.name])
+        lengths = {axis: self._lengths(axis, self.packs[operand].loop) for axis in self.extents}
+        levels = levels_of(layout, lengths, self.view.strides[tensor.name], self.view.parts[tensor.name])
         runs = copy_runs(levels)
         kernel = tuple(level for run in runs for level in run)
         blocks = tuple(self._pack_block(levels, run) for run in runs)
@@ -195,13 +208,13 @@ class _Binder:
             level = levels[index]
             moves = ((tensor.name, level.outside), (scratch, level.inside))
             name = f"{tensor.name}.{level.axis}.{index}"
-            body = (Loop(name, level.axis, ExecType.SEQ, level.step, level.span, level.extent, moves, body),)
+            body = (Loop(name, level.axis, ExecType.SEQ, level.step, level.span, level.shorter, moves, body),)
         return Pack(way[1].buffer, way[0].buffer, body)
 
     def _pack_block(self, levels: list[Level], run: tuple[int, ...]) -> Block:
         *inner, outermost = run
         level = levels[outermost]
-        return Block(level.axis, level.span, level.extent % level.span, indices(levels, inner))
+        return Block(level.axis, level.span, level.shorter, indices(levels, inner))
 
     # ---- the tree ---------------------------------------------------------------------------------------------------
 
@@ -225,12 +238,12 @@ class _Binder:
     def _loop_nodes(self, depth: int) -> tuple[Node, ...]:
         loop = self.schedule.loops[depth]
         body = self._nodes(depth + 1)
-        span, extent = self._span(loop.axis, depth), self.extents[loop.axis]
+        span, *shorter = self._lengths(loop.axis, depth)
         if self.sums_nothing and self.roles[loop.axis] is DimType.K:
             return body  # A sum over nothing: the primitive's k is 0, the touches still run once.
         step = min(loop.step, span)
         moves = self._advances(loop.axis, step, span, depth)
-        return (Loop(self.names[depth], loop.axis, loop.kind, step, span, extent, moves, body),)
+        return (Loop(self.names[depth], loop.axis, loop.kind, step, span, tuple(shorter), moves, body),)
 
     def _advances(self, axis: str, step: int, span: int, depth: int) -> tuple[tuple[str, int], ...]:
         moves = []
@@ -327,5 +340,5 @@ class _Binder:
     def _block(self, axis: str | None) -> Block:
         if axis is None:
             return Block(None, 1)
-        size = self._span(axis, len(self.schedule.loops))
-        return Block(axis, size, self.extents[axis] % size if size else 0)
+        size, *tails = self._lengths(axis, len(self.schedule.loops))
+        return Block(axis, size, tuple(tails))

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from einloom.errors import ScheduleError
+from einloom.ir.blocks import cut
 from einloom.ir.fused import Part, rows_of
 from einloom.ir.layout import PackedLayout
 
@@ -23,31 +24,29 @@ class Level:
     Attributes:
         axis: the axis that it walks; a part of fused axes where those are walked whole.
         step, span: indices of the axis in one step and in all of them.
-        extent: of the axis: what its last block lacks of `span` is not copied.
+        shorter: how many there are in short blocks.
         outside, inside: how far a step moves in the tensor and in scratch, in elements.
     """
 
     axis: str
     step: int
     span: int
-    extent: int
+    shorter: tuple[int, ...]
     outside: int
     inside: int
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether every block of the axis is as long as the others."""
-        return self.extent % self.span == 0
-
 
 def levels_of(
-    layout: PackedLayout, extents: Mapping[str, int], strides: Mapping[str, int], parts: Mapping[str, tuple[Part, ...]]
+    layout: PackedLayout,
+    lengths: Mapping[str, tuple[int, ...]],
+    strides: Mapping[str, int],
+    parts: Mapping[str, tuple[Part, ...]],
 ) -> list[Level]:
     """Return the levels of the copy between a packed block and a tensor, outermost in scratch first.
 
     Args:
         layout: of the packed block.
-        extents: of the axes.
+        lengths: how long the packed blocks of each axis are, the longest first.
         strides: of the tensor, in elements, along axes that are one there.
         parts: of the tensor, along the other axes.
 
@@ -55,32 +54,37 @@ def levels_of(
         ScheduleError: a digit that cuts rows of fused axes.
     """
     levels: list[Level] = []
+    left = dict(lengths)
     for digit, span, inside in zip(layout.digits, layout.spans, layout.strides):
+        short = left[digit.axis][1:]
+        left[digit.axis] = cut(left[digit.axis], digit.step)
         if digit.axis in parts:
-            levels += _levels_of_parts(digit.axis, digit.step, span, extents[digit.axis], parts[digit.axis], inside)
+            levels += _levels_of_parts(digit.axis, digit.step, span, short, parts[digit.axis], inside)
         else:
             outside = digit.step * strides[digit.axis]
-            levels.append(Level(digit.axis, digit.step, span, extents[digit.axis], outside, inside))
+            levels.append(Level(digit.axis, digit.step, span, short, outside, inside))
     return levels
 
 
-def _levels_of_parts(axis: str, step: int, span: int, extent: int, parts: tuple[Part, ...], inside: int) -> list[Level]:
+def _levels_of_parts(
+    axis: str, step: int, span: int, shorter: tuple[int, ...], parts: tuple[Part, ...], inside: int
+) -> list[Level]:
     row = rows_of(parts)
     first, *others = parts
     if step % row == 0:
-        return [Level(axis, step, span, extent, step // row * first.stride, inside)]
+        return [Level(axis, step, span, shorter, step // row * first.stride, inside)]
     if step != 1 or span % row:
         raise ScheduleError(
             f"a packed panel of {step if step != 1 else span} {axis} cuts rows of {row} indices\n"
             f"  Take a multiple of {row}, or all of the block."
         )
-    if extent % span:
-        levels = [Level(axis, row, span, extent, first.stride, inside * row)]
+    if shorter:
+        levels = [Level(axis, row, span, shorter, first.stride, inside * row)]
     else:
-        levels = [Level(first.name, 1, span // row, span // row, first.stride, inside * row)]
+        levels = [Level(first.name, 1, span // row, (), first.stride, inside * row)]
     for part in others:
         row //= part.extent
-        levels.append(Level(part.name, 1, part.extent, part.extent, part.stride, inside * row))
+        levels.append(Level(part.name, 1, part.extent, (), part.stride, inside * row))
     return levels
 
 
@@ -107,7 +111,7 @@ def copy_runs(levels: Sequence[Level]) -> tuple[tuple[int, ...], ...]:
 def _follows(outer: Level, inner: Level) -> bool:
     """Whether a step of the outer level leads, in scratch and in the tensor, behind all of the inner one."""
     same = outer.outside == inner.span * inner.outside and outer.inside == inner.span * inner.inside
-    return inner.is_whole and same and outer.axis != inner.axis
+    return not inner.shorter and same and outer.axis != inner.axis
 
 
 def indices(levels: Sequence[Level], run: Iterable[int]) -> int:

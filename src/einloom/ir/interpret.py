@@ -128,10 +128,10 @@ class _NestRun:
                 self.run(node.body)
 
     def loop(self, loop: Loop) -> None:
-        left, position = self.left.get(loop.axis, loop.extent), dict(self.position)
+        left, position = self.left.get(loop.axis, loop.span), dict(self.position)
         covered = min(loop.span, left)
         for index in range(0, covered, loop.step):
-            self.left[loop.axis] = left - index
+            self.left[loop.axis] = min(left - index, loop.step)
             self.index[loop.name] = index
             self.edges["first"][loop.name] = index == 0
             self.edges["last"][loop.name] = index + loop.step >= covered

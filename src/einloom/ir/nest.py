@@ -51,8 +51,8 @@ class Loop:
         axis: the axis; several loops may walk it.
         kind: sequential or shared among threads; around statements, how a GPU runs it.
         step: indices that one iteration covers; the last one may cover fewer.
-        span: indices that the loop covers, unless the axis ends before.
-        extent: size of the whole axis.
+        span: indices that the loop covers, unless what encloses it ends before.
+        shorter: how many it covers where that is so.
         advances: buffers that depend on the axis here, with how far an iteration moves them, in elements.
         body: what an iteration does.
     """
@@ -62,14 +62,14 @@ class Loop:
     kind: ExecType | LoopKind
     step: int
     span: int
-    extent: int
+    shorter: tuple[int, ...]
     advances: tuple[tuple[str, int], ...]
     body: tuple[Node, ...]
 
     @property
     def is_clipped(self) -> bool:
         """Whether some execution of the loop covers fewer than `span` indices."""
-        return self.extent % self.span != 0
+        return bool(self.shorter)
 
     @property
     def trips(self) -> int:
@@ -79,14 +79,14 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Indices of one axis that a call covers: `size`, or `tail` (if not 0) where the axis ends. No axis: one index.
+    """Indices of one axis that a call covers: `size`, or one of `tails` where a block ends. No axis: one index.
 
     Each of them stands for `unit` elements of the primitive: the axes behind it that the call takes with it, whole.
     """
 
     axis: str | None
     size: int
-    tail: int = 0
+    tails: tuple[int, ...] = ()
     unit: int = 1
 
 
@@ -188,7 +188,7 @@ def _lines(node: Node, depth: int) -> Iterator[str]:
         return
     if isinstance(node, Loop):
         moves = " ".join(f"{buffer}{delta:+d}" for buffer, delta in node.advances)
-        end = f"{node.span}" if not node.is_clipped else f"min({node.span}, rest of {node.extent})"
+        end = f"{node.span}" if not node.is_clipped else f"min({node.span}, rest)"
         yield f"{indent}{node.kind} {node.name} 0:{end}:{node.step}".ljust(44) + f" {moves}"
     elif isinstance(node, Guard):
         yield f"{indent}when {' '.join(node.loops) or 'always'} {node.when}"
@@ -201,7 +201,7 @@ def _lines(node: Node, depth: int) -> Iterator[str]:
 def _call_line(call: Call) -> str:
     letters = ("m", "n", "k", "batch")
     sizes = " ".join(
-        f"{letter}={block.size * block.unit}" + (f"|{block.tail * block.unit}" if block.tail else "")
+        f"{letter}={block.size * block.unit}" + "".join(f"|{tail * block.unit}" for tail in block.tails)
         for letter, block in zip(letters, call.blocks)
         if block.axis is not None
     )

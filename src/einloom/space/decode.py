@@ -71,7 +71,7 @@ class _Decoder:
             return self._statement(self.assignment.instructions[node])
         first = node.dimensions[0]
         kind, extent = LoopKind(self.assignment.kind(first).lower()), self.assignment.extent(first)
-        return Loop(node.name, node.name, kind, 1, extent, extent, (), tuple(map(self._node, node.body)))
+        return Loop(node.name, node.name, kind, 1, extent, (), (), tuple(map(self._node, node.body)))
 
     def _statement(self, instruction: Instruction) -> Statement:
         inputs = tuple(self._input(instruction, operand) for operand in instruction.operands)

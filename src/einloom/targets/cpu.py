@@ -53,6 +53,7 @@ class _LoopState:
     counter: str  # static loops: iterations left
     entry: str  # dynamic loops: indices left at the loop's beginning
     stop: str  # dynamic loops: indices left at its end
+    kept: str | None  # loops whose blocks others cut unevenly: indices left when an iteration began
 
 
 class _Lowering(CurveLowering):
@@ -101,14 +102,17 @@ class _Lowering(CurveLowering):
                 self._declare_curve(loop)
                 continue
             dynamic = loop.axis in self.short
+            kept = f"kept {loop.name}" if _is_cut_unevenly(loop) else None
             self.states[loop.name] = _LoopState(
-                loop, dynamic, f"counter {loop.name}", f"entry {loop.name}", f"stop {loop.name}"
+                loop, dynamic, f"counter {loop.name}", f"entry {loop.name}", f"stop {loop.name}", kept
             )
             if not dynamic and loop.trips > 1:
                 declare(f"counter {loop.name}")
             elif dynamic:
                 declare(f"entry {loop.name}")
                 declare(f"stop {loop.name}")
+            if kept:
+                declare(kept)
         for axis in sorted(self.short):
             declare(f"left {axis}")
         for buffer in self.nest.buffers:
@@ -192,6 +196,9 @@ class _Lowering(CurveLowering):
     def _skip_outside(self, loops: Sequence[Loop], following: Label) -> None:
         for axis in {loop.axis for loop in loops if loop.is_clipped}:
             self._branch("le", f"left {axis}", 0, following)  # Beyond the end of an axis that several loops share.
+        for loop in loops:
+            if _is_cut_unevenly(loop):
+                self._end_with_the_block(loop)
 
     # ---- the tree ---------------------------------------------------------------------------------------------------
 
@@ -244,9 +251,14 @@ class _Lowering(CurveLowering):
         vm.subtract(self.work, self.other)
         variables.store(state.stop, self.work)
         top = self.asm.label()
+        if state.kept:
+            variables.copy(state.kept, left)
+            self._end_with_the_block(loop)
         self.open_loops.append(state)
         self._nodes(loop.body)
         self.open_loops.pop()
+        if state.kept:
+            variables.copy(left, state.kept)
         self._move(loop, 1)
         variables.add(left, -loop.step)
         self._branch("gt", left, state.stop, top)
@@ -255,6 +267,13 @@ class _Lowering(CurveLowering):
         else:
             self._move(loop, -loop.trips)
         variables.copy(left, state.entry)
+
+    def _end_with_the_block(self, loop: Loop) -> None:
+        """Let what is left of the axis end with this iteration's block: loops inside cut it unevenly."""
+        self.variables.load(self.work, f"left {loop.axis}")
+        self.vm.constant(self.other, loop.step)
+        self.vm.minimum(self.work, self.other)
+        self.variables.store(f"left {loop.axis}", self.work)
 
     def _rewind_as_far_as_it_went(self, state: _LoopState) -> None:
         loop = state.loop
@@ -294,7 +313,7 @@ class _Lowering(CurveLowering):
             if state.loop.trips > 1:
                 self._branch("ne", state.counter, state.loop.trips if when == "first" else 1, label)
         elif when == "first":
-            self._branch("ne", f"left {state.loop.axis}", state.entry, label)
+            self._branch("ne", state.kept or f"left {state.loop.axis}", state.entry, label)
         else:
             self.variables.load(self.work, self._left_at(state))
             self.vm.add_constant(self.work, -state.loop.step)
@@ -303,6 +322,8 @@ class _Lowering(CurveLowering):
 
     def _left_at(self, state: _LoopState) -> str:
         """The variable that says what was left when the current iteration of a loop began: inner loops count on."""
+        if state.kept:
+            return state.kept
         around = self.open_loops[self.open_loops.index(state) + 1 :]
         inner = next((other for other in around if other.loop.axis == state.loop.axis), None)
         return f"left {state.loop.axis}" if inner is None else inner.entry
@@ -318,15 +339,14 @@ class _Lowering(CurveLowering):
             self._call_kernel(call, tuple(sizes))
             return
         block = call.blocks[len(sizes)]
-        if not block.tail:
-            self._variants(call, [*sizes, block.size * block.unit], done)
-            return
-        tail = self.asm.forward("short")
-        self._branch("lt", f"left {block.axis}", block.size, tail)
-        self._variants(call, [*sizes, block.size * block.unit], done)
-        self.vm.jump(done)
-        self.asm.bind(tail)
-        self._variants(call, [*sizes, block.tail * block.unit], done)
+        *longer, shortest = (block.size, *block.tails)
+        for size in longer:
+            shorter = self.asm.forward("short")
+            self._branch("lt", f"left {block.axis}", size, shorter)
+            self._variants(call, [*sizes, size * block.unit], done)
+            self.vm.jump(done)
+            self.asm.bind(shorter)
+        self._variants(call, [*sizes, shortest * block.unit], done)
 
     def _call_kernel(self, call: Call, sizes: tuple[int, ...]) -> None:
         undecided = [self.states[name] for name in call.starts or () if not self._single(self.states[name])]
@@ -372,10 +392,22 @@ def _axes_with_short_blocks(nest: Nest) -> set[str]:
     short = set()
     for node in walk(nest.body):
         if isinstance(node, Call):
-            short |= {block.axis for block in node.blocks if block.axis is not None and block.tail}
+            short |= {block.axis for block in node.blocks if block.axis is not None and block.tails}
         elif isinstance(node, Loop) and (node.is_clipped or node.span % node.step):
             short.add(node.axis)
     return short
+
+
+def _is_cut_unevenly(loop: Loop) -> bool:
+    """Whether something inside cuts the loop's blocks in steps that do not divide them."""
+    if loop.step == loop.span:
+        return False  # What encloses it ends with the block already.
+    for node in walk(loop.body):
+        if isinstance(node, Loop) and node.axis == loop.axis and loop.step % node.step:
+            return True
+        if isinstance(node, Call) and any(b.axis == loop.axis and b.size and loop.step % b.size for b in node.blocks):
+            return True
+    return False
 
 
 def _shared_loops(body: tuple[Node, ...]) -> tuple[list[Loop], tuple[Node, ...]]:
