@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from einloom.api import clear_cache, compile, contract_path, einsum
 from einloom.config import settings
 from einloom.errors import (
+    ArgumentError,
     DeadEnd,
     DeviceError,
     DTypeError,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArgumentError",
     "DTypeError",
     "DeadEnd",
     "DeviceError",

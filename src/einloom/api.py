@@ -6,19 +6,20 @@ import importlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from typing import Any
+from operator import index
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from einloom.dtypes import DTYPES
-from einloom.errors import DTypeError, EquationError
+from einloom.errors import DTypeError, EquationError, ShapeError
 from einloom.expression import Expression
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.plan.arrays import Array, element_strides
-from einloom.plan.equation import interleaved_equation
+from einloom.plan.equation import caret_lines, interleaved_equation
+from einloom.plan.paths import described_path
 from einloom.plan.problem import make_problem
-from einloom.plan.steps import contraction_path
 
 __all__ = ["clear_cache", "compile", "contract_path", "einsum"]
 
@@ -56,14 +57,11 @@ def einsum(
     Raises:
         EquationError, ShapeError, DTypeError, StrideError, OverlapError: nothing has been written.
     """
-    if not isinstance(equation, str):
-        equation, operands = interleaved_equation([equation, *operands])  # type: ignore[assignment]
-    if not operands:
-        raise EquationError(f"no operands for the equation\n  {equation}")
-    arrays = [_as_array(operand) for operand in operands]
-    expression = _cached_expression(equation, arrays, _computed_type(equation, arrays, dtype), optimize, threads)
-    result = expression(*arrays, out=None if out is None else out)
-    return result if out is not None else _as_kind_of(operands[0], result)
+    text, given = _text_and_operands(equation, operands)
+    arrays = [_as_array(operand, position) for position, operand in enumerate(given)]
+    expression = _cached_expression(text, arrays, _computed_type(text, arrays, dtype), optimize, threads)
+    result = expression(*arrays, out=out)
+    return result if out is not None else _as_kind_of(given[0], result)
 
 
 def compile(
@@ -93,10 +91,11 @@ def compile(
     Raises:
         EquationError, ShapeError, DTypeError, ScheduleError, UnsupportedTarget.
     """
-    arrays = [item if hasattr(item, "dtype") else None for item in shapes_or_arrays]
-    shapes = [tuple(item.shape) if hasattr(item, "shape") else tuple(item) for item in shapes_or_arrays]
-    strides = [element_strides(array) if isinstance(array, np.ndarray) else None for array in arrays]
-    known = [np.asarray(array) for array in arrays if array is not None]
+    if not isinstance(equation, str):
+        raise EquationError(f"the equation is a {type(equation).__name__}; compile takes its text")
+    shapes = [_shape_of(item, position) for position, item in enumerate(shapes_or_arrays)]
+    strides = [element_strides(item) if isinstance(item, np.ndarray) else None for item in shapes_or_arrays]
+    known = [_as_array(item, position) for position, item in enumerate(shapes_or_arrays) if isinstance(item, Shaped)]
     computed = _computed_type(equation, known, dtype)
     return Expression(equation, shapes, computed, strides, optimize, schedule, threads, target)
 
@@ -107,11 +106,9 @@ def contract_path(equation: Any, *operands_or_shapes: Any, optimize: Any = "auto
     >>> contract_path("ab,bc,cd->ad", (2, 3), (3, 4), (4, 5))[0]
     [(0, 1), (0, 1)]
     """
-    if not isinstance(equation, str):
-        equation, operands_or_shapes = interleaved_equation([equation, *operands_or_shapes])  # type: ignore[assignment]
-    shapes = [tuple(item.shape) if hasattr(item, "shape") else tuple(item) for item in operands_or_shapes]
-    make_problem(equation, shapes, [None] * len(shapes), "float64")
-    return contraction_path(equation, shapes, optimize)
+    text, given = _text_and_operands(equation, operands_or_shapes)
+    shapes = [_shape_of(item, position) for position, item in enumerate(given)]
+    return described_path(make_problem(text, shapes, [None] * len(shapes), "float64"), optimize)
 
 
 def clear_cache() -> None:
@@ -127,14 +124,10 @@ def _cached_expression(
     equation: str, arrays: Sequence[Array], dtype: str, optimize: Any, threads: int | None
 ) -> Expression:
     shapes = tuple(array.shape for array in arrays)
+    # Equal keys mean the same: True and 1, or 1.0 and 1 in a path, are told apart.
+    path = repr(optimize) if isinstance(optimize, (list, tuple)) else optimize
+    key = (equation, shapes, dtype, type(path), path, type(threads), threads)
     try:
-        key = (
-            equation,
-            shapes,
-            dtype,
-            tuple(map(tuple, optimize)) if isinstance(optimize, list) else optimize,
-            threads,
-        )
         hash(key)
     except TypeError:
         return Expression(equation, shapes, dtype, None, optimize, None, threads)
@@ -152,26 +145,74 @@ def _cached_expression(
     return expression
 
 
+def _text_and_operands(equation: Any, operands: Sequence[Any]) -> tuple[str, Sequence[Any]]:
+    """Return the equation's text and the operands of either form of call."""
+    text, given = (equation, operands) if isinstance(equation, str) else interleaved_equation([equation, *operands])
+    if not given:
+        raise EquationError(f"no operands for the equation\n{caret_lines(text, ())}")
+    return text, given
+
+
+@runtime_checkable
+class Shaped(Protocol):
+    """An array of any library: what has extents."""
+
+    @property
+    def shape(self) -> Sequence[int]:
+        """The extents."""
+        ...
+
+
+def _shape_of(item: Any, position: int) -> tuple[int, ...]:
+    try:
+        return tuple(index(extent) for extent in (item.shape if isinstance(item, Shaped) else item))
+    except TypeError:
+        raise ShapeError(
+            f"operand {position} is {item!r:.80}\n  Give an array, or its shape as a tuple of integers."
+        ) from None
+
+
 def _computed_type(equation: str, arrays: Sequence[Array], dtype: object) -> str:
     """The name of the type to compute in, as NumPy promotes; a single operand of any type may be copied as it is."""
-    result = np.dtype(dtype) if dtype is not None else np.result_type(*arrays) if arrays else np.dtype(np.float64)  # type: ignore[call-overload]
+    result = _common_type(equation, arrays) if dtype is None else _numpy_type(dtype)
     if result.name in DTYPES and all(array.dtype.kind == "f" for array in arrays):
         return result.name
     if len(arrays) == 1 and (dtype is None or arrays[0].dtype == result):
         return arrays[0].dtype.str
-    types = ", ".join(str(array.dtype) for array in arrays)
-    raise DTypeError(
-        f"no code for operands of type {types or result}\n  {equation}\n"
+    raise _no_code(equation, arrays, result.name)
+
+
+def _common_type(equation: str, arrays: Sequence[Array]) -> np.dtype[Any]:
+    try:
+        return np.result_type(*arrays) if arrays else np.dtype(np.float64)
+    except TypeError:
+        raise _no_code(equation, arrays, "none") from None
+
+
+def _numpy_type(dtype: Any) -> np.dtype[Any]:
+    try:
+        return np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise DTypeError(f"dtype={dtype!r} is no data type\n  Pass one of {', '.join(DTYPES)}.") from None
+
+
+def _no_code(equation: str, arrays: Sequence[Array], result: str) -> DTypeError:
+    types = ", ".join(str(array.dtype) for array in arrays[:8])
+    return DTypeError(
+        f"no code for operands of type {types or result}\n{caret_lines(equation, ())}\n"
         f"  einloom computes in {' and '.join(DTYPES)}: convert the operands with astype()."
     )
 
 
-def _as_array(operand: Any) -> Array:
+def _as_array(operand: Any, position: int) -> Array:
     if isinstance(operand, np.ndarray):
         return operand
-    if hasattr(operand, "__dlpack__") and not isinstance(operand, np.generic):
-        return np.from_dlpack(operand)
-    return np.asarray(operand)
+    try:
+        if hasattr(operand, "__dlpack__") and not isinstance(operand, np.generic):
+            return np.from_dlpack(operand)
+        return np.asarray(operand)
+    except (TypeError, ValueError, RuntimeError, BufferError) as error:
+        raise DTypeError(f"operand {position} is a {type(operand).__name__}, no array\n  {error}") from error
 
 
 def _as_kind_of(operand: Any, result: Any) -> Any:

@@ -6,6 +6,7 @@ A message says where, what and what to do: the equation with carets where there 
 from __future__ import annotations
 
 __all__ = [
+    "ArgumentError",
     "DTypeError",
     "DeadEnd",
     "DeviceError",
@@ -23,6 +24,10 @@ __all__ = [
 
 class EinloomError(Exception):
     """Root of all errors of einloom: catch this one to catch them all."""
+
+
+class ArgumentError(EinloomError, ValueError):
+    """An argument or a setting that no other class names is of a wrong kind or out of range. The message names it."""
 
 
 class EquationError(EinloomError, ValueError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from einloom.passes.pipeline import explain_passes, optimize_operation
 from einloom.passes.values import Options
 from einloom.plan.arrays import Array, byte_reach, check_output, element_strides, memory_of
 from einloom.plan.carriers import carrier, refuse_arithmetic, widened
+from einloom.plan.paths import contraction_path
 from einloom.plan.problem import Problem, contiguous_strides, make_problem
 from einloom.plan.steps import Plan, Step, plan_problem
 from einloom.targets.executable import Executable
@@ -105,7 +107,6 @@ class Expression:
         if self.dtype.name not in DTYPES:
             refuse_arithmetic(self._problem.equation, self.dtype)
         self._arguments = (equation, tuple(shapes), dtype, strides, optimize, schedule, threads, target)
-        self._optimize = optimize
         self._schedule = parse_schedule(schedule) if isinstance(schedule, str) else schedule
         self._threads = threads
         thread_count(threads, cores=1)  # Refuses what is no number of threads.
@@ -116,7 +117,8 @@ class Expression:
         self.equation = self._problem.equation.text
         self.shapes = self._problem.shapes
         self.output_shape = self._problem.output_shape
-        self._plan = widened(plan_problem(self._problem, None, optimize), self._parts)
+        path = contraction_path(self._problem, optimize)
+        self._plan = widened(plan_problem(self._problem, None, path), self._parts)
         self._is_small = max(self._plan.flops, self._plan.bytes) < 2 * LEAST_WORK
         if target != "interpreter":
             self._machine()
@@ -196,7 +198,7 @@ class Expression:
         tensors = list(arrays)
         for index, compiled in enumerate(steps):
             last = index == len(steps) - 1
-            output = result if last else np.empty(compiled.step.shape, self.dtype)
+            output = result if last else np.empty(math.prod(compiled.step.shape), self.dtype)
             operands = (*(tensors[i] for i in compiled.step.inputs), output)
             if compiled.executable is None:
                 if output.size:

@@ -1,7 +1,8 @@
 """`parse_equation`: the equation language of `numpy.einsum`, with errors that point at the place.
 
-Labels are single letters of any alphabet. An ellipsis stands for the axes that an operand has beyond its labels; they
-get the labels `…0`, `…1` and so on, counted from the right, so that they broadcast as in NumPy.
+Labels are single letters of any alphabet, and any other character from À on (opt_einsum's symbols go there). An
+ellipsis stands for the axes that an operand has beyond its labels; they get the labels `…0`, `…1` and so on, counted
+from the right, so that they broadcast as in NumPy.
 
 >>> parse_equation("ab,bc", (2, 2)).output
 ('a', 'c')
@@ -11,17 +12,26 @@ get the labels `…0`, `…1` and so on, counted from the right, so that they br
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
+from string import ascii_letters, whitespace
 from typing import Any
 
 from einloom.errors import EquationError, ShapeError
 
-__all__ = ["Equation", "caret_lines", "interleaved_equation", "parse_equation"]
+__all__ = ["Equation", "caret_lines", "interleaved_equation", "label_symbols", "parse_equation"]
+
+MOST_LABELS = 50_000
+"""Different labels that an equation in the interleaved form may have: characters end at the surrogates."""
 
 _ELLIPSIS = "..."
+_BEYOND_LETTERS = ord("À")
+_WITHOUT_SPACE = dict.fromkeys(map(ord, whitespace))
+_SHOWN = 160  # characters of an equation that an error quotes
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +60,17 @@ def parse_equation(text: str, ranks: tuple[int, ...]) -> Equation:
         EquationError: the text is not an equation of that many operands.
         ShapeError: an operand has another number of axes than its subscript.
     """
-    text = "".join(text.split())
+    text = text.translate(_WITHOUT_SPACE)
     left, arrow, right = text.partition("->")
     _check_characters(text, left, right)
     terms = left.split(",")
     if len(terms) != len(ranks):
         raise EquationError(
-            f"the equation has {len(terms)} operands, {len(ranks)} are given\n  {text}\n  Separate them by commas."
+            f"the equation has {len(terms)} operands, {len(ranks)} are given\n{caret_lines(text, ())}\n"
+            "  Separate them by commas."
         )
-    inputs = tuple(_term_labels(text, terms, i, rank) for i, rank in enumerate(ranks))
+    starts = accumulate((len(term) + 1 for term in terms), initial=0)
+    inputs = tuple(_term_labels(text, *each) for each in zip(terms, starts, range(len(terms)), ranks))
     output = _explicit_output(text, right, inputs) if arrow else _implicit_output(inputs)
     return Equation(text, inputs, output)
 
@@ -69,18 +81,37 @@ def interleaved_equation(arguments: Sequence[Any]) -> tuple[str, list[Any]]:
     Labels are any hashable values; `...` among them is an ellipsis.
 
     Raises:
-        EquationError: operands and label lists do not alternate.
+        EquationError: operands and lists of labels do not alternate, or a label is not hashable.
     """
     operands, lists = list(arguments[0::2]), list(arguments[1::2])
     explicit = len(operands) > len(lists)
     if explicit:
         lists.append(operands.pop())
-    if not operands or not all(isinstance(labels, Sequence) and not isinstance(labels, str) for labels in lists):
-        raise EquationError("operands and lists of labels must alternate: einsum(A, [0, 1], B, [1, 2], [0, 2])")
-    symbols = _symbols([label for labels in lists for label in labels if label is not Ellipsis])
-    terms = ["".join(_ELLIPSIS if label is Ellipsis else symbols[label] for label in labels) for labels in lists]
-    equation = ",".join(terms[: len(operands)])
-    return (f"{equation}->{terms[-1]}" if explicit else equation), operands
+    if not operands:
+        raise EquationError(_ALTERNATE)
+    terms = [_hashable_labels(labels, place) for place, labels in enumerate(lists)]
+    symbols = _symbols([label for labels in terms for label in labels if label is not Ellipsis])
+    texts = ["".join(_ELLIPSIS if label is Ellipsis else symbols[label] for label in labels) for labels in terms]
+    equation = ",".join(texts[: len(operands)])
+    return (f"{equation}->{texts[-1]}" if explicit else equation), operands
+
+
+_ALTERNATE = "operands and lists of labels must alternate: einsum(A, [0, 1], B, [1, 2], [0, 2])"
+
+
+def _hashable_labels(labels: Any, place: int) -> list[Hashable]:
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise EquationError(f"{_ALTERNATE}\n  List {place} of labels is a {type(labels).__name__}.")
+    given: list[Any] = list(labels)
+    for label in given:
+        try:
+            hash(label)
+        except TypeError:
+            raise EquationError(
+                f"a label in list {place} is a {type(label).__name__}, which is not hashable\n"
+                "  Labels are numbers, strings, tuples or other hashable values."
+            ) from None
+    return given
 
 
 def _symbols(labels: list[Hashable]) -> dict[Hashable, str]:
@@ -88,15 +119,31 @@ def _symbols(labels: list[Hashable]) -> dict[Hashable, str]:
     unique: list[Any] = list(dict.fromkeys(labels))
     with suppress(TypeError):  # Labels of different types have no order; that of their appearance is as good.
         unique.sort()
-    from opt_einsum import get_symbol
-
-    return dict(zip(unique, sorted(get_symbol(i) for i in range(len(unique)))))
+    return dict(zip(unique, label_symbols(len(unique))))
 
 
-def caret_lines(text: str, marks: Sequence[int], note: str = "") -> str:
-    """Return the equation and a line of carets below the characters at `marks`, with a note behind them."""
-    line = "".join("^" if i in marks else " " for i in range(len(text)))
-    return f"  {text}\n  {line} {note}".rstrip()
+def label_symbols(count: int) -> list[str]:
+    """Return `count` different labels in ascending order: the Latin letters, then the characters from À on.
+
+    Raises:
+        EquationError: there are not as many characters.
+    """
+    if count > MOST_LABELS:
+        raise EquationError(f"the operands have {count:,} labels; at most {MOST_LABELS:,} go")
+    return [*sorted(ascii_letters), *map(chr, range(_BEYOND_LETTERS, _BEYOND_LETTERS + count))][:count]
+
+
+def caret_lines(text: str, marks: Iterable[int], note: str = "") -> str:
+    """Return the equation and a line of carets below the characters at `marks`, with a note behind them.
+
+    Of a long equation only the neighbourhood of the first mark is shown.
+    """
+    marked = set(marks)
+    start = max(min(marked, default=0) - _SHOWN // 2, 0) if len(text) > _SHOWN else 0
+    end = start + _SHOWN
+    before, behind = "…" * (start > 0), "…" * (end < len(text))
+    line = " " * len(before) + "".join("^" if i in marked else " " for i in range(start, min(end, len(text))))
+    return f"  {before}{text[start:end]}{behind}\n  {line} {note}".rstrip()
 
 
 def label_places(equation: Equation, label: str) -> list[int]:
@@ -111,16 +158,20 @@ def _check_characters(text: str, left: str, right: str) -> None:
     for side, offset in ((left, 0), (right, len(left) + 2)):
         plain = side.replace(_ELLIPSIS, "   ")
         for i, character in enumerate(plain):
-            if not (character.isalpha() or character == " " or (character == "," and side is left)):
+            if not (_is_label(character) or character == " " or (character == "," and not offset)):
                 raise EquationError(
                     f"{character!r} is no label\n{caret_lines(text, [offset + i])}\n"
                     "  Labels are letters; `...` stands for further axes."
                 )
 
 
-def _term_labels(text: str, terms: list[str], index: int, rank: int) -> tuple[str, ...]:
-    term = terms[index]
-    start = sum(len(t) + 1 for t in terms[:index])
+def _is_label(character: str) -> bool:
+    """Letters of any alphabet, and whatever else `opt_einsum.get_symbol` gives: it counts on from À."""
+    return character.isalpha() or ord(character) >= _BEYOND_LETTERS
+
+
+def _term_labels(text: str, term: str, start: int, index: int, rank: int) -> tuple[str, ...]:
+    """Return the labels of operand `index`, whose subscript begins at `start`."""
     count = term.count(_ELLIPSIS)
     if count > 1:
         raise EquationError(
@@ -139,8 +190,8 @@ def _term_labels(text: str, terms: list[str], index: int, rank: int) -> tuple[st
 
 
 def _implicit_output(inputs: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
-    labels = [label for term in inputs for label in term]
-    letters = sorted(label for label in set(labels) if len(label) == 1 and labels.count(label) == 1)
+    counts = Counter(label for term in inputs for label in term)
+    letters = sorted(label for label, count in counts.items() if len(label) == 1 and count == 1)
     return (*_hidden(inputs), *letters)
 
 
@@ -152,6 +203,7 @@ def _explicit_output(text: str, right: str, inputs: tuple[tuple[str, ...], ...])
     offset = len(text) - len(right)
     known = {label for term in inputs for label in term}
     plain = right.replace(_ELLIPSIS, "   ", 1)
+    counts = Counter(plain)
     for i, label in enumerate(plain):
         if label == ".":
             raise EquationError(f"the output has two ellipses\n{caret_lines(text, [offset + i])}\n  Write one.")
@@ -162,7 +214,7 @@ def _explicit_output(text: str, right: str, inputs: tuple[tuple[str, ...], ...])
                 f"output label {label} is in no operand\n{caret_lines(text, [offset + i])}\n"
                 f"  Remove it, or label an axis of an operand {label}."
             )
-        if plain.count(label) > 1:
+        if counts[label] > 1:
             marks = [offset + j for j, other in enumerate(plain) if other == label]
             raise EquationError(
                 f"output label {label} stands twice\n{caret_lines(text, marks)}\n  Label every output axis once."

@@ -15,9 +15,10 @@ from einloom.dtypes import DType, data_type
 from einloom.errors import ShapeError
 from einloom.plan.equation import Equation, caret_lines, label_places, parse_equation
 
-__all__ = ["Problem", "Term", "contiguous_strides", "make_problem"]
+__all__ = ["MOST_POINTS", "Problem", "Term", "contiguous_strides", "make_problem"]
 
-MOST_ELEMENTS = 2**60
+MOST_POINTS = 2**60
+"""Most elements of an operand, and most points that one step of a plan may walk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +95,25 @@ def make_problem(
 def _sizes(equation: Equation, shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
     seen: dict[str, dict[int, int]] = {}
     for operand, (labels, shape) in enumerate(zip(equation.inputs, shapes)):
+        _check_shape(equation, shape, operand)
+        own: dict[str, int] = {}
         for label, extent in zip(labels, shape):
-            if extent < 0:
-                raise ShapeError(f"operand {operand} has the negative extent {extent}, shape {shape}")
+            if own.setdefault(label, extent) != extent:
+                raise _two_extents(equation, shapes, label, {own[label]: operand, extent: operand})
             seen.setdefault(label, {}).setdefault(extent, operand)
     for label, extents in seen.items():
         if len(set(extents) - {1}) > 1:
             raise _two_extents(equation, shapes, label, {e: i for e, i in extents.items() if e != 1})
-    sizes = {label: max(extents, key=lambda e: (e != 1, e)) for label, extents in seen.items()}
-    if math.prod(max(size, 1) for size in sizes.values()) > MOST_ELEMENTS:
-        extents = " ".join(f"{label}={size}" for label, size in sizes.items())
-        raise ShapeError(f"the iteration space has more than 2**60 points\n  {equation.text}\n  {extents}")
-    return sizes
+    return {label: max(extents, key=lambda e: (e != 1, e)) for label, extents in seen.items()}
+
+
+def _check_shape(equation: Equation, shape: tuple[int, ...], operand: int) -> None:
+    if any(extent < 0 for extent in shape):
+        raise ShapeError(f"operand {operand} has a negative extent, shape {shape}\n{caret_lines(equation.text, ())}")
+    if math.prod(max(extent, 1) for extent in shape) > MOST_POINTS:
+        raise ShapeError(
+            f"operand {operand} has more than 2**60 elements, shape {shape}\n{caret_lines(equation.text, ())}"
+        )
 
 
 def _two_extents(
@@ -115,5 +123,5 @@ def _two_extents(
     name = f"axis {label}" if len(label) == 1 else "an axis of the ellipsis"
     return ShapeError(
         f"{name} has two extents\n{caret_lines(equation.text, label_places(equation, label), note)}\n"
-        f"  Give the operands the same extent on it, or 1 to broadcast."
+        f"  Give the operands the same extent on it, or 1 to broadcast (not within one operand)."
     )

@@ -1,20 +1,24 @@
 """From a problem to steps: operations on one or two tensors, with intermediate tensors between them.
 
-Three and more operands go pairwise along a contraction path (`opt_einsum`). An axis that only one operand of a pair
-has, and that the result lacks, is summed before the pair is contracted.
+Operands go one or two at a time along a contraction path. An axis that only one operand of a pair has, and that the
+result lacks, is summed before the pair is contracted.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from einloom.dtypes import DType
+from einloom.errors import ShapeError
 from einloom.ir.operation import NO_TOUCH, Axis, DimType, Operand, Operation, Primitive, Touch
-from einloom.plan.problem import Problem, Term, contiguous_strides
+from einloom.plan.equation import caret_lines
+from einloom.plan.paths import Path
+from einloom.plan.problem import MOST_POINTS, Problem, Term, contiguous_strides
 
-__all__ = ["Plan", "Step", "contraction_path", "plan_problem"]
+__all__ = ["Plan", "Step", "plan_problem"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +35,7 @@ class Plan:
     """Steps in order; the last one writes the result."""
 
     steps: tuple[Step, ...]
-    path: tuple[tuple[int, ...], ...]
+    path: Path
 
     @property
     def flops(self) -> int:
@@ -44,36 +48,17 @@ class Plan:
         return sum(step.operation.bytes for step in self.steps)
 
 
-def contraction_path(text: str, shapes: Sequence[tuple[int, ...]], optimize: Any) -> tuple[list[tuple[int, ...]], Any]:
-    """Return opt_einsum's path and its description for operands of these shapes."""
-    import opt_einsum
+def plan_problem(problem: Problem, output_strides: tuple[int, ...] | None, path: Path) -> Plan:
+    """Return the steps that compute the problem along a path into an output of given strides (None: C-contiguous).
 
-    path, info = opt_einsum.contract_path(text, *shapes, shapes=True, optimize=optimize)
-    return list(path), info
-
-
-def plan_problem(problem: Problem, output_strides: tuple[int, ...] | None, optimize: Any = "auto") -> Plan:
-    """Return the steps that compute the problem into an output with the given strides (None: C-contiguous)."""
-    count = len(problem.shapes)
-    if count <= 2:
-        path: list[tuple[int, ...]] = [tuple(range(count))]
-    else:
-        shapes = [tuple(problem.sizes[label] for label in labels) for labels in problem.equation.inputs]
-        path, _ = contraction_path(_letters(problem), shapes, optimize)
+    Raises:
+        ShapeError: a step walks more than 2**60 points.
+    """
     return _Planner(problem, output_strides).plan(path)
 
 
-def _letters(problem: Problem) -> str:
-    """The equation with single letters for the labels of an ellipsis, as contraction paths want it."""
-    from opt_einsum import get_symbol
-
-    symbols = {label: get_symbol(i) for i, label in enumerate(problem.sizes)}
-    terms = ("".join(symbols[label] for label in labels) for labels in problem.equation.inputs)
-    return ",".join(terms) + "->" + "".join(symbols[label] for label in problem.equation.output)
-
-
 class _Planner:
-    """Working state: the tensors that are left, by number, and the steps so far."""
+    """Working state: the tensors that are left, by number, the steps so far, and how many tensors need each label."""
 
     def __init__(self, problem: Problem, output_strides: tuple[int, ...] | None) -> None:
         self.problem = problem
@@ -82,50 +67,62 @@ class _Planner:
         self.terms = {i: problem.input_term(i) for i in range(len(problem.shapes))}
         self.left = list(self.terms)
         self.steps: list[Step] = []
+        self.users = Counter(label for term in (*self.terms.values(), self.result) for label in term.labels)
 
-    def plan(self, path: list[tuple[int, ...]]) -> Plan:
+    def plan(self, path: Path) -> Plan:
         for position, group in enumerate(path):
-            chosen = [self.left[i] for i in group]
-            self.left = [number for i, number in enumerate(self.left) if i not in group]
+            chosen = sorted(self.left[i] for i in group)  # The only step of a plan reads operands in their order.
+            for i in sorted(group, reverse=True):
+                del self.left[i]
             while len(chosen) > 2:  # A path may join many at once; two at a time is what operations do.
-                number = self._join(chosen[:2], self._needed(chosen[2:]), None)
-                chosen = [*chosen[2:], number]
+                chosen = [*chosen[2:], self._joined(chosen[:2], None)]
             last = position == len(path) - 1
-            target = self.result if last else None
-            self.left.append(self._join(chosen, self._needed([]), target))
-        return Plan(tuple(self.steps), tuple(path))
+            self.left.append(self._joined(chosen, self.result if last else None))
+        return Plan(tuple(self.steps), path)
 
-    def _needed(self, others: Sequence[int]) -> set[str]:
-        """Labels that the result or a tensor that is still to come has."""
-        tensors = [*self.left, *others]
-        return {label for number in tensors for label in self.terms[number].labels} | set(self.result.labels)
-
-    def _join(self, numbers: Sequence[int], needed: set[str], target: Term | None) -> int:
+    def _joined(self, numbers: Sequence[int], target: Term | None) -> int:
+        """Contract one or two tensors into a new one, which has the labels that others still need."""
+        for number in numbers:
+            self.users.subtract(self.terms[number].labels)
         if len(numbers) == 2:
-            numbers = [self._summed_early(a, b, needed) for a, b in (numbers, numbers[::-1])]
-        if target is None:
-            target = self._intermediate(numbers, needed)
-        terms = [self.terms[number] for number in numbers]
-        operation = operation_of(terms, target, self.sizes, self.problem.dtype)
-        return self._add(operation, tuple(numbers), target)
+            numbers = [self._summed_early(a, b) for a, b in (numbers, numbers[::-1])]
+        term = self._intermediate(numbers) if target is None else target
+        self.users.update(term.labels)
+        if target is None and len(numbers) == 1 and set(term.labels) == set(self.terms[numbers[0]].labels):
+            return numbers[0]  # Nothing to sum.
+        return self._add(numbers, term)
 
-    def _summed_early(self, number: int, other: int, needed: set[str]) -> int:
+    def _summed_early(self, number: int, other: int) -> int:
         term = self.terms[number]
-        keep = [label for label in term.labels if label in needed or label in self.terms[other].labels]
-        if all(label in keep or self.sizes[label] == 1 for label in term.labels):
+        kept = [label for label in term.labels if self.users[label] or label in self.terms[other].labels]
+        if all(label in kept or self.sizes[label] == 1 for label in term.labels):
             return number
-        target = Term(tuple(keep), contiguous_strides([self.sizes[label] for label in keep]))
-        return self._add(operation_of([term], target, self.sizes, self.problem.dtype), (number,), target)
+        return self._add((number,), self._contiguous(kept))
 
-    def _intermediate(self, numbers: Sequence[int], needed: set[str]) -> Term:
-        labels = dict.fromkeys(label for number in numbers for label in self.terms[number].labels if label in needed)
+    def _intermediate(self, numbers: Sequence[int]) -> Term:
+        labels = dict.fromkeys(label for number in numbers for label in self.terms[number].labels)
+        return self._contiguous([label for label in labels if self.users[label]])
+
+    def _contiguous(self, labels: Sequence[str]) -> Term:
         return Term(tuple(labels), contiguous_strides([self.sizes[label] for label in labels]))
 
-    def _add(self, operation: Operation, inputs: tuple[int, ...], target: Term) -> int:
-        self.steps.append(Step(operation, inputs, tuple(self.sizes[label] for label in target.labels)))
+    def _add(self, numbers: Sequence[int], target: Term) -> int:
+        inputs = [self.terms[number] for number in numbers]
+        self._check_size(inputs, target)
+        operation = operation_of(inputs, target, self.sizes, self.problem.dtype)
+        self.steps.append(Step(operation, tuple(numbers), tuple(self.sizes[label] for label in target.labels)))
         number = len(self.terms)
         self.terms[number] = target
         return number
+
+    def _check_size(self, inputs: Sequence[Term], target: Term) -> None:
+        labels = dict.fromkeys(label for term in (*inputs, target) for label in term.labels)
+        if math.prod(max(self.sizes[label], 1) for label in labels) > MOST_POINTS:
+            extents = " ".join(f"{label}={self.sizes[label]}" for label in labels)
+            raise ShapeError(
+                f"a step of the contraction has more than 2**60 points\n{caret_lines(self.problem.equation.text, ())}\n"
+                f"  {extents}\n  Contract fewer operands at once, or choose another path with optimize=."
+            )
 
 
 def operation_of(inputs: Sequence[Term], output: Term, sizes: dict[str, int], dtype: DType) -> Operation:

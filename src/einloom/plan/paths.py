@@ -1,0 +1,169 @@
+"""`contraction_path`: which tensors are contracted together, and when. It knows no steps and no code.
+
+A path is a tuple of entries. Each names positions in the list of tensors that are left, which go out of the list; what
+they are contracted to goes to its end. The last entry leaves one tensor, the result.
+
+>>> from einloom.plan.problem import make_problem
+>>> problem = make_problem("ab,bc,cd->ad", [(2, 3), (3, 4), (4, 5)], [None] * 3, "float32")
+>>> contraction_path(problem, [(1, 2), (0, 1)])
+((1, 2), (0, 1))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any, Protocol, runtime_checkable
+
+from einloom.errors import EquationError
+from einloom.plan.equation import caret_lines, label_symbols
+from einloom.plan.problem import Problem
+
+__all__ = ["Path", "contraction_path", "described_path"]
+
+Path = tuple[tuple[int, ...], ...]
+
+
+@runtime_checkable
+class Tree(Protocol):
+    """A contraction tree of another library, cotengra's for example."""
+
+    def get_path(self) -> Sequence[Sequence[int]]:
+        """Return the tree as a path."""
+        ...
+
+
+def contraction_path(problem: Problem, optimize: Any = "auto") -> Path:
+    """Return the path that `optimize` stands for: whatever `opt_einsum` or NumPy take.
+
+    Args:
+        problem: what is contracted.
+        optimize: the name of a strategy, a bool, None, a path, NumPy's `["einsum_path", …]` and `(name, limit)`, an
+            optimiser object or function of `opt_einsum`'s form, or a tree that has `get_path()`.
+
+    Raises:
+        EquationError: there is no such strategy, or what it gives is not a path of these operands.
+    """
+    count = len(problem.shapes)
+    if count <= 2 and isinstance(optimize, str) and optimize == "auto":
+        return (tuple(range(count)),)  # Without the import of opt_einsum.
+    given = _given_path(problem, optimize)
+    return _checked(problem, described_path(problem, optimize)[0] if given is None else given)
+
+
+def described_path(problem: Problem, optimize: Any = "auto") -> tuple[list[tuple[int, ...]], Any]:
+    """Return the path and what `opt_einsum` says about it.
+
+    Raises:
+        EquationError: as `contraction_path`.
+    """
+    import opt_einsum  # Late: most calls need no path.
+
+    shapes = [tuple(problem.sizes[label] for label in labels) for labels in problem.equation.inputs]
+    strategy, limit = _strategy(problem, optimize)
+    path, info = opt_einsum.contract_path(
+        _plain_equation(problem), *shapes, shapes=True, optimize=strategy, memory_limit=limit
+    )
+    return list(path), info
+
+
+def _strategy(problem: Problem, optimize: Any) -> tuple[Any, int | None]:
+    """Return what `opt_einsum` takes: a checked path, the name of a strategy, a bool or None; and a limit."""
+    given = _given_path(problem, optimize)
+    if given is not None:
+        return list(_checked(problem, given)), None
+    strategy, limit = (optimize[0], _limit(optimize[1])) if isinstance(optimize, (tuple, list)) else (optimize, None)
+    if isinstance(strategy, str):
+        _check_name(strategy)
+    elif not (strategy is None or isinstance(strategy, bool)):
+        raise EquationError(f"optimize is a {type(strategy).__name__}\n  {_TAKEN}")
+    return strategy, limit
+
+
+_TAKEN = (
+    "Pass the name of a strategy, a path such as [(0, 1), (0, 1)], or an optimiser of opt_einsum's or cotengra's form."
+)
+
+
+def _given_path(problem: Problem, optimize: Any) -> Any:
+    """Return the path that `optimize` spells out or computes; None: it is a strategy of opt_einsum."""
+    if isinstance(optimize, Tree):
+        return optimize.get_path()
+    if callable(optimize):
+        symbols = _symbols(problem)
+        inputs = [frozenset(symbols[label] for label in term) for term in problem.equation.inputs]
+        output = frozenset(symbols[label] for label in problem.equation.output)
+        return optimize(inputs, output, {symbols[label]: size for label, size in problem.sizes.items()}, None)
+    if not isinstance(optimize, (tuple, list)):
+        return None
+    if optimize and isinstance(optimize[0], str):
+        if optimize[0] == "einsum_path":
+            return optimize[1:]
+        if len(optimize) == 2:
+            return None
+    return optimize
+
+
+def _check_name(name: str) -> None:
+    from opt_einsum.paths import get_path_fn
+
+    try:
+        get_path_fn(name)
+    except KeyError as error:
+        raise EquationError(f"optimize={name!r} is no strategy of opt_einsum\n  {error.args[0]}") from None
+
+
+def _limit(value: Any) -> int:
+    """NumPy writes limits as floats, too: `("greedy", 1e6)`."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 2**62:
+        return int(value)
+    raise EquationError(f"optimize=(…, {value!r}): the limit is a number of elements\n  {_TAKEN}")
+
+
+def _checked(problem: Problem, path: Any) -> Path:
+    """Return the path as tuples of integers, once it is sure that it contracts every operand exactly once."""
+    left = len(problem.shapes)
+    entries: list[tuple[int, ...]] = []
+    if not isinstance(path, (tuple, list)):
+        raise _no_path(problem, path, f"it is a {type(path).__name__}")
+    for number, entry in enumerate(path):
+        places = _positions(problem, path, number, entry)
+        if not all(0 <= place < left for place in places):
+            raise _no_path(problem, path, f"entry {number} is {places}, but {left} tensors are left there")
+        if not places or len(set(places)) != len(places):
+            raise _no_path(problem, path, f"entry {number} is {places}; it names different positions, one or more")
+        left += 1 - len(places)
+        entries.append(places)
+    if left != 1:
+        raise _no_path(problem, path, f"it leaves {left} tensors")
+    return tuple(entries) or ((0,),)
+
+
+def _positions(problem: Problem, path: Any, number: int, entry: Any) -> tuple[int, ...]:
+    try:
+        return tuple(index(place) for place in entry)
+    except TypeError:
+        raise _no_path(problem, path, f"entry {number} is {entry!r}, no tuple of positions") from None
+
+
+def _no_path(problem: Problem, path: Any, reason: str) -> EquationError:
+    text = repr(path)
+    shown = text if len(text) <= 200 else f"{text[:200]}…"
+    return EquationError(
+        f"optimize={shown} is no path for {len(problem.shapes)} operands: {reason}\n"
+        f"{caret_lines(problem.equation.text, ())}\n"
+        "  Entries name tensors that are left, by position from 0; what they give goes to the end. One tensor stays."
+    )
+
+
+def _plain_equation(problem: Problem) -> str:
+    """The equation with an output, no spaces and no ellipsis, as `opt_einsum` wants it."""
+    symbols = _symbols(problem)
+    terms = ("".join(symbols[label] for label in term) for term in problem.equation.inputs)
+    return ",".join(terms) + "->" + "".join(symbols[label] for label in problem.equation.output)
+
+
+def _symbols(problem: Problem) -> dict[str, str]:
+    """Single letters for the labels: their own, unless some belong to an ellipsis."""
+    labels = [*problem.sizes]
+    return dict(zip(labels, label_symbols(len(labels)) if any(len(label) > 1 for label in labels) else labels))
