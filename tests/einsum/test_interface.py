@@ -157,3 +157,15 @@ def test_contract_path() -> None:
     path, info = el.contract_path("ab,bc,cd->ad", (2, 3), (3, 4), (4, 5))
     assert path == [(0, 1), (0, 1)] and "contraction" in str(info).lower()
     el.clear_cache()
+
+
+@pytest.mark.parametrize("equation", ["c,badc->acbd", "ab,bc->ac", "ab->ba", "ab,cd->abcd", "abc->cab"])
+def test_results_without_elements_go_anywhere(equation: str) -> None:
+    """NumPy gives empty arrays strides of 0; they were refused as an output that overlaps itself."""
+    terms, result = equation.split("->")
+    for empty in result:
+        sizes = {label: 0 if label == empty else 2 + place for place, label in enumerate("abcd")}
+        operands = [np.ones([sizes[label] for label in term]) for term in terms.split(",")]
+        out = np.empty([sizes[label] for label in result[::-1]]).T
+        assert el.einsum(equation, *operands, out=out) is out
+        assert el.einsum(equation, *operands).shape == out.shape

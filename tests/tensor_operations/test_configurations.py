@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import einloom as el
@@ -126,3 +127,42 @@ def test_strides_of_tiles_must_fit() -> None:
             strides_out=(16, 1),
             dim_axes=("a", "a"),
         )
+
+
+def test_integers_of_any_kind_are_python_integers() -> None:
+    """NumPy's integers as sizes and strides gave wrong results."""
+    lists = ("dim_sizes", "strides_in0", "strides_in1", "strides_out")
+    for kind in (np.int64, np.int32, np.uint16):
+        config = replace(SEED, **{name: np.array(getattr(SEED, name)).astype(kind) for name in lists})
+        assert config == SEED and all(type(value) is int for name in lists for value in getattr(config, name))
+        assert el.TensorOperationConfig.from_json(config.to_json()) == SEED
+
+
+@pytest.mark.parametrize("name", ["dim_sizes", "strides_in0", "strides_in1", "strides_out", "axis_sizes", "dim_axes"])
+@pytest.mark.parametrize("value", [4.5, 4.0, np.float64(4), "4", None, [4], 1j])
+def test_what_is_no_integer_is_refused(name: str, value: Any) -> None:
+    if name == "dim_axes" and value == "4":
+        pytest.skip("a name")
+    entries = list(getattr(SEED, name) or range(6))
+    with pytest.raises(el.ScheduleError, match=name):
+        replace(SEED, **{name: [*entries[:5], value]})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", "5", "null", "[" * 100_000, '{"dtype": "float32"}', SEED.to_json().replace("8192", "8192.5")],
+    ids=lambda text: text[:12],
+)
+def test_json_that_is_no_configuration(text: str) -> None:
+    with pytest.raises(el.ScheduleError):
+        el.TensorOperationConfig.from_json(text)
+
+
+@pytest.mark.parametrize(
+    "packs",
+    [5, "in0", [5], [()], [(0, 0)], [(0, 0, "m")], [(0, 0, [("m", 0)])], [(0, 0, [("z", 1)])], [(0.5, 0, [])], [{}]],
+    ids=str,
+)
+def test_packs_that_are_none(packs: Any) -> None:
+    with pytest.raises(el.ScheduleError):
+        el.TensorOperation(replace(SEED, packs=packs))

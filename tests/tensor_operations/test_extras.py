@@ -11,7 +11,7 @@ import pytest
 
 import einloom as el
 from einloom.ir.operation import Primitive, Touch
-from einloom.ir.text import parse_operation, show_operation
+from einloom.ir.text import parse_operation
 
 M, N, K = 70, 33, 40
 RNG = np.random.default_rng(11)
@@ -109,7 +109,7 @@ def test_json_and_texts() -> None:
     ]
     config = layer(prim_first_touch="copy", prim_last_touch=["add", "relu"], extras=extras)
     assert el.TensorOperationConfig.from_json(config.to_json()) == config
-    text = show_operation(config.operation)
+    text = str(config.operation)
     assert text.splitlines()[0] == "gemm first=identity:bias last=add:rest,relu,sign>active"
     assert parse_operation(text) == config.operation
     assert el.TensorOperationConfig.from_schedule(config.operation, config.schedule).operation == config.operation

@@ -11,20 +11,16 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from enum import StrEnum
 from functools import cached_property
-from typing import TypeVar
 
 from einloom.dtypes import data_type
-from einloom.errors import ScheduleError, StrideError
+from einloom.errors import ArgumentError, ScheduleError, StrideError
 from einloom.ir.extras import Extra, checked_extras, extras_of, first_touch, last_touches, words_of
+from einloom.ir.fields import PackEntry, axis_ids, choices, pack_entries, touch_words, whole_numbers
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
 from einloom.ir.schedule import Digit, ExecType, Loop, Pack, Prims, Schedule
 
 __all__ = ["TensorOperationConfig"]
-
-PackEntry = tuple[int, int, tuple[tuple[str, int], ...]]
-Word = TypeVar("Word", bound=StrEnum)
 
 
 @dataclass(frozen=True)
@@ -70,16 +66,18 @@ class TensorOperationConfig:
     def __post_init__(self) -> None:
         put = object.__setattr__
         put(self, "dtype", data_type(self.dtype).name)
-        put(self, "prim_main", _word(Primitive, self.prim_main, "prim_main").value)
-        put(self, "prim_first_touch", _touch_word(self.prim_first_touch, "prim_first_touch"))
-        last = tuple(_touch_word(word, "prim_last_touch") for word in self._last_words)
+        put(self, "prim_main", choices(Primitive, (self.prim_main,), "prim_main")[0].value)
+        put(self, "prim_first_touch", touch_words((self.prim_first_touch,), "prim_first_touch")[0])
+        last = touch_words(self.prim_last_touch, "prim_last_touch")
         put(self, "prim_last_touch", last[0] if len(last) == 1 else last or "none")
-        put(self, "dim_types", tuple(_word(DimType, word, "dim_types").value for word in self.dim_types))
-        put(self, "exec_types", tuple(_word(ExecType, word, "exec_types").value for word in self.exec_types))
-        for name in ("dim_sizes", "strides_in0", "strides_in1", "strides_out", "dim_axes", "axis_sizes"):
-            value = getattr(self, name)
-            put(self, name, None if value is None else tuple(value))
-        put(self, "packs", tuple((operand, loop, tuple(map(tuple, layout))) for operand, loop, layout in self.packs))
+        put(self, "dim_types", tuple(role.value for role in choices(DimType, self.dim_types, "dim_types")))
+        put(self, "exec_types", tuple(kind.value for kind in choices(ExecType, self.exec_types, "exec_types")))
+        for name in ("dim_sizes", "strides_in0", "strides_out"):
+            put(self, name, whole_numbers(getattr(self, name), name))
+        for name in ("strides_in1", "axis_sizes"):
+            put(self, name, None if getattr(self, name) is None else whole_numbers(getattr(self, name), name))
+        put(self, "dim_axes", None if self.dim_axes is None else axis_ids(self.dim_axes, "dim_axes"))
+        put(self, "packs", pack_entries(self.packs))
         put(self, "extras", checked_extras(self.extras, self.dtype, len(self.dim_types)))
         self._check_lists()
         self._check_prims()
@@ -231,16 +229,22 @@ class TensorOperationConfig:
 
         Raises:
             ScheduleError: not an object, an unknown key, or a key that lacks.
+        ArgumentError: no text.
         """
-        values = json.loads(text)
+        if not isinstance(text, str):
+            raise ArgumentError(f"text is a {type(text).__name__}; from_json takes the text of a JSON object")
+        try:
+            values = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ScheduleError(f"not a configuration: {error}") from None
         known = {field.name for field in fields(cls)}
         if not isinstance(values, dict) or set(values) - known:
             unknown = ", ".join(sorted(set(values) - known)) if isinstance(values, dict) else type(values).__name__
             raise ScheduleError(f"not a configuration: unknown {unknown}\n  known keys: {', '.join(sorted(known))}")
         try:
             return cls(**values)
-        except TypeError as error:
-            raise ScheduleError(f"not a configuration: {error}") from error
+        except TypeError as error:  # A key that lacks: everything else is checked by name.
+            raise ScheduleError(f"not a configuration: {error}") from None
 
 
 def primitive_axes(operation: Operation, names: Sequence[str]) -> Prims:
@@ -307,14 +311,3 @@ def _fitting_name(main: Primitive, prims: Prims) -> Primitive:
     if main not in (Primitive.GEMM, Primitive.BRGEMM):
         return main
     return Primitive.BRGEMM if prims.batch is not None else Primitive.GEMM
-
-
-def _touch_word(value: object, field: str) -> str:
-    return _word(Primitive, "identity" if value == "copy" else value, field).value
-
-
-def _word(kind: type[Word], value: object, field: str) -> Word:
-    try:
-        return kind(value)
-    except ValueError:
-        raise ScheduleError(f"{field}: {value!r} is not one of {', '.join(kind)}") from None

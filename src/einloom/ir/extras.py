@@ -11,10 +11,12 @@ relu, as the last word, let a value through, and 0 elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from einloom.dtypes import data_type
 from einloom.errors import DTypeError, ScheduleError
+from einloom.ir.fields import whole_numbers
 from einloom.ir.operation import Operand, Operation, Primitive, Touch
 
 __all__ = ["Extra", "checked_extras", "extras_of", "first_touch", "last_touches", "words_of"]
@@ -39,23 +41,21 @@ class Extra(NamedTuple):
     strides: tuple[int, ...]
 
 
-def checked_extras(entries: Sequence[Any], dtype: str, dimensions: int) -> tuple[Extra, ...]:
+def checked_extras(entries: Any, dtype: str, dimensions: int) -> tuple[Extra, ...]:
     """Return extras from tuples, lists or mappings with the keys of `Extra`.
 
     Raises:
         ScheduleError: a malformed entry, an unknown role, a name that is taken, or a wrong number of strides.
         DTypeError: another type than the configuration's.
     """
-    extras = []
+    if isinstance(entries, str | bytes | Mapping) or not isinstance(entries, Iterable):
+        raise ScheduleError(f"extras is {entries!r:.80}\n  Give a tuple of (name, role, dtype, strides).")
+    extras: list[Extra] = []
     for entry in entries:
-        try:
-            extra = Extra(**entry) if isinstance(entry, Mapping) else Extra(*entry)
-        except TypeError:
-            raise ScheduleError(f"extras: {entry!r} is not (name, role, dtype, strides)") from None
-        extra = extra._replace(strides=tuple(extra.strides), dtype=getattr(extra.dtype, "name", extra.dtype))
+        extra = _normalised(entry)
         if extra.role not in ROLES:
             raise ScheduleError(f"extra {extra.name} has the role {extra.role!r}; there are {', '.join(ROLES)}")
-        if extra.name in (*TAKEN, *(other.name for other in extras)) or not str(extra.name).isidentifier():
+        if extra.name in (*TAKEN, *(other.name for other in extras)) or not extra.name.isidentifier():
             raise ScheduleError(f"{extra.name!r} cannot name an extra\n  Names are identifiers, each used once.")
         if extra.dtype != dtype:
             raise DTypeError(
@@ -65,6 +65,17 @@ def checked_extras(entries: Sequence[Any], dtype: str, dimensions: int) -> tuple
             raise ScheduleError(f"extra {extra.name} has {len(extra.strides)} strides for {dimensions} dimensions")
         extras.append(extra)
     return tuple(extras)
+
+
+def _normalised(entry: Any) -> Extra:
+    try:
+        extra = Extra(**entry) if isinstance(entry, Mapping) else Extra(*entry)
+    except TypeError:
+        raise ScheduleError(f"extras: {entry!r:.80} is not (name, role, dtype, strides)") from None
+    if not isinstance(extra.name, str) or not isinstance(extra.role, str):
+        raise ScheduleError(f"extras: {entry!r:.80}: name and role are words")
+    strides = whole_numbers(extra.strides, f"strides of the extra {extra.name}")
+    return extra._replace(strides=strides, dtype=data_type(extra.dtype).name)
 
 
 def first_touch(word: str, extras: Sequence[Extra], inputs: int) -> Touch:

@@ -266,9 +266,20 @@ class Operation:
         return total
 
     def __str__(self) -> str:
-        from einloom.ir.text import show_operation
+        """Return the text form, which `einloom.ir.text.parse_operation` reads."""
+        names = [operand.name for operand in self.operands]
+        last = ",".join(_touch_text(touch, names) for touch in self.last_touches) or "none"
+        lines = [f"{self.main} first={_touch_text(self.first_touch, names)} last={last}"]
+        lines += [f"axis {axis.name} {axis.extent} {axis.role}" for axis in self.axes]
+        for operand in self.operands:
+            strides = "".join(f" {name}={stride}" for name, stride in self.strides(operand).items() if stride)
+            lines.append(f"{operand.name} {operand.dtype}{strides}")
+        return "\n".join(lines)
 
-        return show_operation(self)
+
+def _touch_text(touch: Touch, names: list[str]) -> str:
+    beside = "" if touch.operand is None else f"{'>' if touch.writes else ':'}{names[touch.operand]}"
+    return f"{touch.primitive}{beside}"
 
 
 def reach(operation: Operation, operand: Operand) -> tuple[int, int] | None:
@@ -339,7 +350,8 @@ def _check_strides(operation: Operation, operand: Operand) -> None:
             f"operand {operand.name} has {len(operand.strides)} strides for {len(operation.axes)} axes\n"
             "  Give one stride per axis, 0 where the operand does not depend on it.",
         )
-    is_output = any(operand is operation.operands[position] for position in operation.written)
+    span = reach(operation, operand)
+    is_output = span is not None and any(operand is operation.operands[position] for position in operation.written)
     for axis, stride in zip(operation.axes, operand.strides):
         if not _role_allows(operation, operand, axis) and stride != 0:
             raise StrideError(
@@ -352,8 +364,8 @@ def _check_strides(operation: Operation, operand: Operand) -> None:
                 f"{'the output' if operand is operation.output else operand.name}\n"
                 "  Every element would be written more than once. Make it a k dimension, or give it a stride.",
             )
-    span = reach(operation, operand)
-    if span and span[1] - span[0] > MAX_POINTS // operand.dtype.size:
+    farthest = max(map(abs, operand.strides), default=0)
+    if max(farthest, span[1] - span[0] if span else 0) > MAX_POINTS // operand.dtype.size:
         raise StrideError(f"operand {operand.name} reaches further than 64-bit addresses go")
 
 

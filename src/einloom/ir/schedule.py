@@ -16,10 +16,16 @@ from enum import StrEnum
 
 from einloom.errors import ScheduleError
 
-__all__ = ["OUTPUT", "Digit", "ExecType", "Fused", "Loop", "Pack", "Prims", "Schedule"]
+__all__ = ["OUTPUT", "Digit", "ExecType", "Fused", "Loop", "Pack", "Prims", "Schedule", "operand_name"]
 
 OUTPUT = -1
 """The output as the operand of a pack."""
+
+MOST_LOOPS = 256
+"""Most loops of a schedule: two operands of NumPy's 64 axes each need half as many."""
+
+MOST_DIGITS = 256
+"""Most digits of a packed layout."""
 
 
 class ExecType(StrEnum):
@@ -98,8 +104,8 @@ class Schedule:
     """Loops (outermost first), what the primitive takes, packs, and axes that are walked as one.
 
     Raises:
-        ScheduleError: a step below 1, `prim` among the loops, a shared loop inside a sequential one, or an axis that
-            the primitive takes twice.
+        ScheduleError: a step below 1, `prim` among the loops, a shared loop inside a sequential one, an axis that the
+            primitive takes twice, or more than 256 loops or digits of a layout.
     """
 
     loops: tuple[Loop, ...]
@@ -108,25 +114,13 @@ class Schedule:
     fused: tuple[Fused, ...] = ()
 
     def __post_init__(self) -> None:
-        sequential = None
-        for loop in self.loops:
-            if loop.step < 1:
-                raise ScheduleError(f"the loop over {loop.axis} has step {loop.step}; a step is at least 1")
-            if loop.kind is ExecType.PRIM:
-                raise ScheduleError(f"dimension {loop.axis} is prim outside the primitive; prim dimensions come last")
-            if loop.kind is ExecType.SHARED and sequential:
-                raise ScheduleError(
-                    f"dimension {loop.axis} is shared inside the sequential dimension {sequential}\n"
-                    "  Shared dimensions come first.",
-                )
-            if loop.kind is not ExecType.SHARED:
-                sequential = sequential or loop.axis
+        _check_kinds(self)
+        _check_loops(self.loops)
         names = self.prims.names
         if len(set(names)) != len(names):
             raise ScheduleError(f"the primitive takes a dimension twice: {' '.join(names)}")
         for pack in self.packs:
-            if not 0 <= pack.loop <= len(self.loops):
-                raise ScheduleError(f"a pack of operand {pack.operand} at loop {pack.loop} of {len(self.loops)} loops")
+            _check_pack(pack, len(self.loops))
 
     @property
     def shared(self) -> tuple[Loop, ...]:
@@ -134,6 +128,57 @@ class Schedule:
         return tuple(loop for loop in self.loops if loop.kind is ExecType.SHARED)
 
     def __str__(self) -> str:
-        from einloom.ir.text import show_schedule
+        """Return the text form, which `einloom.ir.text.parse_schedule` reads."""
+        parts = [f"fuse {fused.name}={'*'.join(fused.parts)}" for fused in self.fused]
+        parts += [f"{loop.kind} {loop.axis}:{loop.step}" for loop in self.loops]
+        prims = self.prims
+        taken = (("m", prims.m), ("n", prims.n), ("k", prims.k), ("batch", prims.batch))
+        parts.append(" ".join(["prim", *(f"{role}={name}" for role, name in taken if name is not None)]))
+        for pack in self.packs:
+            digits = "".join(f" {d.axis}:{d.step}" if d.step != 1 else f" {d.axis}" for d in pack.layout)
+            parts.append(f"pack {operand_name(pack.operand)}@{pack.loop}{digits}")
+        return " ".join(parts)
 
-        return show_schedule(self)
+
+def operand_name(position: int) -> str:
+    """Return what texts call the operand of a pack."""
+    return "out" if position == OUTPUT else f"in{position}"
+
+
+def _check_kinds(schedule: Schedule) -> None:
+    """A schedule that a person puts together may hold anything."""
+    for name, kind in (("loops", Loop), ("packs", Pack), ("fused", Fused)):
+        entries: object = getattr(schedule, name)
+        if not isinstance(entries, tuple) or not all(isinstance(entry, kind) for entry in entries):
+            raise ScheduleError(f"{name} is {entries!r:.80}; it is a tuple of {kind.__name__}")
+    if not isinstance(schedule.prims, Prims):
+        raise ScheduleError(f"prims is {schedule.prims!r:.80}; it is a Prims")
+
+
+def _check_loops(loops: tuple[Loop, ...]) -> None:
+    if len(loops) > MOST_LOOPS:
+        raise ScheduleError(f"the schedule has {len(loops):,} loops; at most {MOST_LOOPS} go")
+    sequential = None
+    for loop in loops:
+        if loop.step < 1:
+            raise ScheduleError(f"the loop over {loop.axis} has step {loop.step}; a step is at least 1")
+        if loop.kind is ExecType.PRIM:
+            raise ScheduleError(f"dimension {loop.axis} is prim outside the primitive; prim dimensions come last")
+        if loop.kind is ExecType.SHARED and sequential:
+            raise ScheduleError(
+                f"dimension {loop.axis} is shared inside the sequential dimension {sequential}\n"
+                "  Shared dimensions come first.",
+            )
+        if loop.kind is not ExecType.SHARED:
+            sequential = sequential or loop.axis
+
+
+def _check_pack(pack: Pack, loops: int) -> None:
+    name = operand_name(pack.operand)
+    if not 0 <= pack.loop <= loops:
+        raise ScheduleError(f"a pack of {name} at loop {pack.loop} of {loops} loops")
+    if len(pack.layout) > MOST_DIGITS:
+        raise ScheduleError(f"the pack of {name} has {len(pack.layout):,} digits; at most {MOST_DIGITS} go")
+    for digit in pack.layout:
+        if digit.step < 1:
+            raise ScheduleError(f"pack of {name}: the digit {digit.axis} has step {digit.step}; a step is at least 1")

@@ -1,4 +1,4 @@
-"""The text forms of operations and schedules, and their parsers: `parse(show(x)) == x`.
+"""From the text forms of operations and schedules back to the values: `parse(str(x)) == x`.
 
 An operation, one line an axis and an operand (strides are in elements, zero strides are left out):
 
@@ -25,24 +25,7 @@ from einloom.errors import ScheduleError
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Loop, Pack, Prims, Schedule
 
-__all__ = ["parse_operation", "parse_schedule", "show_operation", "show_schedule"]
-
-
-def show_operation(operation: Operation) -> str:
-    """Return the text form of an operation."""
-    names = [operand.name for operand in operation.operands]
-    last = ",".join(_show_touch(touch, names) for touch in operation.last_touches) or "none"
-    lines = [f"{operation.main} first={_show_touch(operation.first_touch, names)} last={last}"]
-    lines += [f"axis {axis.name} {axis.extent} {axis.role}" for axis in operation.axes]
-    for operand in operation.operands:
-        strides = "".join(f" {name}={stride}" for name, stride in operation.strides(operand).items() if stride)
-        lines.append(f"{operand.name} {operand.dtype}{strides}")
-    return "\n".join(lines)
-
-
-def _show_touch(touch: Touch, names: list[str]) -> str:
-    beside = "" if touch.operand is None else f"{'>' if touch.writes else ':'}{names[touch.operand]}"
-    return f"{touch.primitive}{beside}"
+__all__ = ["parse_operation", "parse_schedule"]
 
 
 def _parse_touch(text: str, names: list[str]) -> Touch:
@@ -51,7 +34,7 @@ def _parse_touch(text: str, names: list[str]) -> Touch:
 
 
 def parse_operation(text: str) -> Operation:
-    """Return the operation of a text that `show_operation` wrote.
+    """Return the operation of a text that `str` wrote.
 
     Raises:
         ScheduleError: a line that is not of the form; it is quoted.
@@ -78,59 +61,88 @@ def _parse_operand(line: str, axes: tuple[Axis, ...]) -> Operand:
     return Operand(name, data_type(dtype), tuple(given.get(axis.name, 0) for axis in axes))
 
 
-def show_schedule(schedule: Schedule) -> str:
-    """Return the text form of a schedule."""
-    parts = [f"fuse {fused.name}={'*'.join(fused.parts)}" for fused in schedule.fused]
-    parts += [f"{loop.kind} {loop.axis}:{loop.step}" for loop in schedule.loops]
-    prims = schedule.prims
-    taken = (("m", prims.m), ("n", prims.n), ("k", prims.k), ("batch", prims.batch))
-    parts.append(" ".join(["prim", *(f"{role}={name}" for role, name in taken if name is not None)]))
-    for pack in schedule.packs:
-        digits = " ".join(f"{d.axis}:{d.step}" if d.step != 1 else d.axis for d in pack.layout)
-        operand = "out" if pack.operand == OUTPUT else f"in{pack.operand}"
-        parts.append(f"pack {operand}@{pack.loop} {digits}")
-    return " ".join(parts)
-
-
-_WORD = re.compile(r"\S+")
+_WORD = re.compile(r"\S+", re.ASCII)
+_MODES = ("seq", "shared", "sfc", "prim", "pack", "fuse")
+_LETTERS = ("m", "n", "k", "batch")
 
 
 def parse_schedule(text: str) -> Schedule:
-    """Return the schedule of a text that `show_schedule` wrote (or a person, after its example).
+    """Return the schedule of a text that `str` wrote (or a person, after its example).
 
     Raises:
         ScheduleError: a word that does not belong there, with a caret below it.
     """
-    loops: list[Loop] = []
-    packs: list[Pack] = []
-    prims: dict[str, str] = {}
-    fused: list[Fused] = []
-    mode = ""
+    reader = _ScheduleReader()
     for match in _WORD.finditer(text):
-        word = match.group()
         try:
-            if word in ("seq", "shared", "sfc", "prim", "pack", "fuse"):
-                mode = word
-            elif mode == "fuse":
-                name, parts = word.split("=")
-                fused.append(Fused(name, tuple(parts.split("*"))))
-            elif mode == "prim":
-                role, name = word.split("=")
-                prims[role] = name
-            elif mode == "pack" and "@" in word:
-                operand, loop = word.split("@")
-                position = OUTPUT if operand == "out" else int(operand.removeprefix("in"))
-                packs.append(Pack(position, int(loop), ()))
-            elif mode == "pack":
-                last = packs.pop()
-                axis, _, step = word.partition(":")
-                packs.append(Pack(last.operand, last.loop, (*last.layout, Digit(axis, int(step or 1)))))
-            else:
-                axis, step = word.split(":")
-                loops.append(Loop(axis, int(step), ExecType(mode)))
-        except (ValueError, IndexError) as error:
-            caret = " " * match.start() + "^" * len(word)
-            raise ScheduleError(f"not a schedule: {word!r} does not belong there\n  {text}\n  {caret}") from error
-    if unknown := set(prims) - {"m", "n", "k", "batch"}:
-        raise ScheduleError(f"the primitive has no {', '.join(sorted(unknown))}; it takes m, n, k and batch\n  {text}")
-    return Schedule(tuple(loops), Prims(**prims), tuple(packs), tuple(fused))
+            reader.read(match.group())
+        except (ValueError, IndexError, KeyError) as error:
+            raise ScheduleError(f"not a schedule: {_quoted(text, match)}") from error
+    return reader.schedule()
+
+
+class _ScheduleReader:
+    """What the words so far say. A word that does not belong there raises ValueError, IndexError or KeyError."""
+
+    def __init__(self) -> None:
+        self.mode = ""
+        self.loops: list[Loop] = []
+        self.prims: dict[str, str] = {}
+        self.packs: list[tuple[int, int, list[Digit]]] = []
+        self.fused: list[Fused] = []
+
+    def read(self, word: str) -> None:
+        if word in _MODES:
+            self.mode = word
+        elif self.mode == "prim":
+            self._primitive(word)
+        elif self.mode == "pack":
+            self._pack(word)
+        elif self.mode == "fuse":
+            name, parts = word.split("=")
+            self.fused.append(Fused(_named(name), tuple(map(_named, parts.split("*")))))
+        else:
+            axis, step = word.split(":")
+            self.loops.append(Loop(_named(axis), int(step), ExecType(self.mode)))
+
+    def _primitive(self, word: str) -> None:
+        letter, name = word.split("=")
+        if letter not in _LETTERS or letter in self.prims:
+            raise ValueError(f"the primitive takes each of {' '.join(_LETTERS)} once")
+        self.prims[letter] = _named(name)
+
+    def _pack(self, word: str) -> None:
+        if "@" in word:
+            operand, loop = word.split("@")
+            self.packs.append((_position(operand), int(loop), []))
+        else:
+            axis, colon, step = word.partition(":")
+            self.packs[-1][2].append(Digit(_named(axis), int(step) if colon else 1))
+
+    def schedule(self) -> Schedule:
+        packs = tuple(Pack(operand, loop, tuple(digits)) for operand, loop, digits in self.packs)
+        return Schedule(tuple(self.loops), Prims(**self.prims), packs, tuple(self.fused))
+
+
+def _named(axis: str) -> str:
+    if not axis:
+        raise ValueError("an axis without a name")
+    return axis
+
+
+def _position(operand: str) -> int:
+    if operand == "out":
+        return OUTPUT
+    name, digits = operand[:2], operand[2:]
+    if name != "in" or not digits.isdigit():
+        raise ValueError(f"no operand {operand}")
+    return int(digits)
+
+
+def _quoted(text: str, match: re.Match[str]) -> str:
+    """The word of a match and its neighbourhood, with carets below it."""
+    word = match.group()
+    start = max(match.start() - 80, 0)
+    place = match.start() - start
+    carets = "^" * min(len(word), 80)
+    return f"{word!r:.80} does not belong there\n  {text[start : start + 160]}\n  {' ' * place}{carets}"
