@@ -24,6 +24,7 @@ import numpy as np
 from einloom.asm import Assembler, Label
 from einloom.errors import DTypeError, EncodingError, UnsupportedTarget
 from einloom.jit.arrays import array_address
+from einloom.jit.debug import announce_code, code_symbols, requested_tools
 from einloom.jit.host import host
 from einloom.jit.pages import ExecutablePages
 
@@ -154,7 +155,13 @@ class Kernel:
         if pages is None:
             self._check_host()
             # Of two threads that come at once one wins; the other's pages are freed.
-            pages = self._made.setdefault("pages", ExecutablePages(self.code))
+            pages = self._made.setdefault("pages", self._mapped())
+        return pages
+
+    def _mapped(self) -> ExecutablePages:
+        pages, size = ExecutablePages(self.code), len(self.code)
+        if requested_tools():
+            announce_code(pages, self.isa, pages.address, size, code_symbols(self._assembler, self.name, size))
         return pages
 
     def _check_host(self) -> None:
