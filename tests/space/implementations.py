@@ -59,7 +59,7 @@ def assignment(backbone: Backbone, tree: list, kinds: dict[str, str], sizes: dic
                 merged = found.get(f"order({source}, {target})") == "MERGED"
                 merged |= found.get(f"order({target}, {source})") == "MERGED"
                 found[f"dim_mapping({source}, {target})"] = "FUSED" if merged else "UNROLLED"
-        if each.access:
+        if each.address:
             found[f"cache({each.name})"] = "NONE"
     found |= {f"mem_space({region.name})": "GLOBAL" for region in backbone.regions}
     for axis in backbone.axes:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from einloom.errors import ScheduleError, ShapeError
 from einloom.space import kernels
-from einloom.space.backbone import Reduction, Result
+from einloom.space.backbone import Parameter, Reduction, Result
+from einloom.space.builder import Builder, Nest, Value
 from einloom.space.kernels import KERNELS, kernel
 from einloom.space.tilings import tile_sizes, tilings
+from einloom.space.wellformed import check_backbone
 
 SIZES = {
     "axpy": {"n": 64},
@@ -49,7 +52,7 @@ def test_reductions_are_pinned_with_their_start_and_run_along_the_missing_axes()
     mad = backbone.instruction["mad"]
     assert mad.pinned and backbone.instruction["init"].pinned and not backbone.instruction["load_a"].pinned
     assert mad.reduced == ("k.0", "k.1")
-    assert isinstance(mad.operands[2], Reduction)
+    assert isinstance(mad.inputs[2], Reduction)
     assert not backbone.dimension["k.1"].parallel and backbone.dimension["load_a.k.1"].parallel
 
 
@@ -61,7 +64,7 @@ def test_temporaries_stage_loads_with_a_nest_on_either_side():
     assert temporary.source == "load_a" and temporary.user == "mad"
     assert temporary.store.dimensions[:2] == ("m.0", "k.0")
     assert len(temporary.pairs) == 3 and len(temporary.dimensions) == 6
-    operand = backbone.instruction["mad"].operands[temporary.operand]
+    operand = backbone.instruction["mad"].inputs[temporary.position]
     assert isinstance(operand, Result) and operand.storable
 
 
@@ -101,7 +104,7 @@ def test_errors_say_what_to_do():
 def test_every_size_has_tilings(size, maxima):
     for tails in (None, True):
         tiles, ragged = tile_sizes(size, maxima, tails)
-        axis = kernels.Axis("n", size, tiles, ragged)
+        axis = kernels.TiledAxis("n", size, tiles, ragged)
         products = tilings(axis)
         assert products and all(product <= size for product in products)
         assert ragged or all(size % product == 0 for product in products)
@@ -111,3 +114,77 @@ def test_tile_sizes_are_those_of_the_paper():
     assert tile_sizes(2**26, (1024, 4)) == (((2, 4, 8, 16, 32, 64, 128, 256, 512, 1024), (2, 4)), False)
     assert tile_sizes(1024, (32, 4)) == (((2, 4, 8, 16, 32), (2, 4)), False)
     assert tile_sizes(113, (32, 4)) == (((2, 4, 8, 16, 32), (2, 4)), True)
+
+
+def test_instructions_of_one_operator_keep_their_own_names():
+    b = Builder("norm")
+    n = b.axis("n", 4)
+    x, main = b.load(b.input("x", n)), b.nest("main", n)
+    b.store(b.output("y", n), main.apply("mul", main.apply("mul", x, x), 2.0))
+    assert [each.name for each in b.backbone().instructions] == ["load_x", "mul", "mul_2", "store_y"]
+    with pytest.raises(ScheduleError, match="two instructions of norm are called 'mul'"):
+        main.apply("mul", x, x, name="mul")
+
+
+def missing_store(b: Builder, main: Nest, x: Value) -> None:
+    main.apply("add", x, x)
+
+
+def unknown_operator(b: Builder, main: Nest, x: Value) -> None:
+    b.store(b.output("y", *main.axes), main.apply("gelu", x))
+
+
+def too_many_values(b: Builder, main: Nest, x: Value) -> None:
+    b.store(b.output("y", *main.axes), main.apply("add", x, x, x))
+
+
+def one_name_twice(b: Builder, main: Nest, x: Value) -> None:
+    b.store(b.output("x", *main.axes), x)
+
+
+def shared_start(b: Builder, main: Nest, x: Value) -> None:
+    start = b.nest("init").apply("move", 0.0)
+    first = main.reduce("add", x, start=start)
+    b.store(b.output("y"), b.nest("scale").apply("mul", first, main.reduce("add", x, start=start)))
+
+
+def undeclared_parameter(b: Builder, main: Nest, x: Value) -> None:
+    b.store(b.output("y", *main.axes), main.apply("mul", x, Parameter("alpha")))
+
+
+def another_builder(b: Builder, main: Nest, x: Value) -> None:
+    other = Builder("other")
+    n = other.axis("n", 4)
+    main.apply("add", x, other.load(other.input("z", n)))
+
+
+def another_nest_of_that_name(b: Builder, main: Nest, x: Value) -> None:
+    b.nest("main")
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (missing_store, "nothing is stored"),
+        (unknown_operator, "unknown operator 'gelu'"),
+        (too_many_values, "gives add 3 values, which takes 2"),
+        (one_name_twice, "2 things are called 'x'"),
+        (shared_start, "starts add and is read elsewhere"),
+        (undeclared_parameter, "parameter alpha, which is not declared"),
+        (another_builder, "load_z belongs to another builder"),
+        (another_nest_of_that_name, "has a nest 'main' over other axes"),
+    ],
+)
+def test_a_backbone_that_means_nothing_is_refused(write, message):
+    b = Builder("wrong")
+    n = b.axis("n", 4, ((2,),))
+    x, main = b.load(b.input("x", n)), b.nest("main", n)
+    with pytest.raises(ScheduleError, match=message):
+        write(b, main, x)
+        b.backbone()
+
+
+def test_values_are_defined_before_they_are_read():
+    good = kernel("axpy", n=4).backbone
+    with pytest.raises(ScheduleError, match="mad reads load_y, which is not defined before it"):
+        check_backbone(replace(good, instructions=(good.instructions[0], *good.instructions[2:])))

@@ -121,7 +121,7 @@ def written_by_several(leaf: Assignment) -> list[str]:
         for name, each in stores.items():
             for statement in inside:
                 repeats = not any(d == loop_.name or leaf.order(d, loop_.name) == "MERGED" for d in each.dimensions)
-                if statement.output.buffer == each.access.region and repeats:
+                if statement.output.buffer == each.address.region and repeats:
                     assert (((loop_.name, 1),), 1) in statement.within, statement
                     found.append(name)
     return found

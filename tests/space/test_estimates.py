@@ -82,7 +82,7 @@ def _size_values(space: Space) -> dict[str, list]:
 
 def _memory_values(space: Space) -> dict[str, list]:
     found = {f"mem_space({region.name})": ["GLOBAL", "SHARED"] for region in space.backbone.regions}
-    accesses = [each.name for each in space.backbone.instructions if each.access]
+    accesses = [each.name for each in space.backbone.instructions if each.address]
     return found | {f"cache({name})": ["L1", "L2", "READ_ONLY", "NONE"] for name in accesses}
 
 

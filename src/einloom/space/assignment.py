@@ -78,9 +78,9 @@ class Assignment:
         return tuple(each for each in self.backbone.temporaries if self._is_stored(each))
 
     def _is_stored(self, temporary: Temporary) -> bool:
-        operand = self.backbone.instruction[temporary.user].operands[temporary.operand]
-        assert isinstance(operand, Result)
-        return any(self.value("dim_mapping", *pair) == "STORED" for pair in operand.mapping)
+        given = self.backbone.instruction[temporary.user].inputs[temporary.position]
+        assert isinstance(given, Result)
+        return any(self.value("dim_mapping", *pair) == "STORED" for pair in given.mapping)
 
     @cached_property
     def instructions(self) -> dict[str, Instruction]:
@@ -88,12 +88,12 @@ class Assignment:
         found = {each.name: each for each in self.backbone.instructions}
         for temporary in self.temporaries:
             user = found[temporary.user]
-            old = self.backbone.instruction[temporary.user].operands[temporary.operand]
+            old = self.backbone.instruction[temporary.user].inputs[temporary.position]
             assert isinstance(old, Result)
             pairs = tuple((loaded, target) for (_, loaded), (_, target) in zip(temporary.pairs, old.mapping))
-            operands = list(user.operands)
-            operands[temporary.operand] = Result(temporary.load.name, pairs)
-            found[user.name] = replace(user, operands=tuple(operands))
+            inputs = list(user.inputs)
+            inputs[temporary.position] = Result(temporary.load.name, pairs)
+            found[user.name] = replace(user, inputs=tuple(inputs))
             found[temporary.store.name] = temporary.store
             found[temporary.load.name] = temporary.load
         return found

@@ -1,11 +1,11 @@
 """The semantic backbone: what a kernel computes, at the grain of scalar instructions, before any decision.
 
-It is a list of statements (instructions and the dimensions that repeat them) with their operands, and says nothing
+It is a list of statements (instructions and the dimensions that repeat them) with their inputs, and says nothing
 about nesting, order, tiles' sizes, parallelism or memory: those are the decisions of a space (paper, sections 2.2, 4.1
-and 4.4). A backbone is a frozen value; `space.builder` writes one, `space.lowering` adds the temporaries that it may
+and 4.4). A backbone is a frozen value; `space.builder` writes one, `space.temporaries` adds the temporaries that it may
 come to need.
 
->>> Axis("m", 1024, ((2, 4, 8), (2, 4))).levels
+>>> TiledAxis("m", 1024, ((2, 4, 8), (2, 4))).levels
 3
 """
 
@@ -15,23 +15,23 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 __all__ = [
-    "Access",
-    "Axis",
+    "Address",
     "Backbone",
     "Constant",
     "Dimension",
+    "Input",
     "Instruction",
-    "Operand",
     "Parameter",
     "Reduction",
     "Region",
     "Result",
     "Temporary",
+    "TiledAxis",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class TiledAxis:
     """A logical dimension: a loop of the original program, strip-mined into one outer loop and any number of tiles.
 
     Attributes:
@@ -94,10 +94,10 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class Address:
     """The address of a load or store: an induction variable that grows by `strides` (elements) along axes.
 
-    A temporary's access has no strides of its own: `dimensions` are those that may index its storage.
+    A temporary's address has no strides of its own: `dimensions` are those that may index its storage.
     """
 
     region: str
@@ -143,7 +143,7 @@ class Reduction:
     dimensions: tuple[str, ...]
 
 
-Operand = Constant | Parameter | Result | Reduction
+Input = Constant | Parameter | Result | Reduction
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,36 +154,36 @@ class Instruction:
         name: unique among all statements.
         operator: `"load"`, `"store"`, or a scalar operator of `einloom.ir.statement`.
         dimensions: names of its dimensions.
-        operands: the values it reads.
-        access: the address of a load or a store.
+        inputs: the values it reads.
+        address: the address of a load or a store.
         pinned: running it more often than its dimensions say would change the meaning or repeat a side effect.
     """
 
     name: str
     operator: str
     dimensions: tuple[str, ...]
-    operands: tuple[Operand, ...] = ()
-    access: Access | None = None
+    inputs: tuple[Input, ...] = ()
+    address: Address | None = None
     pinned: bool = False
 
     @property
     def results(self) -> tuple[Result, ...]:
         """The values of other instructions that this one reads, reductions' starts included."""
         found = []
-        for operand in self.operands:
-            if isinstance(operand, Result):
-                found.append(operand)
-            elif isinstance(operand, Reduction):
-                found.append(operand.start)
+        for given in self.inputs:
+            if isinstance(given, Result):
+                found.append(given)
+            elif isinstance(given, Reduction):
+                found.append(given.start)
         return tuple(found)
 
     @property
     def reduced(self) -> tuple[str, ...]:
         """The dimensions this instruction reduces over."""
         found: list[str] = []
-        for operand in self.operands:
-            if isinstance(operand, Reduction):
-                found += operand.dimensions
+        for given in self.inputs:
+            if isinstance(given, Reduction):
+                found += given.dimensions
         return tuple(found)
 
 
@@ -193,7 +193,7 @@ class Temporary:
 
     Attributes:
         region: where the value waits.
-        source, user: the two instructions it connects; `operand` is the position among the user's operands.
+        source, user: the two instructions it connects; `position` is that of the value among the inputs of `user`.
         store, load: the instructions that the lowering adds.
         dimensions: the dimensions that the lowering adds.
         pairs: for each stored dimension, its dimension around the store and around the load.
@@ -202,7 +202,7 @@ class Temporary:
     region: Region
     source: str
     user: str
-    operand: int
+    position: int
     store: Instruction
     load: Instruction
     dimensions: tuple[Dimension, ...]
@@ -214,7 +214,7 @@ class Backbone:
     """A kernel's meaning: axes, dimensions, instructions, regions, parameters, and its potential temporaries."""
 
     name: str
-    axes: tuple[Axis, ...]
+    axes: tuple[TiledAxis, ...]
     dimensions: tuple[Dimension, ...]
     instructions: tuple[Instruction, ...]
     regions: tuple[Region, ...]
@@ -222,7 +222,7 @@ class Backbone:
     temporaries: tuple[Temporary, ...] = field(default=())
 
     @cached_property
-    def axis(self) -> dict[str, Axis]:
+    def axis(self) -> dict[str, TiledAxis]:
         """The axes by name."""
         return {axis.name: axis for axis in self.axes}
 
@@ -249,9 +249,9 @@ class Backbone:
         """The reductions, by their own names and by those of their starts."""
         found: dict[str, Instruction] = {}
         for instruction in self.instructions:
-            for operand in instruction.operands:
-                if isinstance(operand, Reduction):
-                    found[instruction.name] = found[operand.start.instruction] = instruction
+            for given in instruction.inputs:
+                if isinstance(given, Reduction):
+                    found[instruction.name] = found[given.start.instruction] = instruction
         return found
 
     def axes_of(self, instruction: Instruction) -> frozenset[str]:

@@ -85,11 +85,11 @@ def _dependences(assignment: Assignment, loops: Forest) -> Iterator[str]:
             for loop in around[user.name]:
                 if any(name in producer.reduced for name in loop.dimensions):
                     yield f"{user.name} reads {producer.name} inside its reduction loop {loop.name}"
-        for operand in user.operands:
-            if isinstance(operand, Reduction):
-                for loop in around[operand.start.instruction]:
-                    if any(name in operand.dimensions for name in loop.dimensions):
-                        yield f"{operand.start.instruction} restarts {user.name} inside its reduction loop {loop.name}"
+        for given in user.inputs:
+            if isinstance(given, Reduction):
+                for loop in around[given.start.instruction]:
+                    if any(name in given.dimensions for name in loop.dimensions):
+                        yield f"{given.start.instruction} restarts {user.name} inside its reduction loop {loop.name}"
     for temporary in assignment.temporaries:
         if place[temporary.store.name] > place[temporary.load.name]:
             yield f"{temporary.region.name} is read before it is written"
@@ -126,9 +126,9 @@ def _communication(assignment: Assignment) -> Iterator[str]:
     stored = {t.source: t for t in assignment.temporaries}
     backbone = assignment.backbone
     originals = [each for name, each in backbone.instruction.items() if name in assignment.instructions]
-    operands = [(result, each.name) for each in originals for result in each.results]
-    operands += [(result, each.name) for each in assignment.instructions.values() for result in each.results]
-    for result, user in operands:
+    inputs = [(result, each.name) for each in originals for result in each.results]
+    inputs += [(result, each.name) for each in assignment.instructions.values() for result in each.results]
+    for result, user in inputs:
         for source, target in result.mapping:
             carried = _carrier(assignment, source, target)
             if assignment.value("dim_mapping", source, target) != carried:

@@ -57,7 +57,7 @@ def _vector(
 ) -> Iterator[str]:
     inside = [other for other, loops in around.items() if any(name in loop.dimensions for loop in loops)]
     memory = assignment.instructions.get(inside[0]) if len(inside) == 1 else None
-    if memory is None or memory.access is None or name not in memory.dimensions:
+    if memory is None or memory.address is None or name not in memory.dimensions:
         yield f"vector {name} holds {', '.join(inside) or 'nothing'} instead of one load or store of its own"
         return
     width, axis = assignment.extent(name), assignment.backbone.axis[assignment.dimensions[name].axis]
@@ -65,10 +65,10 @@ def _vector(
         yield f"vector {name} has {width} elements"
     if axis.size % assignment.tiling(axis.name):
         yield f"vector {name} may stick out of axis {axis.name}"
-    if memory.access.region in (temporary.region.name for temporary in assignment.temporaries):
+    if memory.address.region in (temporary.region.name for temporary in assignment.temporaries):
         return
     if dict(_steps(assignment, memory))[name] != 1:
-        yield f"the elements of vector {name} are not adjacent in {memory.access.region}"
+        yield f"the elements of vector {name} are not adjacent in {memory.address.region}"
     for other, step in _steps(assignment, memory):
         if other != name and step % width:
             yield f"vector {name} is not aligned: {other} moves by {step} elements"
@@ -76,8 +76,8 @@ def _vector(
 
 def _steps(assignment: Assignment, memory: Instruction) -> Iterator[tuple[str, int]]:
     """Yield how far one iteration of each dimension moves a load or store, in elements."""
-    assert memory.access is not None
-    strides = dict(memory.access.strides)
+    assert memory.address is not None
+    strides = dict(memory.address.strides)
     for name in memory.dimensions:
         dimension = assignment.dimensions[name]
         inner = [other for other in memory.dimensions if assignment.dimensions[other].axis == dimension.axis]
@@ -140,7 +140,7 @@ def _level(assignment: Assignment, a: str, b: str) -> str:
 
 def _memory(assignment: Assignment, device: GpuDevice) -> Iterator[str]:
     written = {
-        each.access.region for each in assignment.instructions.values() if each.access and each.operator == "store"
+        each.address.region for each in assignment.instructions.values() if each.address and each.operator == "store"
     }
     for region in assignment.regions.values():
         space = assignment.value("mem_space", region.name)
@@ -149,10 +149,10 @@ def _memory(assignment: Assignment, device: GpuDevice) -> Iterator[str]:
         if space not in allowed:
             yield f"{region.name} lies in {space} memory"
     for each in assignment.instructions.values():
-        if each.access:
+        if each.address:
             cache = assignment.value("cache", each.name)
-            shared = assignment.value("mem_space", each.access.region) == "SHARED"
-            read_only = each.operator == "load" and each.access.region not in written
+            shared = assignment.value("mem_space", each.address.region) == "SHARED"
+            read_only = each.operator == "load" and each.address.region not in written
             allowed = ("NONE",) if shared else ("L1", "L2", "READ_ONLY", "NONE") if read_only else ("L2", "NONE")
             if cache not in allowed:
                 yield f"{each.name} cannot use cache {cache}"

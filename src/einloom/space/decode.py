@@ -74,11 +74,11 @@ class _Decoder:
         return Loop(node.name, node.name, kind, 1, extent, (), (), tuple(map(self._node, node.body)))
 
     def _statement(self, instruction: Instruction) -> Statement:
-        inputs = tuple(self._input(instruction, operand) for operand in instruction.operands)
+        inputs = tuple(self._input(instruction, operand) for operand in instruction.inputs)
         output = self._register(instruction)
-        if instruction.access and instruction.operator == "load":
+        if instruction.address and instruction.operator == "load":
             inputs = (self._element(instruction),)
-        elif instruction.access:
+        elif instruction.address:
             output = self._element(instruction)
         return Statement(instruction.operator, output, inputs, self._within(instruction), self._flags(instruction))
 
@@ -97,7 +97,7 @@ class _Decoder:
         """Return the register of an instruction's value, with its dimensions replaced by those of `through`."""
         keeper = self._keeper(instruction)
         if keeper is not instruction:
-            start = next(o.start for o in keeper.operands if isinstance(o, Reduction))
+            start = next(o.start for o in keeper.inputs if isinstance(o, Reduction))
             through = {target: source for source, target in start.mapping}
         terms: list[tuple[str, int]] = []
         for name, stride in self._register_strides(keeper):
@@ -107,7 +107,7 @@ class _Decoder:
     def _keeper(self, instruction: Instruction) -> Instruction:
         """Return the instruction whose register holds a value: the reduction, for its start."""
         for other in self.assignment.instructions.values():
-            for operand in other.operands:
+            for operand in other.inputs:
                 if isinstance(operand, Reduction) and operand.start.instruction == instruction.name:
                     return other
         return instruction
@@ -122,14 +122,14 @@ class _Decoder:
 
     def _element(self, instruction: Instruction) -> Place:
         """Return the element of memory that a load or store touches."""
-        access = instruction.access
-        assert access is not None
+        address = instruction.address
+        assert address is not None
         for temporary in self.assignment.temporaries:
-            if temporary.region.name == access.region:
-                return Place(access.region, self._temporary_terms(temporary, instruction is temporary.store))
-        index = {axis: self._index(instruction, axis) for axis, _ in access.strides}
-        scaled = [(loop, factor * stride) for axis, stride in access.strides for loop, factor in index[axis]]
-        return Place(access.region, tuple(scaled))
+            if temporary.region.name == address.region:
+                return Place(address.region, self._temporary_terms(temporary, instruction is temporary.store))
+        index = {axis: self._index(instruction, axis) for axis, _ in address.strides}
+        scaled = [(loop, factor * stride) for axis, stride in address.strides for loop, factor in index[axis]]
+        return Place(address.region, tuple(scaled))
 
     def _temporary_terms(self, temporary: Temporary, stored: bool) -> Terms:
         pairs = {pair[0]: pair[0] if stored else pair[1] for pair in self._storage(temporary)}
@@ -178,9 +178,9 @@ class _Decoder:
                     yield ((loop.name, 1),), 1
 
     def _flags(self, instruction: Instruction) -> tuple[str, ...]:
-        if instruction.access is None:
+        if instruction.address is None:
             return ()
-        space = str(self.assignment.value("mem_space", instruction.access.region)).lower()
+        space = str(self.assignment.value("mem_space", instruction.address.region)).lower()
         cache = str(self.assignment.value("cache", instruction.name)).lower()
         return (space,) if cache == "none" else (space, f"cache={cache}")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from einloom import csp
-from einloom.space.backbone import Axis, Backbone, Dimension, Instruction, Result, Temporary
+from einloom.space.backbone import Backbone, Dimension, Instruction, Result, Temporary, TiledAxis
 from einloom.space.device import GpuDevice
 from einloom.space.tilings import tilings
 
@@ -18,7 +18,7 @@ __all__ = ["Facts", "Transfer"]
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """A storable operand: the object that a lowering belongs to."""
+    """A storable value: the object that a lowering belongs to."""
 
     temporary: Temporary
     mapping: tuple[tuple[str, str], ...]
@@ -62,15 +62,15 @@ class Facts:
         self.storable = {pair for temporary in backbone.temporaries for pair in self.transfer(temporary).mapping}
         extents = device.max_thread_extents[: device.max_thread_levels]
         self.thread_places = [ThreadPlace(place, longest) for place, longest in enumerate(extents)]
-        self.written = {each.access.region for each in self.own if each.access and each.operator == "store"}
+        self.written = {each.address.region for each in self.own if each.address and each.operator == "store"}
 
     tilings = staticmethod(tilings)
 
     def transfer(self, temporary: Temporary) -> Transfer:
-        """Return the object that stands for the operand of a temporary."""
-        operand = self.backbone.instruction[temporary.user].operands[temporary.operand]
-        assert isinstance(operand, Result)
-        return Transfer(temporary, operand.mapping)
+        """Return the object that stands for the value that a temporary holds."""
+        given = self.backbone.instruction[temporary.user].inputs[temporary.position]
+        assert isinstance(given, Result)
+        return Transfer(temporary, given.mapping)
 
     def are_twins(self, a: Dimension, b: Dimension) -> bool:
         """Whether two dimensions are the same tile in two nests."""
@@ -99,19 +99,19 @@ class Facts:
         """Whether some size of the dimension is a legal vector width."""
         return any(size in self.widths[dimension] for size in dimension.sizes)
 
-    def blocks_fit(self, x: Axis, y: Axis) -> bool:
+    def blocks_fit(self, x: TiledAxis, y: TiledAxis) -> bool:
         """Whether two axes can both be dimensions of the grid whatever their tiles."""
         return min(x.size, y.size) <= self.device.max_blocks[1]
 
-    def least_tiling(self, axis: Axis) -> int:
+    def least_tiling(self, axis: TiledAxis) -> int:
         """Return the tiling factor from which on the outer dimension fits any dimension of the grid."""
         return -(-axis.size // self.device.max_blocks[1])
 
-    def is_short(self, axis: Axis) -> bool:
+    def is_short(self, axis: TiledAxis) -> bool:
         """Whether an axis fits the first dimension of the grid whatever its tiles."""
         return axis.size <= self.device.max_blocks[0]
 
-    def shortest_tiling(self, axis: Axis) -> int:
+    def shortest_tiling(self, axis: TiledAxis) -> int:
         """Return the tiling factor from which on the outer dimension fits the first dimension of the grid."""
         return -(-axis.size // self.device.max_blocks[0])
 
@@ -121,8 +121,8 @@ class Facts:
 
     def is_read_only(self, instruction: Instruction) -> bool:
         """Whether an instruction loads from an array that the kernel never writes."""
-        assert instruction.access is not None
-        return instruction.operator == "load" and instruction.access.region not in self.written
+        assert instruction.address is not None
+        return instruction.operator == "load" and instruction.address.region not in self.written
 
     def lower(self, transfer: Transfer) -> csp.Lowering:
         """Return what a temporary adds: an array, a store and a load with their nests."""
@@ -135,14 +135,14 @@ def _vector_widths(backbone: Backbone, device: GpuDevice, dimension: Dimension) 
     Elements must be adjacent, so the dimension is the innermost tile of an axis with stride 1; a vector must be
     aligned, so its width divides every other stride. A temporary's storage follows from decisions: any tile may do.
     """
-    memory = [each for each in backbone.instruction.values() if each.access and dimension.name in each.dimensions]
+    memory = [each for each in backbone.instruction.values() if each.address and dimension.name in each.dimensions]
     if len(memory) != 1 or not dimension.static:
         return ()
-    access = memory[0].access
-    assert access is not None
-    if access.dimensions:
+    address = memory[0].address
+    assert address is not None
+    if address.dimensions:
         return device.vector_widths
-    strides = dict(access.strides)
+    strides = dict(address.strides)
     innermost = dimension.level == backbone.axis[dimension.axis].levels - 1
     if strides.pop(dimension.axis) != 1 or not innermost:
         return ()

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from einloom import csp
-from einloom.space.backbone import Axis, Backbone, Dimension, Instruction, Reduction
+from einloom.space.backbone import Backbone, Dimension, Instruction, Reduction, TiledAxis
 from einloom.space.device import GpuDevice
 from einloom.space.facts import Facts, Transfer
 from einloom.space.tilings import tilings
@@ -65,7 +65,7 @@ def gpu_problem(backbone: Backbone, device: GpuDevice) -> csp.Problem:
     return instance.freeze()
 
 
-def _add_axis(instance: csp.Instance, backbone: Backbone, axis: Axis) -> None:
+def _add_axis(instance: csp.Instance, backbone: Backbone, axis: TiledAxis) -> None:
     instance.add("LogicalDims", axis)
     for level in range(axis.levels):
         first = next(d for d in backbone.dimensions if (d.axis, d.level) == (axis.name, level))
@@ -99,12 +99,12 @@ def _add_instruction(instance: csp.Instance | csp.Lowering, backbone: Backbone, 
         instance.add("ReducedDims", backbone.dimension[name], of=(instruction,))
     for result in instruction.results:
         instance.add("Producers", backbone.instruction[result.instruction], of=(instruction,))
-    for operand in instruction.operands:
-        if isinstance(operand, Reduction):
-            instance.add("Starts", backbone.instruction[operand.start.instruction], of=(instruction,))
-    if instruction.access:
+    for given in instruction.inputs:
+        if isinstance(given, Reduction):
+            instance.add("Starts", backbone.instruction[given.start.instruction], of=(instruction,))
+    if instruction.address:
         instance.add("MemInsts", instruction)
-        instance.add("AccessedRegions", backbone.region[instruction.access.region], of=(instruction,))
+        instance.add("AccessedRegions", backbone.region[instruction.address.region], of=(instruction,))
 
 
 def _mapped_pairs(instructions: tuple[Instruction, ...]) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from einloom.errors import ScheduleError, ShapeError
-from einloom.space.backbone import Axis, Backbone
+from einloom.space.backbone import Backbone, TiledAxis
 from einloom.space.builder import Builder
 from einloom.space.tilings import tile_sizes
 
@@ -52,7 +52,7 @@ class _Axes:
     def __init__(self, builder: Builder, tiles: Maxima, tails: bool | None) -> None:
         self.builder, self.tiles, self.tails = builder, tiles, tails
 
-    def __call__(self, name: str, size: int) -> Axis:
+    def __call__(self, name: str, size: int) -> TiledAxis:
         if not isinstance(size, int) or size < 1:
             raise ShapeError(f"size {name} = {size!r} of {self.builder.name}\n  Give a whole number of at least 1.")
         return self.builder.axis(name, size, *tile_sizes(size, self._maxima(name), self.tails))
@@ -165,7 +165,7 @@ def doitgen(r: int, q: int, p: int, s: int, *, tiles: Maxima | None = None, tail
     return Kernel(b.backbone(), lambda v: {"O": v["A"] @ v["B"]})
 
 
-def _epilogue(b: Builder, name: str | None, total: Any, *axes: Axis) -> Any:
+def _epilogue(b: Builder, name: str | None, total: Any, *axes: TiledAxis) -> Any:
     """Return `total` after the epilogue, which gets a nest of its own."""
     if name is None:
         return total

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import product
 from math import prod
 
-from einloom.space.backbone import Axis
+from einloom.space.backbone import TiledAxis
 
 __all__ = ["tile_sizes", "tilings"]
 
@@ -58,7 +58,7 @@ def _divisors_and_powers(size: int, maximum: int) -> tuple[int, ...]:
     return tuple(sorted(powers.union(_divisors(size, maximum))))
 
 
-def tilings(axis: Axis) -> tuple[int, ...]:
+def tilings(axis: TiledAxis) -> tuple[int, ...]:
     """Return the products of one size of each level that fit into the axis, ascending: its tiling factors."""
     products = {prod(sizes) for sizes in product(*axis.tiles)}
     return tuple(sorted(p for p in products if p <= axis.size and (axis.ragged or axis.size % p == 0)))

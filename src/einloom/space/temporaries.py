@@ -10,20 +10,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from einloom.space.backbone import Access, Backbone, Dimension, Instruction, Region, Result, Temporary
+from einloom.space.backbone import Address, Backbone, Dimension, Instruction, Region, Result, Temporary
 
 __all__ = ["with_temporaries"]
 
 
 def with_temporaries(backbone: Backbone) -> Backbone:
-    """Return the backbone with one potential temporary for each storable operand."""
+    """Return the backbone with one potential temporary for each storable value."""
     found: list[Temporary] = []
     taken: set[str] = set()
     for user in backbone.instructions:
-        for position, operand in enumerate(user.operands):
-            if isinstance(operand, Result) and operand.storable and operand.mapping:
-                name = _fresh_name(f"tmp_{operand.instruction.removeprefix('load_')}", taken)
-                found.append(_temporary(backbone, name, user, position, operand))
+        for position, given in enumerate(user.inputs):
+            if isinstance(given, Result) and given.storable and given.mapping:
+                name = _fresh_name(f"tmp_{given.instruction.removeprefix('load_')}", taken)
+                found.append(_temporary(backbone, name, user, position, given))
     return replace(backbone, temporaries=tuple(found))
 
 
@@ -36,23 +36,23 @@ def _fresh_name(name: str, taken: set[str]) -> str:
     return unique
 
 
-def _temporary(backbone: Backbone, name: str, user: Instruction, position: int, operand: Result) -> Temporary:
-    source = backbone.instruction[operand.instruction]
-    into = {first: f"store_{name}.{_suffix(backbone, first)}" for first, _ in operand.mapping}
-    out = {first: f"load_{name}.{_suffix(backbone, first)}" for first, _ in operand.mapping}
+def _temporary(backbone: Backbone, name: str, user: Instruction, position: int, given: Result) -> Temporary:
+    source = backbone.instruction[given.instruction]
+    into = {first: f"store_{name}.{_suffix(backbone, first)}" for first, _ in given.mapping}
+    out = {first: f"load_{name}.{_suffix(backbone, first)}" for first, _ in given.mapping}
     around = tuple(d for d in source.dimensions if d in user.dimensions and d not in source.reduced)
     store = Instruction(
         f"store_{name}",
         "store",
         (*around, *into.values()),
         (Result(source.name, tuple(into.items())),),
-        Access(name, dimensions=tuple(into.values())),
+        Address(name, dimensions=tuple(into.values())),
     )
     load = Instruction(
         f"load_{name}",
         "load",
         (*around, *out.values()),
-        access=Access(name, dimensions=tuple(out.values())),
+        address=Address(name, dimensions=tuple(out.values())),
     )
     dimensions = tuple(
         replace(backbone.dimension[first], name=new, parallel=True)
