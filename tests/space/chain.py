@@ -16,4 +16,4 @@ def chain(m: int, n: int, k: int, p: int, tiles: dict[str, tuple[int, ...]], dev
     first = b.nest("first", i, j, inner).reduce("mad", left, right, start=start)
     start = b.nest("init", i, q).apply("move", 0.0)
     b.store(b.output("D", i, q), b.nest("main", i, j, q).reduce("mad", first, last, start=start))
-    return Space("chain", Kernel(b.backbone(), lambda v: {"D": v["A"] @ v["B"] @ v["E"]}), device)
+    return Space(Kernel(b.backbone(), lambda v: {"D": v["A"] @ v["B"] @ v["E"]}), device)

@@ -72,9 +72,45 @@ def test_decisions_are_saved_and_loaded_by_name(tmp_path):
     candidate = ROOT.apply({"dim_kind(n.1)": "THREAD", "size(m.1)": [8, 16]})
     candidate.save(tmp_path / "candidate.json")
     assert SPACE.load(tmp_path / "candidate.json") == candidate
-    assert json.loads(candidate.to_json())["decisions"]["dim_kind(n.1)"] == ["THREAD"]
-    with pytest.raises(ScheduleError, match="belong to"):
-        gpu("axpy", n=64).from_json(candidate.to_json())
+    assert json.loads(candidate.to_json()) == {
+        "kernel": "matmul",
+        "options": {"m": 1024, "n": 1024, "k": 1024},
+        "device": "Quadro K4000",
+        "space": SPACE.digest,
+        "decisions": {"dim_kind(n.1)": ["THREAD"], "size(m.1)": [8, 16]},
+    }
+
+
+def test_a_file_belongs_to_a_kernel_its_sizes_and_a_device():
+    text = gpu("axpy", n=64, tiles={"n": (4,)}).root.restrict("dim_kind(n.1)", "THREAD").to_json()
+    assert gpu("axpy", tiles={"n": [4]}, tails=None, n=64).from_json(text).domain("dim_kind(n.1)") == ("THREAD",)
+    for other in (SPACE, gpu("axpy", n=64), gpu("axpy", n=64, tiles={"n": (4,)}, device="h100")):
+        with pytest.raises(ScheduleError, match=r"belong to axpy\(n=64, tiles={'n': \[4\]}\) on Quadro K4000, not to"):
+            other.from_json(text)
+
+
+def test_sizes_are_named_in_one_order():
+    assert gpu("matmul", k=8, n=8, m=8).name == gpu("matmul", m=8, n=8, k=8).name == "matmul(m=8, n=8, k=8)"
+    tiles = {"n": (4,), "m": (2,)}
+    assert gpu("matmul", m=8, n=8, k=8, tiles=tiles) == gpu(
+        "matmul", m=8, n=8, k=8, tiles=dict(reversed(tiles.items()))
+    )
+
+
+def test_a_file_of_another_version_of_the_space_counts_as_far_as_it_holds():
+    saved = json.loads(ROOT.restrict("dim_kind(n.1)", "THREAD").to_json()) | {"space": "0123456789abcdef"}
+    assert SPACE.from_json(json.dumps(saved)).domain("dim_kind(n.1)") == ("THREAD",)
+    with pytest.raises(ScheduleError, match="another version of this space"):
+        SPACE.from_json(json.dumps(saved | {"decisions": {"colour(n.1)": ["RED"]}}))
+
+
+def test_a_decision_narrowed_twice_is_saved_once():
+    twice = (
+        ROOT.restrict("size(m.1)", [4, 8]).restrict("size(m.1)", [8, 16]).restrict("order(load_b, load_a)", "ORDERED")
+    )
+    twice = twice.restrict("order(load_b, load_a)", ["BEFORE"])
+    assert twice.decisions["size(m.1)"] == (8,) and twice.decisions["order(load_b, load_a)"] == ("BEFORE",)
+    assert SPACE.from_json(twice.to_json()) == twice
 
 
 def test_an_expert_leaves_the_rest_to_random_descents():

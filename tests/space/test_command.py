@@ -8,7 +8,7 @@ import json
 import pytest
 
 from einloom.cli import space as command
-from einloom.errors import ScheduleError
+from einloom.errors import EinloomError, ScheduleError
 
 
 def run(capsys, *words: str) -> str:
@@ -40,7 +40,7 @@ def test_the_order_of_decisions_is_the_callers(capsys):
     found = json.loads(run(capsys, "axpy", "n=64", "--order", "order, dim_kind", "--json"))
     assert found["order"] == ["order", "dim_kind"]
     with pytest.raises(ScheduleError, match="'colour' names no choice"):
-        run(capsys, "axpy", "n=64", "--order", "colour", "--estimate", "knuth", "--samples", "1")
+        run(capsys, "axpy", "n=64", "--order", "colour")
 
 
 def test_nodes_at_a_depth_are_counted(capsys):
@@ -52,3 +52,18 @@ def test_nodes_at_a_depth_are_counted(capsys):
 def test_a_size_without_a_name_is_refused(capsys):
     with pytest.raises(ScheduleError, match="NAME=VALUE"):
         run(capsys, "axpy", "64")
+
+
+@pytest.mark.parametrize("word", ["device=h100", "name=x", "colour=1", "n=True"])
+def test_options_that_no_kernel_has_are_refused(capsys, word):
+    with pytest.raises(EinloomError):
+        run(capsys, "axpy", word)
+
+
+def test_progress_is_shown_also_when_piped(capsys):
+    parser = argparse.ArgumentParser()
+    command.add_parser(parser.add_subparsers())
+    arguments = parser.parse_args(["space", "axpy", "n=64", "--dead-ends", "--descents", "20"])
+    assert arguments.run(arguments) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "descents: 2 of 20" and lines[-1] == "descents: 20 of 20" and len(lines) == 10

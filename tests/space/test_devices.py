@@ -33,7 +33,7 @@ def copy_space(device: GpuDevice) -> Space:
     b = Builder("copy")
     n = b.axis("n", 16, ((2, 4), (2,), (2,)))
     b.store(b.output("z", n), b.load(b.input("x", n)))
-    return Space("copy", Kernel(b.backbone(), lambda v: {"z": v["x"]}), device)
+    return Space(Kernel(b.backbone(), lambda v: {"z": v["x"]}), device)
 
 
 def leaves(space: Space) -> Iterator[dict[str, str | int]]:

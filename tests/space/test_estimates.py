@@ -27,7 +27,7 @@ def copy_space() -> Space:
     b = Builder("copy")
     n = b.axis("n", 4, ((2,),))
     b.store(b.output("z", n), b.load(b.input("x", n)))
-    return Space("copy", Kernel(b.backbone(), lambda v: {"z": v["x"]}), SMALL)
+    return Space(Kernel(b.backbone(), lambda v: {"z": v["x"]}), SMALL)
 
 
 def scale_space() -> Space:
@@ -35,7 +35,7 @@ def scale_space() -> Space:
     b = Builder("scale")
     n = b.axis("n", 4, ((2,),))
     b.store(b.output("z", n), b.nest("main", n).apply("mul", b.load(b.input("x", n)), 3.0))
-    return Space("scale", Kernel(b.backbone(), lambda v: {"z": 3 * v["x"]}), SMALL)
+    return Space(Kernel(b.backbone(), lambda v: {"z": 3 * v["x"]}), SMALL)
 
 
 SPACES = {"copy": copy_space(), "axpy, whole": gpu("axpy", n=4, tiles={"n": ()}, device=SMALL)}

@@ -12,21 +12,22 @@ from einloom.space import K4000, dead_end_ratio, estimate, gpu, nodes_at_depth
 
 SPACE = gpu("axpy", n=64)
 ROOT = SPACE.root
+SAVED = json.loads(ROOT.to_json())
 
 
-@pytest.mark.parametrize("size", [0, -3, 3.0, "8", None])
+@pytest.mark.parametrize("size", [0, -3, 3.0, "8", None, True])
 def test_sizes(size):
     with pytest.raises(ShapeError, match="whole number"):
         gpu("axpy", n=size)
 
 
-@pytest.mark.parametrize("stride", [0, -1, "x"])
+@pytest.mark.parametrize("stride", [0, -1, "x", True])
 def test_strides(stride):
     with pytest.raises(ShapeError, match="stride_a"):
         gpu("matmul", m=4, n=4, k=4, stride_a=stride)
 
 
-@pytest.mark.parametrize("tiles", [(4,), {"n": 4}, {"n": ("a",)}, {"n": (0,)}, {"n": (-4,)}])
+@pytest.mark.parametrize("tiles", [(4,), {"n": 4}, {"n": ("a",)}, {"n": (0,)}, {"n": (-4,)}, {"n": (True,)}])
 def test_tiles(tiles):
     with pytest.raises(ScheduleError, match="outermost first"):
         gpu("axpy", n=8, tiles=tiles)
@@ -40,6 +41,8 @@ def test_tiles(tiles):
         ("axpy", {}, "missing"),
         ("axpy", {"n": 4, "q": 4}, "unexpected"),
         ("matmul", {"m": 4, "n": 4, "k": 4, "epilogue": "gelu"}, "epilogue 'gelu'"),
+        ("axpy", {"n": 4, "tiles": {"m": (4,)}}, "for 'm', which is no axis"),
+        ("axpy", {"n": 4, "name": "x"}, "unexpected"),
         ("axpy", {"n": 4, "device": None}, "no GPU called None"),
         ("axpy", {"n": 4, "device": "k9"}, "no GPU called 'k9'"),
     ],
@@ -63,7 +66,8 @@ def test_names_and_values_that_there_are_not(name, value):
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "[]", json.dumps({"space": SPACE.name}), json.dumps({"space": SPACE.name, "decisions": [1]})]
+    "text",
+    ["{", "[]", "{}", json.dumps(SAVED | {"decisions": [1]}), json.dumps(SAVED | {"options": "n"}), json.dumps(1)],
 )
 def test_texts_that_are_no_candidate(text):
     with pytest.raises(ScheduleError, match="no decisions of a candidate"):

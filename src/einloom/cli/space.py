@@ -11,8 +11,9 @@ from typing import Any
 
 from einloom.errors import ScheduleError
 from einloom.space.candidate import Space
+from einloom.space.descent import PAPER_ORDER
 from einloom.space.device import DEVICES
-from einloom.space.kernels import KERNELS
+from einloom.space.kernels import KERNELS, kernel
 from einloom.space.sampling import Estimate, dead_end_ratio, estimate, nodes_at_depth
 
 __all__ = ["PAPER", "PaperRow", "Report", "add_parser", "run"]
@@ -115,13 +116,10 @@ def _option(text: str) -> tuple[str, Any]:
 
 
 def _space(arguments: argparse.Namespace, options: dict[str, Any]) -> Space:
-    from einloom.space import gpu
-
-    space = gpu(arguments.kernel, device=DEVICES[arguments.device], **options)
-    if not arguments.order:
-        return space
-    groups = tuple(group.strip() for group in arguments.order.split(","))
-    return Space(space.name, space.kernel, space.device, groups)
+    groups = tuple(group.strip() for group in arguments.order.split(",")) if arguments.order else PAPER_ORDER
+    space = Space(kernel(arguments.kernel, **options), DEVICES[arguments.device], groups)
+    space.slots()
+    return space
 
 
 def _record(report: Report) -> dict[str, Any]:

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-def gpu(name: str, *, device: GpuDevice | str = K4000, **options: Any) -> Space:
+def gpu(name: str, /, *, device: GpuDevice | str = K4000, **options: Any) -> Space:
     """Return the space of GPU implementations of a kernel.
 
     Args:
@@ -51,10 +51,9 @@ def gpu(name: str, *, device: GpuDevice | str = K4000, **options: Any) -> Space:
         ShapeError: a size is no positive number.
         DeadEnd: no implementation fits the device.
     """
-    found = DEVICES.get(device) if isinstance(device, str) else device
+    found: Any = DEVICES.get(device) if isinstance(device, str) else device
     if not isinstance(found, GpuDevice):
         raise ScheduleError(
             f"there is no GPU called {device!r}\n  known: {', '.join(DEVICES)}, or a GpuDevice of yours"
         )
-    sizes = ", ".join(f"{key}={value}" for key, value in options.items())
-    return Space(f"{name}({sizes})", kernel(name, **options), found)
+    return Space(kernel(name, **options), found)

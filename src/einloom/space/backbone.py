@@ -169,7 +169,7 @@ class Instruction:
     @property
     def results(self) -> tuple[Result, ...]:
         """The values of other instructions that this one reads, reductions' starts included."""
-        found = []
+        found: list[Result] = []
         for given in self.inputs:
             if isinstance(given, Result):
                 found.append(given)

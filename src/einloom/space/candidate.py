@@ -6,16 +6,17 @@ candidates reached in different orders are equal.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from einloom import csp
-from einloom.errors import DeadEnd, ScheduleError
+from einloom.errors import DeadEnd, EinloomError, ScheduleError
 from einloom.ir.nest import Nest
 from einloom.space.assignment import Assignment
 from einloom.space.backbone import Backbone
@@ -23,8 +24,9 @@ from einloom.space.checker import violations
 from einloom.space.decode import decode
 from einloom.space.descent import PAPER_ORDER, decision_slots, descend
 from einloom.space.device import GpuDevice
-from einloom.space.instance import gpu_problem
+from einloom.space.instance import gpu_problem, gpu_space_text
 from einloom.space.kernels import Kernel
+from einloom.space.saved import Saved
 
 __all__ = ["Candidate", "Space"]
 
@@ -38,17 +40,19 @@ class Space:
     """All implementations of a kernel on a device.
 
     Attributes:
-        name: the kernel with its sizes.
         kernel: what is computed.
         device: the limits.
         order: groups of choices, in the order in which searches take decisions.
     """
 
-    name: str
     kernel: Kernel
     device: GpuDevice
     order: tuple[str, ...] = PAPER_ORDER
-    _slots: dict[tuple[str, ...], tuple[int, ...]] = field(default_factory=dict, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The kernel with its sizes."""
+        return self.kernel.name
 
     @cached_property
     def problem(self) -> csp.Problem:
@@ -65,10 +69,18 @@ class Space:
         """The candidate that holds every implementation."""
         return Candidate(self, self.problem.root)
 
-    def slots(self, order: Sequence[str] | None = None) -> tuple[int, ...]:
-        """Return the engine's slots of all decisions in an order of groups; None is the space's own order."""
-        order = order.split(",") if isinstance(order, str) else order
-        groups = tuple(self.order if order is None else (group.strip() for group in order))
+    @cached_property
+    def _slots(self) -> dict[tuple[str, ...], tuple[int, ...]]:
+        return {}
+
+    def slots(self, order: Sequence[str] | str | None = None) -> tuple[int, ...]:
+        """Return the engine's slots of all decisions in an order of groups; None is the space's own order.
+
+        Raises:
+            ScheduleError: a group names no choice.
+        """
+        named = order.split(",") if isinstance(order, str) else order
+        groups = self.order if named is None else tuple(group.strip() for group in named)
         if groups not in self._slots:
             self._slots[groups] = decision_slots(self.problem, groups)
         return self._slots[groups]
@@ -95,27 +107,33 @@ class Space:
             for each in self.problem.variables
         ]
 
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the backbone, the device's limits and the text of the constraints."""
+        told = f"{self.backbone!r}\n{self.device!r}\n{gpu_space_text()}"
+        return sha256(told.encode()).hexdigest()[:16]
+
     def load(self, path: str | Path) -> Candidate:
         """Return the candidate that `Candidate.save` wrote."""
         return self.from_json(Path(path).read_text(encoding="utf-8"))
 
     def from_json(self, text: str) -> Candidate:
-        """Return the candidate that `Candidate.to_json` describes.
+        """Return the candidate that `Candidate.to_json` describes; decisions count by their names.
 
         Raises:
-            ScheduleError: it is no such text, it belongs to another kernel, or its decisions leave nothing.
+            ScheduleError: it is no such text, it belongs to another kernel or device, or its decisions leave nothing.
         """
+        saved = Saved.parse(text)
+        saved.check(self.backbone.name, dict(self.kernel.options), self.device.name)
         try:
-            found = json.loads(text)
-            name, decisions = found["space"], dict(found["decisions"].items())
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            return self.root.apply(saved.decisions)
+        except EinloomError as error:
+            if saved.space == self.digest:
+                raise
             raise ScheduleError(
-                f"these are no decisions of a candidate: {error!r}\n"
-                '  They look like {"space": "…", "decisions": {"size(m.1)": [8]}}; `Candidate.save` writes them.'
+                f"these decisions were taken in another version of this space ({saved.space}; here {self.digest}), "
+                f"and do not hold in this one\n  {error}"
             ) from None
-        if name != self.name:
-            raise ScheduleError(f"these decisions belong to {name!r}, not to {self.name!r}")
-        return self.root.apply(decisions)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Space):
@@ -155,7 +173,14 @@ class Candidate:
     @property
     def decisions(self) -> dict[str, tuple[str | int, ...]]:
         """The decisions that led here from the root; the others followed."""
-        return dict(self.inner.decisions)
+        problem, found = self.space.problem, dict[str, tuple[str | int, ...]]()
+        for name, values in self.inner.decisions:
+            if name in found:
+                variable = problem.variable(name)
+                left = problem.turn(variable, problem.mask(variable, found[name]) & problem.mask(variable, values))
+                values = tuple(value for position, value in enumerate(variable.values) if left >> position & 1)
+            found[name] = values
+        return found
 
     @cached_property
     def assignment(self) -> dict[str, str | int]:
@@ -238,9 +263,11 @@ class Candidate:
         return "\n".join(line.rstrip() for line in str(self.nest()).splitlines())
 
     def to_json(self) -> str:
-        """Return the decisions as text, by name."""
+        """Return the decisions as text, by name, with the kernel, the device and the hash of the space."""
+        space = self.space
         taken = {name: list(values) for name, values in self.decisions.items()}
-        return json.dumps({"space": self.space.name, "decisions": taken}, indent=1)
+        options = dict(space.kernel.options)
+        return Saved(space.backbone.name, options, space.device.name, space.digest, taken).text()
 
     def save(self, path: str | Path) -> None:
         """Write the decisions to a file, by name; `Space.load` reads it."""
@@ -283,7 +310,11 @@ def _listed(name: str, given: Values) -> tuple[str | int, ...]:
     Raises:
         ScheduleError: there is none, or it is neither text nor a whole number.
     """
-    values = (given,) if isinstance(given, str | int) or not isinstance(given, Iterable) else tuple(given)
+    several: Any = given
+    try:
+        values: tuple[Any, ...] = (several,) if isinstance(several, str | int) else tuple(several)
+    except TypeError:
+        values = ()
     if not values or not all(isinstance(each, str | int) for each in values):
         raise ScheduleError(f"{name} = {given!r}\n  Give a value, or a list of values, as texts or whole numbers.")
     return values

@@ -199,7 +199,8 @@ class _Decoder:
 
 def _dense(names: list[str], extents: list[int]) -> list[tuple[str, int]]:
     """Return the strides of a dense array, first name innermost."""
-    strides, stride = [], 1
+    strides: list[tuple[str, int]] = []
+    stride = 1
     for name, extent in zip(names, extents):
         strides.append((name, stride))
         stride *= extent

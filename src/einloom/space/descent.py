@@ -35,7 +35,7 @@ def decision_slots(problem: csp.Problem, groups: Sequence[str] = PAPER_ORDER) ->
 
 def masks(domain: int) -> list[int]:
     """Return the single values of a domain, as masks."""
-    found = []
+    found: list[int] = []
     while domain:
         lowest = domain & -domain
         found.append(lowest)
@@ -45,7 +45,7 @@ def masks(domain: int) -> list[int]:
 
 def children(state: csp.State, slot: int) -> list[int]:
     """Return the values of a decision that propagation does not refute, as masks; the state stays as it is."""
-    valid = []
+    valid: list[int] = []
     for mask in masks(state.domains[slot]):
         state.push()
         if state.restrict(slot, mask):

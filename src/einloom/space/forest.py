@@ -67,7 +67,7 @@ def _siblings(
     assignment: Assignment, names: tuple[str, ...], inside: Mapping[str, frozenset[str]]
 ) -> tuple[Fused | str, ...]:
     """Return the forest of some statements: the outermost ones in sequence, each with what is nested inside."""
-    hidden = frozenset().union(*(inside[name] for name in names))
+    hidden = {name for outer in names for name in inside[outer]}
     outer = [name for name in names if name not in hidden]
     if not outer and names:
         raise ScheduleError(f"statements are nested inside each other in a circle: {', '.join(names)}")

@@ -15,7 +15,9 @@ from einloom.space.device import GpuDevice
 from einloom.space.facts import Facts, Transfer
 from einloom.space.tilings import tilings
 
-__all__ = ["gpu_problem", "gpu_space"]
+__all__ = ["gpu_problem", "gpu_space", "gpu_space_text"]
+
+_GPU_SPACE = Path(__file__).with_name("gpu.space")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,13 @@ class Number:
 @cache
 def gpu_space() -> csp.Space:
     """Return the compiled GPU space."""
-    return csp.load_space(Path(__file__).with_name("gpu.space"))
+    return csp.load_space(_GPU_SPACE)
+
+
+@cache
+def gpu_space_text() -> str:
+    """Return the text of the GPU space."""
+    return _GPU_SPACE.read_text(encoding="utf-8")
 
 
 def gpu_problem(backbone: Backbone, device: GpuDevice) -> csp.Problem:

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,10 +41,18 @@ class Kernel:
     Attributes:
         backbone: what the space decides about.
         meaning: from the input arrays (one dimension per axis) and the parameters, by name, to the output arrays.
+        options: the sizes and options that made it, in the order of its parameters, without those left out.
     """
 
     backbone: Backbone
     meaning: Callable[[Mapping[str, Any]], dict[str, Array]]
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The kernel with its options, whatever the order in which they were given."""
+        options = ", ".join(f"{name}={value!r}" for name, value in self.options)
+        return f"{self.backbone.name}({options})"
 
 
 class _Axes:
@@ -53,18 +62,31 @@ class _Axes:
         self.builder, self.tiles, self.tails = builder, tiles, tails
 
     def __call__(self, name: str, size: int) -> TiledAxis:
-        if not isinstance(size, int) or size < 1:
-            raise ShapeError(f"size {name} = {size!r} of {self.builder.name}\n  Give a whole number of at least 1.")
+        size = _positive(f"size {name}", size, self.builder)
         return self.builder.axis(name, size, *tile_sizes(size, self._maxima(name), self.tails))
 
     def _maxima(self, name: str) -> tuple[int, ...]:
-        given = self.tiles.get(name, ()) if isinstance(self.tiles, Mapping) else None
-        if not isinstance(given, Sequence) or not all(isinstance(each, int) and each > 0 for each in given):
+        tiles: Any = self.tiles
+        try:
+            given: tuple[Any, ...] = tuple(dict[str, Any](tiles).get(name, ()))
+        except (TypeError, ValueError):
+            given = (None,)
+        if not all(map(_is_positive, given)):
             raise ScheduleError(
                 f"tiles = {self.tiles!r} of {self.builder.name}\n"
                 f'  Give the largest size of each level by axis, outermost first, as in {{"{name}": (32, 4)}}.'
             )
-        return tuple(given)
+        return given
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _positive(name: str, value: Any, builder: Builder) -> int:
+    if not _is_positive(value):
+        raise ShapeError(f"{name} = {value!r} of {builder.name}\n  Give a whole number of at least 1.")
+    return value
 
 
 def axpy(n: int, *, tiles: Maxima | None = None, tails: bool | None = None) -> Kernel:
@@ -118,8 +140,7 @@ def matmul(
     `epilogue` is None or `"relu"`; a transposed operand is stored with its axes exchanged.
     """
     b = Builder("matmul")
-    if not isinstance(stride_a, int) or stride_a < 1:
-        raise ShapeError(f"stride_a = {stride_a!r} of matmul\n  Give a whole number of at least 1.")
+    stride_a = _positive("stride_a", stride_a, b)
     axis = _Axes(b, tiles or PAPER_TILES["matmul"], tails)
     i, j, p = axis("m", m), axis("n", n), axis("k", k)
     a = b.load(b.input("A", i, p, strides=(k * stride_a, stride_a) if transpose_a else (stride_a, m * stride_a)))
@@ -183,15 +204,26 @@ KERNELS: dict[str, Callable[..., Kernel]] = {
 }
 
 
-def kernel(name: str, **options: Any) -> Kernel:
+def kernel(name: str, /, **options: Any) -> Kernel:
     """Return a kernel by its name.
 
     Raises:
         ScheduleError: there is no such kernel, or an option it needs is missing or unknown.
+        ShapeError: a size is no positive number.
     """
-    if not isinstance(name, str) or name not in KERNELS:
+    known: Any = name
+    if not isinstance(known, str) or known not in KERNELS:
         raise ScheduleError(f"there is no kernel called {name!r}\n  known: {', '.join(KERNELS)}")
     try:
-        return KERNELS[name](**options)
+        given = inspect.signature(KERNELS[name]).bind(**options).arguments
     except TypeError as error:
         raise ScheduleError(f"kernel {name}: {error}\n  {KERNELS[name].__doc__}") from None
+    found = KERNELS[name](**given)
+    axes = found.backbone.axis
+    for axis in given.get("tiles") or ():
+        if axis not in axes:
+            raise ScheduleError(f"tiles of {name} for {axis!r}, which is no axis\n  axes: {', '.join(axes)}")
+    if given.get("tiles"):
+        given["tiles"] = {axis: tuple(given["tiles"][axis]) for axis in axes if axis in given["tiles"]}
+    defaults = {each.name: each.default for each in inspect.signature(KERNELS[name]).parameters.values()}
+    return replace(found, options=tuple((key, value) for key, value in given.items() if value != defaults[key]))

@@ -11,8 +11,7 @@ Estimates are unbiased and their tails are heavy: read the interval, not the num
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import log2, sqrt
 from random import Random
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from einloom import csp
 from einloom.errors import ScheduleError
 from einloom.space.descent import children, descend, masks
+from einloom.space.progress import progress_bar
 
 if TYPE_CHECKING:
     from einloom.space.candidate import Space
@@ -99,7 +99,7 @@ def dead_end_ratio(space: Space, samples: int = 1000, seed: int = 0, *, progress
     """Return the share of uniform random descents that end without a leaf, and half its 95 % interval."""
     random, slots, failures = Random(seed), space.slots(None), 0
     _positive("samples", samples)
-    with _bar(progress, "descents", samples) as advance:
+    with progress_bar(progress, "descents", samples) as advance:
         for _ in range(samples):
             failures += not descend(space.problem.state(), slots, random)
             advance()
@@ -234,8 +234,9 @@ _SAMPLERS: dict[str, Callable[[csp.State, Sequence[int], Random], _Tally]] = {"k
 def _average(
     space: Space, method: str, samples: int, seed: int, order: Sequence[str] | None, progress: bool
 ) -> Estimate:
-    random, slots, tallies = Random(seed), space.slots(order), []
-    with _bar(progress, f"{method} on {space.name}", samples) as advance:
+    random, slots = Random(seed), space.slots(order)
+    tallies: list[_Tally] = []
+    with progress_bar(progress, f"{method} on {space.name}", samples) as advance:
         for _ in range(samples):
             tallies.append(_SAMPLERS[method](space.problem.state(), slots, random))
             advance()
@@ -254,18 +255,3 @@ def _mean_depths(tallies: Sequence[_Tally]) -> tuple[float, ...]:
     counts = [tally.depth_counts() for tally in tallies]
     depths = range(max(map(len, counts)))
     return tuple(sum(count[depth] for count in counts if depth < len(count)) / len(counts) for depth in depths)
-
-
-@contextmanager
-def _bar(shown: bool, title: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a progress bar on a terminal's error stream (or nothing); the value advances it by one."""
-    if not shown:
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda: bar.advance(task)
