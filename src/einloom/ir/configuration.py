@@ -267,6 +267,10 @@ def _written(operation: Operation, schedule: Schedule) -> TensorOperationConfig:
     entries: list[tuple[str, ExecType, int, int]] = []  # axis, kind, size, indices a step
     for loop in schedule.loops:
         step = min(loop.step, max(left[loop.axis], 1))
+        if left[loop.axis] % step and left[loop.axis] < extents[loop.axis]:
+            raise ScheduleError(
+                f"a configuration cannot say that blocks of {left[loop.axis]} {loop.axis} are cut in steps of {step}"
+            )
         entries.append((loop.axis, loop.kind, -(-left[loop.axis] // step), step))
         left[loop.axis] = step
     prims = schedule.prims

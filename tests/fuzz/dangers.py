@@ -1,0 +1,11 @@
+"""Cases that go wrong, for the test of the runner: seed 1 raises, seed 4 reads address 0."""
+
+from __future__ import annotations
+
+import ctypes
+
+
+def check(seed: int) -> str:
+    if seed == 1:
+        raise ValueError("not an error of einloom")
+    return "" if seed != 4 else ctypes.string_at(0).decode()
