@@ -242,3 +242,29 @@ def fused_cases(dtype: DType, seeds: int) -> list[tuple[Operation, Schedule]]:
             continue
         cases += [(operation, schedule)] if schedule.fused else []
     return cases
+
+
+def random_single_use(rng: random.Random, dtype: DType) -> Operation:
+    """A contraction that uses each element of its first input once: sums, matrix times vector, dot products."""
+    count = rng.randint(1, 4)
+    extents = [rng.choice((1, 3, 5, 9, 17)) for _ in range(count)]
+    extents[-1] = rng.choice((16, 31, 40, 67))
+    roles = [rng.choice((DimType.M, DimType.C, DimType.K, DimType.K)) for _ in range(count)]
+    single = rng.random() < 0.4
+    if single:
+        roles = [DimType.M if role is DimType.C else role for role in roles]
+    axes = tuple(Axis(chr(97 + i), extent, role) for i, (extent, role) in enumerate(zip(extents, roles)))
+
+    def dense(gone: set[DimType], order: list[int]) -> tuple[int, ...]:
+        strides, stride = [0] * count, 1
+        for i in order:
+            if axes[i].role not in gone:
+                strides[i], stride = stride, stride * (axes[i].extent + rng.choice((0, 0, 3)))
+        return tuple(strides)
+
+    order = list(reversed(range(count)))
+    names = ("in0", "out") if single else ("in0", "in1", "out")
+    absent = ({DimType.N}, {DimType.K}) if single else ({DimType.N}, {DimType.M}, {DimType.K})
+    orders = (order, *(order if rng.random() < 0.8 else rng.sample(order, count) for _ in names[1:]))
+    operands = tuple(Operand(name, dtype, dense(gone, way)) for name, gone, way in zip(names, absent, orders))
+    return _touched(rng, Operation(axes, operands, Primitive.SUM if single else Primitive.GEMM))

@@ -16,6 +16,7 @@ from einloom.passes.dimensions.split import SPLIT_DIMENSIONS
 from einloom.passes.fuse import FUSE
 from einloom.passes.identify import IDENTIFY
 from einloom.passes.parallelise import PARALLELISE
+from einloom.passes.read_in_order import READ_IN_ORDER
 from einloom.passes.space_filling_curve import SPACE_FILLING_CURVE
 from einloom.passes.split import SPLIT
 from einloom.passes.values import DEFAULTS, UNDECIDED, Context, Options, Pass, Rules, State
@@ -27,6 +28,7 @@ PIPELINES: dict[Rules, tuple[Pass, ...]] = {
     Rules.CACHES: (
         FUSE,
         IDENTIFY,
+        READ_IN_ORDER,
         VECTORISE_LARGE_INPUT,
         BLOCK_CONTRACTION,
         BLOCK_ELEMENT_WISE,

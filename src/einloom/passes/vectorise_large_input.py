@@ -126,7 +126,12 @@ class _Sides:
 
 def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
     options = context.options
-    if not operation.main.is_contraction or not options.packing or options.max_kernel_size is not None:
+    if (
+        schedule.loops
+        or not operation.main.is_contraction
+        or not options.packing
+        or options.max_kernel_size is not None
+    ):
         return operation, schedule
     return operation, vectorise_large_input(operation, context.machine) or schedule
 

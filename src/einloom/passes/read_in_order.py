@@ -1,0 +1,105 @@
+"""Contractions that use each element of an input once: matrix times vector, sums over any axes, batches of dot products.
+
+Memory bounds them, so the large input is read in the order in which it lies, a few rows at once, and nothing is copied.
+Where its contiguous axis is summed, vectors run along the sum and are added up across lanes at its end; where it is an
+axis of the output, the rows are added to a piece of the output that stays in L1.
+"""
+
+from __future__ import annotations
+
+from einloom.ir.operation import Axis, DimType, Operand, Operation
+from einloom.ir.schedule import Loop, Prims, Schedule
+from einloom.machine import Machine
+from einloom.passes.values import Context, Pass, State
+
+__all__ = ["READ_IN_ORDER", "read_in_order"]
+
+ROWS = 8
+"""Rows of the input that are read at once: enough streams for the prefetchers, few enough pages."""
+
+LEAST_RUN = 2
+"""Vectors that a run of the input has at least; shorter ones are left to blocks that are copied."""
+
+
+def read_in_order(operation: Operation, machine: Machine) -> Schedule | None:
+    """Return loops in the order of the large input and no packs; None where elements are used more than once.
+
+    before: ij,j->i                          (i 4000, j 4000, row-major)
+    after:  seq i:8 prim m=i k=j
+    """
+    if not operation.main.is_contraction or not operation.inputs:
+        return None
+    large = max(operation.inputs, key=operation.elements)
+    used_once = operation.points == operation.elements(large)
+    run = operation.contiguous_axis(large)
+    lanes = machine.vector_bits // (8 * operation.output.dtype.size)
+    if not used_once or run is None or run.extent < LEAST_RUN * lanes:
+        return None
+    if run.role is DimType.K:
+        return _sums_along_runs(operation, large, run, machine)
+    if operation.stride(operation.output, run.name) == 1:
+        return _adds_runs(operation, large, run, machine)
+    return None
+
+
+def _sums_along_runs(operation: Operation, large: Operand, run: Axis, machine: Machine) -> Schedule | None:
+    """Vectors along a summed axis that is contiguous in every input that has it, for several rows at once."""
+    others = [operand for operand in operation.inputs if operand is not large]
+    if any(operation.stride(operand, run.name) not in (0, 1) for operand in others):
+        return None
+    if any(operation.stride(operand, run.name) == 0 for operand in others):
+        return None
+    kept = [
+        a for a in operation.axes if a.role is not DimType.K and all(not operation.stride(o, a.name) for o in others)
+    ]
+    rows = min(kept, key=lambda axis: operation.distance(large, axis), default=None)
+    most = machine.l2 // 2 // operation.output.dtype.size
+    piece = min(run.extent, most)
+    loops = _around(operation, large, {run.name, rows.name if rows else run.name})
+    loops += [Loop(run.name, piece)] if piece < run.extent else []
+    loops += [Loop(rows.name, ROWS)] if rows is not None and rows.extent > ROWS else []
+    return Schedule(tuple(loops) or (Loop(run.name, run.extent),), Prims(m=rows.name if rows else None, k=run.name))
+
+
+def _adds_runs(operation: Operation, large: Operand, run: Axis, machine: Machine) -> Schedule:
+    """Vectors along an axis of the output: several rows of the summed axis that is the closest are added at once."""
+    summed = [axis for axis in operation.axes if axis.role is DimType.K]
+    rows = min(summed, key=lambda axis: operation.distance(large, axis), default=None)
+    most = machine.l1d // 3 // operation.output.dtype.size
+    piece = run.extent if run.extent <= most else -(-run.extent // -(-run.extent // most))
+    loops = [Loop(run.name, piece)] if piece < run.extent else []
+    loops += _around(operation, large, {run.name, rows.name if rows else run.name})
+    loops += [Loop(rows.name, ROWS)] if rows is not None and rows.extent > ROWS else []
+    return Schedule(tuple(loops) or (Loop(run.name, run.extent),), Prims(m=run.name, k=rows.name if rows else None))
+
+
+def _around(operation: Operation, large: Operand, taken: set[str]) -> list[Loop]:
+    """Loops over single indices of the other axes, in the order of the large input."""
+    axes = operation.outermost_first(large, (axis for axis in operation.axes if axis.name not in taken))
+    return [Loop(axis.name, 1) for axis in axes if axis.extent > 1]
+
+
+def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
+    if context.options.max_kernel_size is not None:
+        return operation, schedule
+    return operation, read_in_order(operation, context.machine) or schedule
+
+
+def _explain(before: State, after: State, context: Context) -> str:
+    if before == after:
+        return "no: elements of the inputs are used more than once, or the larger one has no long runs"
+    operation, schedule = after
+    large = max(operation.inputs, key=operation.elements)
+    prims = schedule.prims
+    way = (
+        f"vectors along the sum over {prims.k}" if prims.m is None or _is_summed(operation, large) else "rows are added"
+    )
+    return f"each element of {large.name} is used once: read as it lies, {way}"
+
+
+def _is_summed(operation: Operation, large: Operand) -> bool:
+    run = operation.contiguous_axis(large)
+    return run is not None and run.role is DimType.K
+
+
+READ_IN_ORDER = Pass("read in order", _apply, _explain)

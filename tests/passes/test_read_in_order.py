@@ -1,0 +1,66 @@
+"""Contractions that use each element of an input once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from einloom.ir.operation import Operation
+from einloom.ir.text import parse_operation, parse_schedule
+from einloom.machine import AVX512
+from einloom.passes.pipeline import explain_passes, optimize_operation
+from einloom.passes.read_in_order import read_in_order
+
+from .operations import contraction
+
+
+def _sum(out: str) -> Operation:
+    return parse_operation(
+        f"""
+        sum first=zero last=none
+        axis a 20 {"m" if "a" in out else "k"}
+        axis b 30 {"m" if "b" in out else "k"}
+        axis c 500 {"m" if "c" in out else "k"}
+        in0 float32 a=15000 b=500 c=1
+        out float32 {out}=1
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    "operation, schedule",
+    [
+        (contraction("i 4000 m, j 4000 k", "ij", "j", "i"), "seq i:8 prim m=i k=j"),
+        (contraction("i 4000 k, j 4000 m", "ij", "i", "j"), "seq i:8 prim m=j k=i"),
+        (contraction("i 4000 k, j 9000 m", "ij", "i", "j"), "seq j:3000 seq i:8 prim m=j k=i"),
+        (contraction("b 64 c, j 5000 k", "bj", "bj", "b"), "seq b:1 prim k=j"),
+        (contraction("i 20 m, j 900000 k", "ij", "j", "i"), "seq j:131072 seq i:8 prim m=i k=j"),
+        (contraction("b 9 c, i 70 m, j 80 k", "bij", "bj", "bi"), "seq b:1 seq i:8 prim m=i k=j"),
+        (_sum("b"), "seq a:1 seq b:8 prim m=b k=c"),
+        (_sum("a"), "seq a:8 prim m=a k=b*c"),
+        (_sum("c"), "seq a*b:8 prim m=c k=a*b"),
+    ],
+)
+def test_the_large_input_is_read_as_it_lies(operation: Operation, schedule: str) -> None:
+    machine = replace(AVX512, l2=2**20)
+    assert optimize_operation(operation, machine)[1] == parse_schedule(schedule)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        contraction("i 400 m, j 400 k, n 4 n", "ij", "jn", "in"),  # elements are used four times
+        contraction("i 400 m, j 9 k", "ij", "j", "i"),  # runs of nine elements
+        contraction("i 400 m, j 400 k, l 50 k", "ijl", "lj", "i"),  # the other input does not follow the runs
+    ],
+)
+def test_others_are_left_to_blocks(operation: Operation) -> None:
+    assert read_in_order(operation, AVX512) is None
+
+
+def test_it_says_why() -> None:
+    product = contraction("i 4000 m, j 4000 k", "ij", "j", "i")
+    assert "each element of in0 is used once: read as it lies, vectors along the sum over j" in explain_passes(
+        product, AVX512
+    )
