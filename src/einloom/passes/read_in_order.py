@@ -1,4 +1,4 @@
-"""Contractions that use each element of an input once: matrix times vector, sums over any axes, batches of dot products.
+"""Contractions that use each element of an input once: matrix times vector, sums over any axes, batched dot products.
 
 Memory bounds them, so the large input is read in the order in which it lies, a few rows at once, and nothing is copied.
 Where its contiguous axis is summed, vectors run along the sum and are added up across lanes at its end; where it is an
@@ -45,14 +45,11 @@ def read_in_order(operation: Operation, machine: Machine) -> Schedule | None:
 def _sums_along_runs(operation: Operation, large: Operand, run: Axis, machine: Machine) -> Schedule | None:
     """Vectors along a summed axis that is contiguous in every input that has it, for several rows at once."""
     others = [operand for operand in operation.inputs if operand is not large]
-    if any(operation.stride(operand, run.name) not in (0, 1) for operand in others):
+    if any(operation.stride(operand, run.name) != 1 for operand in others):
         return None
-    if any(operation.stride(operand, run.name) == 0 for operand in others):
-        return None
-    kept = [
-        a for a in operation.axes if a.role is not DimType.K and all(not operation.stride(o, a.name) for o in others)
-    ]
-    rows = min(kept, key=lambda axis: operation.distance(large, axis), default=None)
+    kept = [axis for axis in operation.axes if axis.role is not DimType.K]
+    alone = [axis for axis in kept if not any(operation.stride(operand, axis.name) for operand in others)]
+    rows = min(alone, key=lambda axis: operation.distance(large, axis), default=None)
     most = machine.l2 // 2 // operation.output.dtype.size
     piece = min(run.extent, most)
     loops = _around(operation, large, {run.name, rows.name if rows else run.name})
@@ -90,16 +87,9 @@ def _explain(before: State, after: State, context: Context) -> str:
         return "no: elements of the inputs are used more than once, or the larger one has no long runs"
     operation, schedule = after
     large = max(operation.inputs, key=operation.elements)
-    prims = schedule.prims
-    way = (
-        f"vectors along the sum over {prims.k}" if prims.m is None or _is_summed(operation, large) else "rows are added"
-    )
+    along = operation.contiguous_axis(large) is not operation.contiguous_axis(operation.output)
+    way = f"vectors along the sum over {schedule.prims.k}" if along else "rows are added"
     return f"each element of {large.name} is used once: read as it lies, {way}"
-
-
-def _is_summed(operation: Operation, large: Operand) -> bool:
-    run = operation.contiguous_axis(large)
-    return run is not None and run.role is DimType.K
 
 
 READ_IN_ORDER = Pass("read in order", _apply, _explain)
