@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import importlib
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from operator import index
 from typing import Any, Protocol, runtime_checkable
 
-import numpy as np
-
-from einloom.dtypes import DTYPES
-from einloom.errors import DTypeError, EquationError, ShapeError
+from einloom.arrays.library import Array, element_strides, incoming
+from einloom.errors import EquationError, ShapeError
 from einloom.expression import Expression
+from einloom.expression.remembered import evaluate, forget, remembered
+from einloom.expression.types import computed_type
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
-from einloom.plan.arrays import Array, element_strides
 from einloom.plan.equation import caret_lines, interleaved_equation
 from einloom.plan.paths import described_path
 from einloom.plan.problem import make_problem
 
 __all__ = ["clear_cache", "compile", "contract_path", "einsum"]
-
-CACHED_EXPRESSIONS = 1024
-
-_lock = threading.Lock()
-_expressions: OrderedDict[tuple[Any, ...], Expression] = OrderedDict()
 
 
 def einsum(
@@ -57,11 +48,12 @@ def einsum(
     Raises:
         EquationError, ShapeError, DTypeError, StrideError, OverlapError: nothing has been written.
     """
+    if type(equation) is type(optimize) is str and optimize == "auto" and dtype is None and threads is None:
+        known = remembered(equation)
+        if known is not None:
+            return known(*operands) if out is None else known(*operands, out=out)
     text, given = _text_and_operands(equation, operands)
-    arrays = [_as_array(operand, position) for position, operand in enumerate(given)]
-    expression = _cached_expression(text, arrays, _computed_type(text, arrays, dtype), optimize, threads)
-    result = expression(*arrays, out=out)
-    return result if out is not None else _as_kind_of(given[0], result)
+    return evaluate(text, given, out, dtype, optimize, threads)
 
 
 def compile(
@@ -94,9 +86,12 @@ def compile(
     if not isinstance(equation, str):
         raise EquationError(f"the equation is a {type(equation).__name__}; compile takes its text")
     shapes = [_shape_of(item, position) for position, item in enumerate(shapes_or_arrays)]
-    strides = [element_strides(item) if isinstance(item, np.ndarray) else None for item in shapes_or_arrays]
-    known = [_as_array(item, position) for position, item in enumerate(shapes_or_arrays) if isinstance(item, Shaped)]
-    computed = _computed_type(equation, known, dtype)
+    given = [
+        incoming(item, f"operand {position}") if isinstance(item, Shaped) else None
+        for position, item in enumerate(shapes_or_arrays)
+    ]
+    strides = [None if item is None else element_strides(item.array) for item in given]
+    computed = computed_type(equation, [item for item in given if item is not None], dtype)
     return Expression(equation, shapes, computed, strides, optimize, schedule, threads, target)
 
 
@@ -113,36 +108,10 @@ def contract_path(equation: Any, *operands_or_shapes: Any, optimize: Any = "auto
 
 def clear_cache() -> None:
     """Forget every expression that `einsum` compiled, and every kernel of `einloom.primitives`."""
-    with _lock:
-        _expressions.clear()
+    forget()
     from einloom.primitives.callables import KERNELS  # Late: most programs never need primitives.
 
     KERNELS.clear()
-
-
-def _cached_expression(
-    equation: str, arrays: Sequence[Array], dtype: str, optimize: Any, threads: int | None
-) -> Expression:
-    shapes = tuple(array.shape for array in arrays)
-    # Equal keys mean the same: True and 1, or 1.0 and 1 in a path, are told apart.
-    path = repr(optimize) if isinstance(optimize, (list, tuple)) else optimize
-    key = (equation, shapes, dtype, type(path), path, type(threads), threads)
-    try:
-        hash(key)
-    except TypeError:
-        return Expression(equation, shapes, dtype, None, optimize, None, threads)
-    with _lock:
-        expression = _expressions.get(key)
-        if expression is not None:
-            _expressions.move_to_end(key)
-            return expression
-    strides = [element_strides(array) for array in arrays]
-    expression = Expression(equation, shapes, dtype, strides, optimize, None, threads)
-    with _lock:
-        _expressions[key] = expression
-        if len(_expressions) > CACHED_EXPRESSIONS:
-            _expressions.popitem(last=False)
-    return expression
 
 
 def _text_and_operands(equation: Any, operands: Sequence[Any]) -> tuple[str, Sequence[Any]]:
@@ -170,54 +139,3 @@ def _shape_of(item: Any, position: int) -> tuple[int, ...]:
         raise ShapeError(
             f"operand {position} is {item!r:.80}\n  Give an array, or its shape as a tuple of integers."
         ) from None
-
-
-def _computed_type(equation: str, arrays: Sequence[Array], dtype: object) -> str:
-    """The name of the type to compute in, as NumPy promotes; a single operand of any type may be copied as it is."""
-    result = _common_type(equation, arrays) if dtype is None else _numpy_type(dtype)
-    if result.name in DTYPES and all(array.dtype.kind == "f" for array in arrays):
-        return result.name
-    if len(arrays) == 1 and (dtype is None or arrays[0].dtype == result):
-        return arrays[0].dtype.str
-    raise _no_code(equation, arrays, result.name)
-
-
-def _common_type(equation: str, arrays: Sequence[Array]) -> np.dtype[Any]:
-    try:
-        return np.result_type(*arrays) if arrays else np.dtype(np.float64)
-    except TypeError:
-        raise _no_code(equation, arrays, "none") from None
-
-
-def _numpy_type(dtype: Any) -> np.dtype[Any]:
-    try:
-        return np.dtype(dtype)
-    except (TypeError, ValueError):
-        raise DTypeError(f"dtype={dtype!r} is no data type\n  Pass one of {', '.join(DTYPES)}.") from None
-
-
-def _no_code(equation: str, arrays: Sequence[Array], result: str) -> DTypeError:
-    types = ", ".join(str(array.dtype) for array in arrays[:8])
-    return DTypeError(
-        f"no code for operands of type {types or result}\n{caret_lines(equation, ())}\n"
-        f"  einloom computes in {' and '.join(DTYPES)}: convert the operands with astype()."
-    )
-
-
-def _as_array(operand: Any, position: int) -> Array:
-    if isinstance(operand, np.ndarray):
-        return operand
-    try:
-        if hasattr(operand, "__dlpack__") and not isinstance(operand, np.generic):
-            return np.from_dlpack(operand)
-        return np.asarray(operand)
-    except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        raise DTypeError(f"operand {position} is a {type(operand).__name__}, no array\n  {error}") from error
-
-
-def _as_kind_of(operand: Any, result: Any) -> Any:
-    """Hand the result over in the library that the first operand came from."""
-    if isinstance(operand, (np.ndarray, np.generic)) or not hasattr(operand, "__dlpack__"):
-        return result
-    library = importlib.import_module(type(operand).__module__.partition(".")[0])
-    return library.from_dlpack(np.asarray(result))

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,14 +17,18 @@ from operator import index
 from typing import Any
 
 from einloom.errors import ScheduleError
+from einloom.once import once
 
 __all__ = [
     "MOST_THREADS",
     "Settings",
+    "WatchedSettings",
     "current_settings",
+    "environment_threads",
     "set_process_limit",
     "settings",
     "thread_count",
+    "watched_settings",
 ]
 
 MOST_THREADS = 4096  # more is a mistake (a size that landed in the wrong place), not a wish
@@ -38,7 +43,9 @@ class Settings:
 
 _NOTHING = Settings()
 _current: ContextVar[Settings] = ContextVar("einloom_settings", default=_NOTHING)
+_equal: dict[Settings, Settings] = {_NOTHING: _NOTHING}  # one object for equal settings, which generated code compares
 _limits: list[int] = []  # of the whole process: one number at most
+_changes = ctypes.c_int64(0)  # how often that limit was set; generated code reads it
 
 
 def current_settings() -> Settings:
@@ -59,7 +66,7 @@ def settings(*, threads: int | None = None) -> Iterator[Settings]:
     """
     before = _current.get()
     now = before if threads is None else replace(before, threads=_checked(threads, "settings(threads=…)"))
-    token = _current.set(now)
+    token = _current.set(_equal.setdefault(now, now))
     try:
         yield now
     finally:
@@ -73,6 +80,32 @@ def set_process_limit(threads: int | None) -> None:
         ScheduleError: no whole number from 1 to 4096.
     """
     _limits[:] = [] if threads is None else [_checked(threads, "the limit of the process")]
+    _changes.value += 1
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedSettings:
+    """What the number of threads follows from, for generated code that sees by it that nothing has changed.
+
+    Attributes:
+        variable: the context variable.
+        value: the object that it holds.
+        changes: how often the limit of the process was set.
+    """
+
+    variable: ContextVar[Settings]
+    value: Settings
+    changes: int
+
+    @property
+    def words(self) -> tuple[int, int, int, int]:
+        """Addresses of the variable and of the value; of the word that counts changes, and what it is."""
+        return id(self.variable), id(self.value), ctypes.addressof(_changes), self.changes
+
+
+def watched_settings() -> WatchedSettings:
+    """Return what `thread_count(None, …)` follows from now, environment and cores aside, which do not change."""
+    return WatchedSettings(_current, _current.get(), _changes.value)
 
 
 def thread_count(threads: int | None = None, *, cores: int) -> int:
@@ -93,12 +126,22 @@ def thread_count(threads: int | None = None, *, cores: int) -> int:
         return chosen
     if _limits:
         return _limits[0]
+    return environment_threads() or cores
+
+
+@once
+def environment_threads() -> int | None:
+    """Return the number of threads that the environment asks for, read once in a process as OpenMP does.
+
+    Raises:
+        ScheduleError: as `thread_count`; then it is read again.
+    """
     if text := os.environ.get("EINLOOM_THREADS", "").strip():
         return _checked(text, "EINLOOM_THREADS")
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if first.isascii() and first.isdigit() and 1 <= int(first) <= MOST_THREADS:
         return int(first)
-    return cores
+    return None
 
 
 def _checked(value: Any, where: str) -> int:

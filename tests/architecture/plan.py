@@ -8,7 +8,7 @@ from __future__ import annotations
 FLOORS: tuple[set[str], ...] = (
     {"errors", "dtypes", "config", "machine", "once", "asm", "csp"},
     {"ir", "jit"},
-    {"passes", "kernels"},
+    {"arrays", "passes", "kernels"},
     {"space"},
     {"targets"},
     {"plan"},
@@ -37,6 +37,8 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     ),
     "csp": ({"language"}, {"compile"}, {"engine"}, {"definition", "instance", "candidate"}, {"__init__"}),
     "passes": ({"model", "__init__"}, {REST}, {"pipeline"}),
+    "arrays": ({"region", "dlpack", "entry", "__init__"}, {"check", "library"}, {"chain"}),
+    "expression": ({"types", "variant", "operands"}, {"show", "entries"}, {"expression"}, {"remembered", "__init__"}),
     "bench": (
         {"cases", "__init__"},
         {"data"},

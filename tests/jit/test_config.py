@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from einloom.config import Settings, current_settings, settings, thread_count
+from einloom.config import Settings, current_settings, environment_threads, settings, thread_count
 from einloom.errors import ScheduleError
 
 
@@ -14,13 +14,28 @@ from einloom.errors import ScheduleError
 def no_environment(monkeypatch):
     monkeypatch.delenv("EINLOOM_THREADS", raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    environment_threads.clear()
+    yield
+    environment_threads.clear()
+
+
+def set_variable(monkeypatch, name, text):
+    """Set a variable and let it be read anew; a process reads it once."""
+    monkeypatch.setenv(name, text)
+    environment_threads.clear()
+
+
+def test_variables_are_read_once(monkeypatch):
+    assert thread_count(cores=7) == 7
+    monkeypatch.setenv("EINLOOM_THREADS", "5")
+    assert thread_count(cores=7) == 7
 
 
 def test_each_place_goes_before_the_next(monkeypatch):
     assert thread_count(cores=7) == 7
-    monkeypatch.setenv("OMP_NUM_THREADS", "6")
+    set_variable(monkeypatch, "OMP_NUM_THREADS", "6")
     assert thread_count(cores=7) == 6
-    monkeypatch.setenv("EINLOOM_THREADS", " 5 ")
+    set_variable(monkeypatch, "EINLOOM_THREADS", " 5 ")
     assert thread_count(cores=7) == 5
     with settings(threads=4):
         assert thread_count(cores=7) == 4
@@ -57,7 +72,7 @@ def test_what_is_no_number_of_threads_is_refused(value):
 
 @pytest.mark.parametrize("text", ["0", "many", "-2", "1.5", "5000"])
 def test_wrong_variable_is_named(monkeypatch, text):
-    monkeypatch.setenv("EINLOOM_THREADS", text)
+    set_variable(monkeypatch, "EINLOOM_THREADS", text)
     with pytest.raises(ScheduleError, match=f"EINLOOM_THREADS is '{text}'"):
         thread_count(cores=2)
     assert thread_count(1, cores=2) == 1
@@ -65,5 +80,5 @@ def test_wrong_variable_is_named(monkeypatch, text):
 
 @pytest.mark.parametrize(("text", "count"), [("3,2", 3), ("", 2), ("many", 2), ("0", 2), ("²", 2)])
 def test_variable_of_openmp_is_read_as_openmp_reads_it(monkeypatch, text, count):
-    monkeypatch.setenv("OMP_NUM_THREADS", text)
+    set_variable(monkeypatch, "OMP_NUM_THREADS", text)
     assert thread_count(cores=2) == count

@@ -62,6 +62,7 @@ def run_team(entry: int, arguments: int | ctypes.Array[Any], threads: int) -> No
         _pool.run(entry, address, threads, host().cores)
 
 
+@once
 def team_function(words: int, *, release_gil: bool = True) -> Callable[..., None]:
     """Return `f(entry, threads, word 0, …)`: `run_team` with a fresh block of so many 64-bit words as arguments.
 

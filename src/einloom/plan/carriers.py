@@ -40,7 +40,7 @@ def carrier(dtype: np.dtype[Any]) -> tuple[DType, int]:
     return unit, dtype.itemsize // unit.size
 
 
-def refuse_arithmetic(equation: Equation, dtype: np.dtype[Any]) -> None:
+def refuse_arithmetic(equation: Equation, dtype: str) -> None:
     """Refuse an equation that multiplies or sums elements of a type that einloom does not compute in.
 
     Raises:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -57,15 +57,22 @@ class Executable:
         self.nest = nest
         self.program = lower_nest(nest, machine)
         self.kernel = Kernel(self.program.assembler, name="tensor operation")
-        self._run: Callable[..., None] | None = None
-        self._entry = 0
 
     def __call__(self, addresses: Sequence[int], threads: int) -> None:
         """Run on operands whose index 0 lies at `addresses` (inputs, then the output), on up to `threads` threads."""
-        program = self.program
-        if self._run is None:
-            self._entry = self.kernel.address_of(program.entry)
-            self._run = team_function(len(self.nest.operation.operands) + 1)
-        threads = min(threads, program.shared_trips)
-        scratch = _arena.reserve(program.scratch_bytes * threads) if program.scratch_bytes else 0
-        self._run(self._entry, threads, *addresses, scratch)
+        run = team_function(len(self.nest.operation.operands) + 1)
+        size = self.scratch_bytes(threads)
+        run(self.address, self.shares(threads), *addresses, _arena.reserve(size) if size else 0)
+
+    @property
+    def address(self) -> int:
+        """The address of the program's function."""
+        return self.kernel.address_of(self.program.entry)
+
+    def shares(self, threads: int) -> int:
+        """Return among how many threads the work is shared if up to `threads` may be used."""
+        return min(threads, self.program.shared_trips)
+
+    def scratch_bytes(self, threads: int) -> int:
+        """Return the scratch of all these threads together, in bytes."""
+        return self.program.scratch_bytes * self.shares(threads)

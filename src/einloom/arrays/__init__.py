@@ -1,0 +1,1 @@
+"""The one border for arrays: regions of memory, what may be done with them, how arrays come in and go out."""

@@ -1,0 +1,105 @@
+"""How arrays come in and go out: NumPy's and their subclasses, other libraries' through DLPack, whatever is array-like.
+
+>>> incoming([[1, 2], [3, 4]], "operand 0").array.shape
+(2, 2)
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from einloom.arrays.dlpack import Exporter, Imported, Relabelled, imported
+from einloom.arrays.region import Region
+from einloom.errors import DTypeError, ShapeError
+from einloom.jit.arrays import array_address
+
+__all__ = ["Array", "Imported", "array_of", "element_strides", "incoming", "is_array", "outgoing", "region_of"]
+
+Array = np.ndarray[Any, Any]
+
+
+def is_array(thing: object) -> bool:
+    """Return whether a thing is an array of some library, and no number, list or address."""
+    return isinstance(thing, np.ndarray) or (isinstance(thing, Exporter) and not isinstance(thing, np.generic))
+
+
+def incoming(thing: Any, name: str) -> Imported:
+    """Return an operand's memory as a plain NumPy array, without a copy of what is an array already.
+
+    Subclasses of NumPy's arrays become plain arrays of the same memory.
+
+    Raises:
+        DTypeError: a masked array, whose mask would be lost; memory that its library does not give away.
+        ShapeError: nested lists of unequal length.
+    """
+    if type(thing) is np.ndarray:
+        return Imported(thing, str(thing.dtype))
+    if isinstance(thing, np.ma.MaskedArray):
+        raise DTypeError(f"{name} is a masked array, and its mask would be lost\n  Pass {name}.filled(…).")
+    if isinstance(thing, Exporter) and not isinstance(thing, (np.ndarray, np.generic)):
+        return imported(thing, name)
+    try:
+        array = np.asarray(thing)
+    except ValueError as error:
+        raise ShapeError(f"{name} is no array: {error}\n  Pass rows of one length.") from error
+    except Exception as error:  # of whatever class another library's __array__ raises
+        raise DTypeError(f"{name} is no array: {error}\n  Pass an array.") from error
+    return Imported(array, str(array.dtype))
+
+
+def array_of(thing: Any, name: str, where: str = "") -> Imported:
+    """Return the memory of what must be an array already, such as an output; `where` is quoted in the message.
+
+    Raises:
+        DTypeError: it is none, or as for `incoming`.
+    """
+    if not is_array(thing):
+        place = f"\n  {where}" if where else ""
+        raise DTypeError(f"{name} is a {type(thing).__name__}, not an array{place}\n  Pass an array.")
+    return incoming(thing, name)
+
+
+def outgoing(result: Any, dtype: str, pattern: Any) -> Any:
+    """Return a fresh result in the library that `pattern`, the first operand, came from."""
+    if isinstance(pattern, (np.ndarray, np.generic)) or not isinstance(pattern, Exporter):
+        return result
+    library = importlib.import_module(type(pattern).__module__.partition(".")[0])
+    array = np.asarray(result)
+    return library.from_dlpack(Relabelled(array) if dtype != str(array.dtype) else array)
+
+
+def region_of(
+    name: str,
+    given: Imported,
+    extents: tuple[int, ...] | None = None,
+    strides: tuple[int, ...] | None = None,
+    written: bool = False,
+) -> Region:
+    """Return the region of an array: its own elements, or those of these extents and strides in bytes from its first.
+
+    The buffer is what the array itself reaches.
+    """
+    array = given.array
+    address = array_address(array)
+    own = Region(name, address, array.shape, array.strides, array.itemsize, given.dtype, written)
+    own = replace(own, buffer=own.span)
+    return own if extents is None or strides is None else replace(own, extents=extents, strides=strides)
+
+
+def element_strides(array: Array) -> tuple[int, ...] | None:
+    """Return the strides in elements, or None if some stride is no whole number of elements.
+
+    Axes of extent 1 get stride 0: theirs is never used, and NumPy leaves any number there.
+    """
+    size = max(array.itemsize, 1)
+    strides = []
+    for extent, stride in zip(array.shape, array.strides):
+        steps, rest = divmod(stride, size)
+        if rest and extent > 1:
+            return None
+        strides.append(steps if extent > 1 else 0)
+    return tuple(strides)

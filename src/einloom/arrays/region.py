@@ -1,0 +1,67 @@
+"""`Region`: elements in memory, as generated code reaches them. It knows no library of arrays.
+
+>>> region = Region("out", 4096, (2, 3), (-32, 8), 8, "float64")
+>>> region.span
+(4064, 4120)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+__all__ = ["Region"]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Elements that are read or written. Addresses and strides are in bytes.
+
+    Attributes:
+        name: what messages call it.
+        address: of the element with all indices 0.
+        extents: of its axes.
+        strides: one an axis.
+        size: bytes of an element.
+        dtype: the name of the type of its elements, whichever library defines it.
+        written: whether it is written.
+        buffer: the address of the first byte that may be reached and of the one behind the last; None: what lies there
+            is not known, for only an address was given, and it is taken as it is.
+    """
+
+    name: str
+    address: int
+    extents: tuple[int, ...]
+    strides: tuple[int, ...]
+    size: int
+    dtype: str
+    written: bool = False
+    buffer: tuple[int, int] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no elements."""
+        return 0 in self.extents or self.size == 0
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """The bytes that are reached, relative to the address: the first, and behind the last; (0, 0) for none."""
+        if self.is_empty:
+            return 0, 0
+        ends = [(extent - 1) * stride for extent, stride in zip(self.extents, self.strides)]
+        return sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends) + self.size
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The addresses of the first byte that is reached and of the one behind the last."""
+        low, high = self.reach
+        return self.address + low, self.address + high
+
+    @property
+    def elements(self) -> tuple[object, ...]:
+        """What two regions have in common if they are the same elements in the same order."""
+        axes = [(extent, stride) for extent, stride in zip(self.extents, self.strides) if extent > 1]
+        return self.address, self.size, self.dtype, axes
+
+    def shifted(self, distance: int) -> Region:
+        """Return the same region so many bytes further on."""
+        return replace(self, address=self.address + distance)

@@ -1,0 +1,97 @@
+"""From a call that Python has served to the entry that serves its like in machine code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+
+from einloom.arrays.entry import ArrayArgument, Call, Data, Entry, Fresh, Scratch, ThreadSettings
+from einloom.arrays.library import Array
+from einloom.arrays.region import Region
+from einloom.config import watched_settings
+from einloom.expression.variant import CompiledStep, Variant
+from einloom.jit.entrycode import Number
+from einloom.jit.scratch import scratch_word
+from einloom.jit.threads import launch_address
+
+__all__ = ["describe_call"]
+
+MOST_OPERANDS = 16
+MOST_SCRATCH = 2**20
+"""Scratch in bytes, intermediate tensors included; a call that needs more is long against what Python adds to it."""
+
+LONG_FLOPS, LONG_BYTES = 2**18, 2**16
+"""Arithmetic and traffic that take a few microseconds: then other Python threads run meanwhile."""
+
+LINE = 64
+
+
+def describe_call(
+    variant: Variant, operands: Sequence[Array], out: Array | None, shape: tuple[int, ...], unit: int, watches: bool
+) -> tuple[Entry, object] | None:
+    """Return the entry for calls with arrays like these, and what it refers to; None if there can be none.
+
+    Args:
+        variant: what serves them.
+        operands, out: plain arrays that code reads and writes in place.
+        shape: of the result.
+        unit: what their addresses are multiples of, in bytes.
+        watches: whether the number of threads followed from the settings.
+    """
+    given = [*operands] if out is None else [*operands, out]
+    if len(given) > MOST_OPERANDS or any(array.size == 0 for array in given):
+        return None
+    size, places = _scratch_places(variant.steps, given[0].dtype.itemsize)
+    if size > MOST_SCRATCH or any(step.executable is None for step in variant.steps):
+        return None
+    operations = [compiled.step.operation for compiled in variant.steps]
+    is_long = sum(o.flops for o in operations) > LONG_FLOPS or sum(o.bytes for o in operations) > LONG_BYTES
+    name, index, arguments = sys.intern("out"), (), (shape, given[0].dtype)
+    last = len(operands)
+    settings = watched_settings() if watches else None
+    entry = Entry(
+        arguments=tuple(_argument(array, unit, array is out) for array in given),
+        calls=tuple(_calls(variant.steps, last, places, written=-1 if out is None else last)),
+        result=last if out is not None else Fresh(id(np.empty), id(arguments), 0 if shape else id(index)),
+        keyword=0 if out is None else id(name),
+        disjoint=() if out is None else tuple((last, position) for position in range(last)),
+        launch=launch_address(),
+        settings=None if settings is None else ThreadSettings(*settings.words),
+        scratch=scratch_word(size) if size else 0,
+        releases_interpreter=is_long,
+    )
+    return entry, (variant, [array.dtype for array in given], name, index, arguments, settings)
+
+
+def _scratch_places(steps: Sequence[CompiledStep], itemsize: int) -> tuple[int, list[int]]:
+    """Return how many bytes of scratch steps need, and where in it the result of each but the last lies.
+
+    What kernels need comes first; steps follow each other, so it is shared.
+    """
+    needs = [step.executable.scratch_bytes(step.threads) for step in steps if step.executable]
+    size, places = max(needs, default=0), []
+    for step in steps[:-1]:
+        places.append(size)
+        size += -(-int(np.prod(step.step.shape, dtype=object)) * itemsize // LINE) * LINE
+    return size, places
+
+
+def _calls(steps: Sequence[CompiledStep], operands: int, places: Sequence[int], written: int) -> list[Call]:
+    sources: list[Data | Scratch] = [Data(position) for position in range(operands)]
+    sources += [Scratch(place) for place in places]
+    sources.append(Data(written))
+    calls = []
+    for number, compiled in enumerate(steps):
+        assert compiled.executable is not None
+        reads = [sources[tensor] for tensor in compiled.step.inputs]
+        scratch = Scratch(0) if compiled.executable.program.scratch_bytes else Number(0)
+        values = (*reads, sources[operands + number], scratch)
+        calls.append(Call(compiled.executable.address, values, compiled.executable.shares(compiled.threads)))
+    return calls
+
+
+def _argument(array: Array, unit: int, written: bool) -> ArrayArgument:
+    region = Region("", 0, array.shape, array.strides, array.itemsize, "")
+    return ArrayArgument(id(np.ndarray), id(array.dtype), array.shape, array.strides, unit, region.reach, written)

@@ -1,0 +1,215 @@
+"""`Expression`: a compiled einsum. It compiles a variant for the strides that it meets and remembers each."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+from einloom.arrays.chain import Chain
+from einloom.arrays.entry import Entry
+from einloom.arrays.library import Array, element_strides, outgoing
+from einloom.config import thread_count
+from einloom.dtypes import DTYPES
+from einloom.expression.entries import describe_call
+from einloom.expression.operands import Expected
+from einloom.expression.show import variant_text
+from einloom.expression.types import numpy_type
+from einloom.expression.variant import CompiledStep, Recipe, Strides, Variant
+from einloom.ir.schedule import Schedule
+from einloom.ir.text import parse_schedule
+from einloom.jit.host import host
+from einloom.jit.native import Native
+from einloom.machine import Machine
+from einloom.once import OnceTable
+from einloom.passes.parallelise import LEAST_WORK
+from einloom.plan.carriers import carrier, refuse_arithmetic
+from einloom.plan.paths import contraction_path
+from einloom.plan.problem import contiguous_strides, make_problem
+
+__all__ = ["Expression"]
+
+VARIANTS = 64
+"""Compiled variants (sets of strides) that one expression remembers."""
+
+
+class Expression(Native):
+    """A compiled expression: call it with operands of the shapes that it was compiled for.
+
+    Thread-safe. It pickles as the problem and compiles again when loaded.
+
+    Args:
+        equation: the text.
+        shapes: of the operands.
+        dtype: type that is computed in.
+        strides: of the operands in elements, None for C-contiguous.
+        optimize: what `opt_einsum` takes, for three and more operands.
+        schedule: a schedule or its text for a single contraction, instead of the heuristic one.
+        threads: how many threads, None for the settings at each call.
+        target: `"cpu"`, `"interpreter"` or a `Machine`.
+
+    Attributes:
+        equation, shapes: as above.
+        dtype: NumPy type of operands and result; of the same size for a type that NumPy lacks.
+        output_shape: shape of the result.
+    """
+
+    def __init__(
+        self,
+        equation: str,
+        shapes: Sequence[tuple[int, ...]],
+        dtype: object,
+        strides: Sequence[tuple[int, ...] | None] | None = None,
+        optimize: Any = "auto",
+        schedule: Schedule | str | None = None,
+        threads: int | None = None,
+        target: str | Machine = "cpu",
+    ) -> None:
+        given = list(strides or [None] * len(shapes))
+        self._arguments = (equation, tuple(shapes), dtype, strides, optimize, schedule, threads, target)
+        label, self.dtype = numpy_type(dtype)
+        carried, parts = carrier(self.dtype)
+        problem = make_problem(equation, shapes, given, carried)
+        if label not in DTYPES:
+            refuse_arithmetic(problem.equation, label)
+        thread_count(threads, cores=1)  # Refuses what is no number of threads.
+        self._threads = threads
+        self.equation = problem.equation.text
+        self.shapes = problem.shapes
+        self.output_shape = problem.output_shape
+        self._expected = Expected(self.equation, self.shapes, self.output_shape, label, self.dtype, carried.size)
+        parsed = parse_schedule(schedule) if isinstance(schedule, str) else schedule
+        self._recipe = Recipe(problem, contraction_path(problem, optimize), parts, parsed, target)
+        self._plan = self._recipe.plan(problem.strides)
+        self._is_small = max(self._plan.flops, self._plan.bytes) < 2 * LEAST_WORK
+        self._variants: OnceTable[Variant] = OnceTable(VARIANTS)
+        self._chain = Chain(Expression.__call__)
+        if target != "interpreter":
+            self._recipe.machine()
+            self._variant(problem.strides, None, self._thread_count())
+
+    # ---- calling -----------------------------------------------------------------------------------------------
+
+    def __call__(self, *operands: Any, out: Any = None) -> Any:
+        """Compute.
+
+        Calls like earlier ones never come here: generated code takes them.
+
+        Args:
+            operands: arrays of the compiled shapes.
+            out: takes the result.
+
+        Returns:
+            A fresh C-contiguous array of the first operand's library, a scalar for no axes, or `out` itself.
+
+        Raises:
+            EquationError, ShapeError, DTypeError, StrideError, OverlapError: an argument does not fit; nothing has been
+                written.
+        """
+        return self.compute(operands, out, self, self._chain)
+
+    def compute(self, operands: Sequence[Any], out: Any, native: Native, chain: Chain) -> Any:
+        """Compute, and let the next call like this one of `native` enter generated code."""
+        expected = self._expected
+        given = expected.operands(operands)
+        arrays = [expected.readable(operand, position) for position, operand in enumerate(given)]
+        output = expected.output(out, given)
+        threads = self._thread_count()
+        strides = tuple(_strides(array) for array in arrays)
+        variant = self._variant(strides, None if out is None else _strides(output.written), threads)
+        in_place = all(operand is array for operand, array in zip(operands, arrays))
+        if in_place and (out is None or out is output.written):
+            signature = (threads, *(_signature(array) for array in arrays), None if out is None else _signature(out))
+            chain.meet(native, signature, lambda: self._describe(variant, arrays, out))
+        variant.run(arrays, output.written)
+        if out is not None:
+            output.finish()
+            return out
+        return outgoing(output.written if self.output_shape else output.written[()], expected.label, operands[0])
+
+    def _describe(self, variant: Variant, arrays: Sequence[Array], out: Array | None) -> tuple[Entry, object] | None:
+        watches = self._threads is None and not self._is_small
+        return describe_call(variant, arrays, out, self.output_shape, self._expected.unit, watches)
+
+    def _thread_count(self) -> int:
+        return 1 if self._is_small else thread_count(self._threads, cores=host().cores)
+
+    def _variant(self, strides: tuple[Strides, ...], output_strides: Strides | None, threads: int) -> Variant:
+        if output_strides == contiguous_strides(self.output_shape):
+            output_strides = None
+        make = self._recipe.compile
+        return self._variants.get((strides, output_strides, threads), lambda: make(strides, output_strides, threads))
+
+    # ---- looking -------------------------------------------------------------------------------------------------
+
+    @property
+    def path(self) -> tuple[tuple[int, ...], ...]:
+        """The contraction path, as `opt_einsum` writes it."""
+        return self._plan.path
+
+    @property
+    def flops(self) -> int:
+        """Arithmetic of one call."""
+        return self._plan.flops
+
+    @property
+    def bytes(self) -> int:
+        """Least traffic of one call, in bytes: every tensor read or written once."""
+        return self._plan.bytes
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Scratch that each thread needs beyond operands and intermediate tensors, in bytes."""
+        return max((step.executable.program.scratch_bytes for step in self._last().steps if step.executable), default=0)
+
+    @property
+    def code(self) -> bytes:
+        """The machine code of all steps, one behind the other; empty on the interpreter."""
+        return b"".join(step.executable.kernel.code for step in self._last().steps if step.executable)
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """How the operation is computed: what `schedule=` takes for the same equation. None for several steps."""
+        steps = self._last().steps
+        return steps[0].schedule if len(steps) == 1 else None
+
+    @property
+    def isa(self) -> str:
+        """The vector ISA that the code is for: `"avx512"`, `"avx2"`, `"neon"`; `"none"` on the interpreter."""
+        return "none" if self._recipe.target == "interpreter" else self._recipe.machine().vector
+
+    def show(self, what: str = "nest") -> str:
+        """Return the expression as text, step by step.
+
+        Args:
+            what: `"tree"`, the steps; `"passes"`, what each pass of the optimiser did and why; `"nest"`, the operation,
+                its costs, schedule and loop nest; `"asm"`, the code.
+        """
+        return variant_text(what, self._plan, self._recipe, self._last())
+
+    def _last(self) -> Variant:
+        """The variant that was used last."""
+        return self._variants.latest() or Variant(tuple(CompiledStep(step) for step in self._plan.steps))
+
+    def __repr__(self) -> str:
+        shapes = " ".join("x".join(map(str, shape)) or "scalar" for shape in self.shapes)
+        result = "x".join(map(str, self.output_shape)) or "scalar"
+        target = self._recipe.target if isinstance(self._recipe.target, str) else self._recipe.target.vector
+        types = f"{self._expected.label}, {shapes} -> {result}"
+        return f"Expression({self.equation!r}, {types}, {self.flops:,} flop, {target})"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}\n\n{html.escape(self.show())}</pre>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Expression, self._arguments
+
+
+def _strides(array: Array) -> Strides:
+    strides = element_strides(array)
+    assert strides is not None  # operands and outputs were checked
+    return strides
+
+
+def _signature(array: Array) -> tuple[Any, ...]:
+    return array.shape, array.strides, id(array.dtype)

@@ -1,0 +1,121 @@
+"""What an expression is called with: operands that code can read in place, and an output that it can write in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from einloom.arrays.check import (
+    check_disjoint,
+    check_dtype,
+    check_itself,
+    check_shape,
+    check_writable,
+    is_aligned,
+)
+from einloom.arrays.library import Array, Imported, array_of, element_strides, incoming, region_of
+from einloom.dtypes import DTYPES
+from einloom.errors import DTypeError, EquationError, ShapeError
+from einloom.plan.equation import caret_lines
+
+__all__ = ["Expected", "Output"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What an expression is compiled for, as far as the operands of a call are concerned.
+
+    Attributes:
+        text: the equation.
+        shapes: of the operands.
+        output_shape: of the result.
+        label: name of the type of all elements.
+        dtype: NumPy's type that stands for it.
+        unit: size in bytes of what elements travel as; addresses are multiples of it.
+    """
+
+    text: str
+    shapes: tuple[tuple[int, ...], ...]
+    output_shape: tuple[int, ...]
+    label: str
+    dtype: np.dtype[Any]
+    unit: int
+
+    @property
+    def where(self) -> str:
+        """The equation as messages quote it."""
+        return caret_lines(self.text, ()).strip()
+
+    def operands(self, given: Sequence[Any]) -> list[Imported]:
+        """Return the memory of the operands as they came, of the right shapes.
+
+        Raises:
+            EquationError, ShapeError, DTypeError: another number of them, another shape, or no arrays.
+        """
+        if len(given) != len(self.shapes):
+            raise EquationError(f"{len(given)} operands for {len(self.shapes)} subscripts\n  {self.where}")
+        found = [incoming(operand, f"operand {position}") for position, operand in enumerate(given)]
+        for position, (operand, shape) in enumerate(zip(found, self.shapes)):
+            if operand.array.shape != shape:
+                raise ShapeError(
+                    f"operand {position} has shape {operand.array.shape}, the expression was compiled for {shape}\n"
+                    f"  {self.where}\n  Compile another expression for this shape."
+                )
+        return found
+
+    def readable(self, operand: Imported, position: int) -> Array:
+        """Return an operand as code can read it: as it is, or a copy of the right type and alignment.
+
+        Raises:
+            DTypeError: its type is wider than the one that is computed in, or no float.
+        """
+        array = operand.array
+        if operand.dtype != self.label:
+            if self.label not in DTYPES or array.dtype.kind != "f" or not np.can_cast(array.dtype, self.dtype, "safe"):
+                raise DTypeError(
+                    f"operand {position} has type {operand.dtype}, the expression computes in {self.label}\n"
+                    f"  {self.where}\n  Convert it: operand.astype({self.label!r})."
+                )
+            return array.astype(self.dtype)
+        return array if self._fits(array) else array.copy()
+
+    def _fits(self, array: Array) -> bool:
+        region = region_of("", Imported(array, self.label))
+        return region.is_empty or (is_aligned(region, self.unit) and element_strides(array) is not None)
+
+    def output(self, out: Any, operands: Sequence[Imported]) -> Output:
+        """Return where to write the result for `out`, a fresh array for None.
+
+        Raises:
+            DTypeError, ShapeError, StrideError, OverlapError: it cannot take the result; nothing has been written.
+        """
+        if out is None:
+            fresh = np.empty(self.output_shape, self.dtype)
+            return Output(fresh, fresh)
+        given = array_of(out, "out", self.where)
+        check_dtype("out", given.dtype, self.label, self.where)
+        check_shape("out", given.array.shape, self.output_shape, self.where)
+        check_writable("out", given.array.flags.writeable, self.where)
+        region = region_of("out", given, written=True)
+        check_itself(region, self.where)
+        inputs = [region_of(f"operand {position}", operand) for position, operand in enumerate(operands)]
+        check_disjoint([*inputs, region], where=self.where)
+        if self._fits(given.array):
+            return Output(given.array, given.array)
+        return Output(np.empty(self.output_shape, given.array.dtype), given.array)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where code writes, and the array that takes the result in the end: another one if its alignment does not suit."""
+
+    written: Array
+    final: Array
+
+    def finish(self) -> None:
+        """Bring the result to where it belongs."""
+        if self.written is not self.final:
+            np.copyto(self.final, self.written)

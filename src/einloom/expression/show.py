@@ -1,0 +1,57 @@
+"""Expressions as text: their steps, what the passes did, loop nests with costs, machine code."""
+
+from __future__ import annotations
+
+from einloom.errors import ScheduleError
+from einloom.expression.variant import CompiledStep, Recipe, Variant
+from einloom.passes.pipeline import explain_passes
+from einloom.passes.values import Options
+from einloom.plan.steps import Plan
+from einloom.targets.show import nest_text
+
+__all__ = ["variant_text"]
+
+
+def variant_text(what: str, plan: Plan, recipe: Recipe, variant: Variant) -> str:
+    """Return an expression as text, step by step; `what` as for `Expression.show`.
+
+    Raises:
+        ScheduleError: another word.
+    """
+    if what == "tree":
+        return "\n".join(_headings(plan))
+    if what not in ("passes", "nest", "asm"):
+        raise ScheduleError(f"show({what!r})\n  Show 'tree', 'passes', 'nest' or 'asm'.")
+    steps = zip(_headings(plan), variant.steps)
+    return "\n\n".join(f"{heading}\n\n{_step_text(what, recipe, compiled)}" for heading, compiled in steps)
+
+
+def _step_text(what: str, recipe: Recipe, compiled: CompiledStep) -> str:
+    if what == "passes":
+        return _passes_text(recipe, compiled)
+    if compiled.executable is None or compiled.schedule is None:
+        return str(compiled.step.operation)
+    if what == "asm":
+        return compiled.executable.kernel.listing()
+    operation = compiled.executable.nest.operation
+    return f"{operation}\n\n{nest_text(operation, compiled.schedule, compiled.executable)}"
+
+
+def _passes_text(recipe: Recipe, compiled: CompiledStep) -> str:
+    if compiled.executable is None:
+        return "no pass: the interpreter computes the operation as it is"
+    if recipe.schedule is not None:
+        return f"no pass: the schedule was given, {recipe.schedule}"
+    machine = compiled.executable.program.machine
+    return explain_passes(compiled.step.operation, machine, Options(compiled.threads))
+
+
+def _headings(plan: Plan) -> list[str]:
+    """A line a step: the tensor that it makes, of which others. The operands are the first tensors."""
+    operands = 1 + max((i for step in plan.steps for i in step.inputs), default=0)
+    first = operands - len(plan.steps) + 1 if len(plan.steps) > 1 else operands
+    return [
+        f"t{number} {step.shape} = {step.operation.main} {' '.join(f't{i}' for i in step.inputs)}, "
+        f"{step.operation.flops:,} flop"
+        for number, step in enumerate(plan.steps, first)
+    ]

@@ -1,0 +1,72 @@
+"""Which type an expression computes in: NumPy's rules for NumPy's types; others travel as integers of their size.
+
+>>> numpy_type("bfloat16")
+('bfloat16', dtype('uint16'))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from einloom.arrays.library import Imported
+from einloom.dtypes import DTYPES
+from einloom.errors import DTypeError
+from einloom.plan.equation import caret_lines
+
+__all__ = ["computed_type", "numpy_type"]
+
+FOREIGN = {"bfloat16": np.dtype(np.uint16)}
+"""Types that NumPy lacks, by name, and what their elements travel as."""
+
+
+def numpy_type(dtype: Any) -> tuple[str, np.dtype[Any]]:
+    """Return a type's name, and NumPy's type of its elements or of what they travel as.
+
+    Raises:
+        DTypeError: it is no type.
+    """
+    if isinstance(dtype, str) and dtype in FOREIGN:
+        return dtype, FOREIGN[dtype]
+    try:
+        found = np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise DTypeError(f"dtype={dtype!r} is no data type\n  Pass one of {', '.join(DTYPES)}.") from None
+    return str(found), found
+
+
+def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> Any:
+    """Return the type to compute in, as NumPy promotes; a single operand of any type may be copied as it is.
+
+    Raises:
+        DTypeError: there is no arithmetic in it.
+    """
+    label, result = _common_type(equation, operands) if dtype is None else numpy_type(dtype)
+    if result.name in DTYPES and label == str(result) and all(o.array.dtype.kind == "f" for o in operands):
+        return result.name
+    if len(operands) == 1 and (dtype is None or operands[0].dtype == label):
+        return label if label in FOREIGN else operands[0].array.dtype
+    raise _no_code(equation, operands, label)
+
+
+def _common_type(equation: str, operands: Sequence[Imported]) -> tuple[str, np.dtype[Any]]:
+    if not operands:
+        return numpy_type("float64")
+    if len(operands) == 1:
+        return operands[0].dtype, operands[0].array.dtype
+    try:
+        result = np.result_type(*(operand.array for operand in operands))
+    except TypeError:
+        raise _no_code(equation, operands, "none") from None
+    foreign = [operand.dtype for operand in operands if operand.dtype in FOREIGN]
+    return (foreign[0] if foreign else str(result)), result
+
+
+def _no_code(equation: str, operands: Sequence[Imported], result: str) -> DTypeError:
+    types = ", ".join(operand.dtype for operand in operands[:8])
+    return DTypeError(
+        f"no code for operands of type {types or result}\n{caret_lines(equation, ())}\n"
+        f"  einloom computes in {' and '.join(DTYPES)}: convert the operands with astype()."
+    )

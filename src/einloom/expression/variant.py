@@ -1,0 +1,140 @@
+"""`Variant`: an expression planned and compiled for certain strides and a number of threads; `Recipe` makes them."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from einloom.arrays.library import Array
+from einloom.errors import ScheduleError, UnsupportedTarget
+from einloom.ir.bind import bind
+from einloom.ir.interpret import Memory, interpret
+from einloom.ir.schedule import Schedule
+from einloom.jit.arrays import array_address
+from einloom.jit.host import host
+from einloom.machine import Machine
+from einloom.passes.fuse import fuse_as_named
+from einloom.passes.pipeline import optimize_operation
+from einloom.passes.values import Options
+from einloom.plan.carriers import widened
+from einloom.plan.paths import Path
+from einloom.plan.problem import Problem
+from einloom.plan.steps import Plan, Step, plan_problem
+from einloom.targets.executable import Executable
+
+__all__ = ["CompiledStep", "Recipe", "Strides", "Variant"]
+
+Strides = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledStep:
+    """A step, how many threads it was compiled for and, unless it is interpreted, its schedule and executable."""
+
+    step: Step
+    threads: int = 1
+    schedule: Schedule | None = None
+    executable: Executable | None = None
+
+    def run(self, operands: Sequence[Array]) -> None:
+        """Compute on these operands, the output last; their strides are the step's, whatever NumPy says of them."""
+        if self.executable is not None:
+            self.executable([array_address(operand) for operand in operands], self.threads)
+        elif operands[-1].size:
+            operation = self.step.operation
+            interpret(operation, [_memory_of(operand, operation.output.dtype.name) for operand in operands])
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Steps, compiled; the last one writes the result."""
+
+    steps: tuple[CompiledStep, ...]
+
+    def run(self, operands: Sequence[Array], result: Array) -> None:
+        """Compute into `result`; arrays have the strides that the variant is for."""
+        tensors = list(operands)
+        for compiled in self.steps[:-1]:
+            output = np.empty(math.prod(compiled.step.shape), result.dtype)
+            compiled.run([*(tensors[i] for i in compiled.step.inputs), output])
+            tensors.append(output)
+        last = self.steps[-1]
+        last.run([*(tensors[i] for i in last.step.inputs), result])
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How an expression's variants are made: all that does not depend on strides and threads.
+
+    Attributes:
+        problem: what is asked for; its strides are those that were compiled first.
+        path: which tensors are contracted together.
+        parts: how many elements of the problem's type make one of the operands'.
+        schedule: for the only step, instead of the heuristic one.
+        target: `"cpu"`, `"interpreter"` or a `Machine`.
+    """
+
+    problem: Problem
+    path: Path
+    parts: int
+    schedule: Schedule | None
+    target: str | Machine
+
+    def plan(self, strides: tuple[Strides, ...], output_strides: Strides | None = None) -> Plan:
+        """Return the steps for operands and an output (None: C-contiguous) of these strides in elements."""
+        problem = replace(self.problem, strides=strides)
+        return widened(plan_problem(problem, output_strides, self.path), self.parts)
+
+    def compile(self, strides: tuple[Strides, ...], output_strides: Strides | None, threads: int) -> Variant:
+        """Return the variant for these strides and so many threads.
+
+        Raises:
+            ScheduleError: the given schedule does not fit.
+        """
+        steps = self.plan(strides, output_strides).steps
+        if self.schedule is not None and len(steps) != 1:
+            text = self.problem.equation.text
+            raise ScheduleError(f"a schedule is for a single operation; {text} takes {len(steps)}")
+        return Variant(tuple(self._compile_step(step, threads) for step in steps))
+
+    def _compile_step(self, step: Step, threads: int) -> CompiledStep:
+        if self.target == "interpreter":
+            return CompiledStep(step)
+        machine = self.machine()
+        if self.schedule is not None:
+            operation, schedule = fuse_as_named(step.operation, self.schedule), self.schedule
+        else:
+            operation, schedule = optimize_operation(step.operation, machine, Options(threads))
+        return CompiledStep(step, threads, schedule, Executable(bind(operation, schedule), machine))
+
+    def machine(self) -> Machine:
+        """Return the machine that code is generated for.
+
+        Raises:
+            UnsupportedTarget: there is no such target, or no code for it.
+        """
+        machine = self.target if isinstance(self.target, Machine) else host()
+        if isinstance(self.target, str) and self.target not in ("cpu", "interpreter"):
+            raise UnsupportedTarget(f"target {self.target!r}\n  Targets: 'cpu', 'interpreter' or a Machine.")
+        if machine.vector == "none":
+            raise UnsupportedTarget(
+                f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon\n  {self.problem.equation.text}\n"
+                '  Use target="interpreter".'
+            )
+        return machine
+
+
+def _memory_of(array: Array, unit: str) -> Memory:
+    """Return the bytes that the array reaches as elements of type `unit`, with the position of its first element."""
+    if array.size == 0:
+        return Memory(np.empty(0, unit))
+    ends = [(extent - 1) * stride for extent, stride in zip(array.shape, array.strides)]
+    low = sum(min(end, 0) for end in ends)
+    high = sum(max(end, 0) for end in ends) + array.itemsize
+    buffer: Any = (ctypes.c_char * (high - low)).from_address(array_address(array) + low)
+    return Memory(np.frombuffer(buffer, unit), -low // np.dtype(unit).itemsize)
