@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tomllib
 from pathlib import Path
@@ -16,14 +17,22 @@ CHECKOUT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize(
     ("suite", "count"),
-    [("tensor_operations", 3), ("gemm_kernels", 23), ("gemm_large", 21), ("tccg24", 24), ("permutations", 7)],
+    [
+        ("tensor_operations", 3),
+        ("gemm_kernels", 23),
+        ("gemm_large", 21),
+        ("tccg24", 24),
+        ("permutations", 7),
+        ("small_batches", 18),
+        ("memory_bound", 12),
+    ],
 )
 def test_suites_load(suite: str, count: int) -> None:
     cases = load_suite(suite)
     assert len(cases) == count
     assert len({case.name for case in cases}) == count
     for case in cases:
-        assert Case(**case.to_json()) == case
+        assert Case.from_json(json.loads(json.dumps(case.to_json()))) == case
         assert case.amount > 0
         assert set("".join(case.terms)) == set(case.sizes)
 

@@ -7,13 +7,23 @@ import importlib.util
 import numpy as np
 import pytest
 
-from einloom.bench.cases import Case, load_suite
+from einloom.bench.cases import Case, Kind, load_suite
 from einloom.bench.check import check_result
 from einloom.bench.data import make_operands, make_output
 from einloom.bench.peers import einloom as with_einloom
 from einloom.bench.peers import numpy as with_numpy
-from einloom.bench.peers.contestants import PEERS, Contestant, Variant, chosen_peers, kernel_repeats, variants_of
-from einloom.errors import ScheduleError, UnsupportedTarget
+from einloom.bench.peers.contestants import (
+    PEERS,
+    Contestant,
+    Variant,
+    chosen_peers,
+    isa_environment,
+    kernel_repeats,
+    restricted_machine,
+    variants_of,
+)
+from einloom.bench.peers.numpy_ways import numpy_ways
+from einloom.errors import InternalError, ScheduleError, UnsupportedTarget
 from einloom.jit.host import host
 from einloom.machine import AVX2, AVX512
 
@@ -28,6 +38,16 @@ EXPRESSIONS = [
     Case.contraction("ab->b", {"a": 3, "b": 4}),
     Case.contraction("ab,ab->", {"a": 3, "b": 4}),
 ]
+WAYS = [
+    Case.contraction("abcd,dbe->ace", {"a": 2, "b": 3, "c": 4, "d": 5, "e": 6}),
+    Case.contraction("bij,bjk->kbi", {"b": 3, "i": 4, "j": 5, "k": 6}),
+    Case.contraction("cab,dbc->cda", {"a": 3, "b": 4, "c": 5, "d": 6}),
+    Case.contraction("bij,bij->b", {"b": 3, "i": 4, "j": 5}),
+    Case.contraction("ij,j->i", {"i": 7, "j": 5}, dtype="float64"),
+    Case.contraction("abc->ac", {"a": 3, "b": 4, "c": 5}),
+    Case.contraction("abc->ca", {"a": 3, "b": 4, "c": 5}),
+    Case.contraction("a,b->ba", {"a": 3, "b": 4}),
+]
 BUILT_IN = [load_suite("gemm_kernels", "9x9x56")[0], *load_suite("tensor_operations")]
 
 
@@ -38,7 +58,7 @@ def test_numpy_does_every_kind_of_case(case: Case) -> None:
     prepared = with_numpy.prepare(case, operands, output, 1, "cpu")
     assert check_result(case, operands, start, prepared.once()).right
     prepared.call()
-    assert prepared.repeats == (kernel_repeats(case.flops) if case.kind == "kernel" else 1)
+    assert prepared.repeats == (kernel_repeats(case.flops) if case.kind is Kind.KERNEL else 1)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -96,3 +116,53 @@ def test_settings_that_a_machine_cannot_use_are_not_tried() -> None:
     ]
     assert [variant.name for variant in variants_of(PEERS["numpy"], AVX2)] == ["default"]
     assert variants_of(Contestant("a", "a"), AVX512) == (Variant("default"),)
+
+
+def ways_of(case: Case) -> dict[str, np.ndarray]:
+    operands, output = make_operands(case), make_output(case)
+    results = {}
+    for number, (name, call) in enumerate(numpy_ways(case, operands, output)):
+        output[...] = np.nan
+        results[f"{name} {number}"] = np.array(call())
+    return results
+
+
+@pytest.mark.parametrize("case", [*EXPRESSIONS, *WAYS], ids=lambda case: case.name)
+def test_every_way_of_numpy_is_right(case: Case) -> None:
+    for name, result in ways_of(case).items():
+        assert check_result(case, make_operands(case), make_output(case), result).right, name
+
+
+@pytest.mark.parametrize(
+    ("equation", "expected"),
+    [
+        ("mk,kn->mn", {"einsum", "einsum with out", "tensordot", "matmul"}),
+        ("bmk,bkn->bmn", {"einsum", "einsum with out", "matmul"}),
+        ("abc->ab", {"einsum", "einsum with out", "einsum without a path", "sum"}),
+        ("ab->ba", {"copyto"}),
+        ("ij,j->i", {"einsum", "einsum with out", "einsum without a path", "tensordot", "matmul"}),
+        ("ab,bc,cd->ad", {"einsum", "einsum with out"}),
+        ("aij,jk->k", {"einsum", "einsum with out", "einsum without a path"}),
+    ],
+)
+def test_numpy_is_tried_in_every_way_that_a_case_has(equation: str, expected: set[str]) -> None:
+    case = Case.contraction(equation, dict.fromkeys(sorted(set(equation) - set(",->")), 16))
+    assert {name.rpartition(" ")[0] for name in ways_of(case)} == expected
+
+
+def test_a_wrong_way_is_an_error_and_not_a_figure(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = EXPRESSIONS[0]
+    monkeypatch.setattr(with_numpy, "numpy_ways", lambda *_: [("einsum", lambda: np.zeros((5, 7), np.float32))])
+    with pytest.raises(InternalError, match="NumPy's einsum is not the result"):
+        with_numpy.prepare(case, make_operands(case), make_output(case), 1, "cpu")
+
+
+def test_everybody_is_put_on_the_same_vector_isa() -> None:
+    environment = isa_environment("avx2")
+    assert environment["EINLOOM_ISA"] == "avx2"
+    assert set(environment) > {"OPENBLAS_CORETYPE", "MKL_ENABLE_INSTRUCTIONS", "LIBXSMM_TARGET", "ATEN_CPU_CAPABILITY"}
+    assert isa_environment(None) == {}
+    assert restricted_machine(AVX512, "avx2").vector == "avx2"
+    assert [variant.name for variant in variants_of(PEERS["numpy"], restricted_machine(AVX512, "avx2"))] == ["default"]
+    with pytest.raises(UnsupportedTarget, match="has avx2, not avx512"):
+        restricted_machine(AVX2, "avx512")

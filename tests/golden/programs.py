@@ -14,7 +14,7 @@ from pathlib import Path
 
 from einloom.asm import Assembler
 from einloom.bench import elementwise
-from einloom.bench.cases import SUITES, Case, load_suite
+from einloom.bench.cases import SUITES, Case, Kind, load_suite
 from einloom.dtypes import data_type
 from einloom.expression import Expression
 from einloom.ir.bind import bind
@@ -47,11 +47,11 @@ def _programs(machine: Machine) -> Iterator[tuple[str, bytes]]:
 
 
 def _case_code(case: Case, machine: Machine) -> bytes:
-    if case.kind == "kernel":
+    if case.kind is Kind.KERNEL:
         m, n, k = (case.sizes[x] for x in "mnk")
         spec = Brgemm(data_type(case.dtype), m, n, k, a=(1, 0, m, 0), b=(0, k, 1, 0), c=(1, m))
         return _kernel_code(spec, machine)
-    if case.kind == "tensor_operation":
+    if case.kind is Kind.TENSOR_OPERATION:
         config = case.configuration
         assert config is not None
         return lower_nest(bind(config.operation, config.schedule), machine).assembler.bytes()

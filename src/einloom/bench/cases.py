@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,34 @@ from einloom.api import compile
 from einloom.errors import ScheduleError
 from einloom.ir.configuration import TensorOperationConfig
 
-__all__ = ["SUITES", "Case", "case_folder", "load_suite"]
+__all__ = ["SUITES", "Case", "Ceiling", "Kind", "Unit", "case_folder", "load_suite"]
+
+
+class Kind(StrEnum):
+    """How einloom runs a case."""
+
+    EXPRESSION = "expression"
+    KERNEL = "kernel"
+    TENSOR_OPERATION = "tensor_operation"
+
+
+class Unit(StrEnum):
+    """What a rate is given in, by 1e9."""
+
+    FLOPS = "GFLOP/s"
+    BYTES = "GB/s"
+
+
+class Ceiling(StrEnum):
+    """What the machine can do at best: multiply-adds on registers, copying, reading."""
+
+    PEAK = "peak"
+    COPY = "copy"
+    READ = "read"
+
+
+READ_SHARE = 0.9
+"""From this share of the traffic on, what a case does to memory is reading."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +58,19 @@ class Case:
         equation: explicit, without spaces and ellipses.
         sizes: extent of each label.
         dtype: type of all arrays.
-        kind: `"expression"`; `"kernel"`: one generated kernel, repeated inside one call, that adds to its output;
-            `"tensor_operation"`: the configuration in `config`.
+        kind: an expression; one generated kernel, repeated inside one call, that adds to its output; or the tensor
+            operation of `config`.
         config: JSON of a `TensorOperationConfig` whose tensors are dense and have the equation's shapes.
+        memory_bound: whether bytes are what counts, although there are several operands.
     """
 
     name: str
     equation: str
     sizes: Mapping[str, int]
     dtype: str = "float32"
-    kind: str = "expression"
+    kind: Kind = Kind.EXPRESSION
     config: str | None = None
+    memory_bound: bool = False
 
     @classmethod
     def contraction(cls, equation: str, sizes: Mapping[str, int], name: str = "", dtype: str = "float32") -> Case:
@@ -79,14 +109,22 @@ class Case:
         return len(self.terms) == 2 and sorted(self.terms[0]) == sorted(self.sizes) == sorted(self.terms[1])
 
     @property
-    def unit(self) -> str:
-        """What a rate of the case is given in: `"GB/s"` for one operand, else `"GFLOP/s"`."""
-        return "GB/s" if len(self.terms) == 2 else "GFLOP/s"
+    def unit(self) -> Unit:
+        """What a rate of the case is given in: bytes for one operand and where memory is the bound, else flop."""
+        return Unit.BYTES if self.memory_bound or len(self.terms) == 2 else Unit.FLOPS
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """What the machine can do at best for such a case."""
+        if self.unit is Unit.FLOPS:
+            return Ceiling.PEAK
+        *inputs, output = (math.prod(shape) for shape in self.shapes)
+        return Ceiling.READ if sum(inputs) >= READ_SHARE * (sum(inputs) + output) else Ceiling.COPY
 
     @property
     def amount(self) -> int:
         """What is done, in bytes or flop as `unit` says."""
-        return self.bytes if self.unit == "GB/s" else self.flops
+        return self.bytes if self.unit is Unit.BYTES else self.flops
 
     @cached_property
     def _described(self) -> Any:
@@ -102,7 +140,7 @@ class Case:
         """Whether the output is read and added to."""
         if self.configuration is not None:
             return self.configuration.prim_first_touch == "none"
-        return self.kind == "kernel"
+        return self.kind is Kind.KERNEL
 
     @property
     def last_touch(self) -> str:
@@ -112,6 +150,11 @@ class Case:
     def to_json(self) -> dict[str, Any]:
         """Return the case as a JSON object."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Case:
+        """Return the case that `to_json` wrote."""
+        return cls(**{**entry, "kind": Kind(entry["kind"])})
 
 
 def case_folder() -> Path:
@@ -141,7 +184,7 @@ def load_suite(suite: str, substring: str = "") -> list[Case]:
 def _kernel(entry: list[int]) -> Iterator[Case]:
     """A column-major product of m x k and k x n is a row-major product with the operands' axes reversed."""
     m, n, k = entry
-    yield Case(f"{m}x{n}x{k}", "km,nk->nm", {"m": m, "n": n, "k": k}, kind="kernel")
+    yield Case(f"{m}x{n}x{k}", "km,nk->nm", {"m": m, "n": n, "k": k}, kind=Kind.KERNEL)
 
 
 def _three_layouts(entry: list[int]) -> Iterator[Case]:
@@ -152,6 +195,18 @@ def _three_layouts(entry: list[int]) -> Iterator[Case]:
 
 def _equation(entry: dict[str, Any]) -> Iterator[Case]:
     yield Case.contraction(entry["equation"], entry["sizes"])
+
+
+def _batch(entry: list[int]) -> Iterator[Case]:
+    """Square products of one size, as many as stay in the second level cache, as one expression."""
+    batch, size = entry
+    sizes = {"b": batch, "m": size, "k": size, "n": size}
+    yield Case.contraction("bmk,bkn->bmn", sizes, f"{size}x{size}x{size} x {batch}")
+
+
+def _memory_bound(entry: dict[str, Any]) -> Iterator[Case]:
+    equation, sizes, dtype = entry["equation"], entry["sizes"], entry["dtype"]
+    yield Case(f"{equation} {dtype}", equation, sizes, dtype, memory_bound=True)
 
 
 def _permutation(entry: dict[str, Any]) -> Iterator[Case]:
@@ -169,7 +224,7 @@ def _configuration(entry: dict[str, Any]) -> Iterator[Case]:
         strides = dict(zip(labels, entry[f"strides_{operand}"]))
         terms.append("".join(sorted((x for x in labels if strides[x]), key=lambda x: -strides[x])))
     equation, sizes = f"{terms[0]},{terms[1]}->{terms[2]}", dict(zip(labels, entry["dim_sizes"]))
-    yield Case(entry["name"], equation, sizes, entry["dtype"], "tensor_operation", json.dumps(config))
+    yield Case(entry["name"], equation, sizes, entry["dtype"], Kind.TENSOR_OPERATION, json.dumps(config))
 
 
 SUITES = {
@@ -178,5 +233,7 @@ SUITES = {
     "gemm_large": _three_layouts,
     "tccg24": _equation,
     "permutations": _permutation,
+    "small_batches": _batch,
+    "memory_bound": _memory_bound,
 }
 """Suite to the function that reads an entry of its file."""

@@ -15,7 +15,7 @@ import numpy as np
 from einloom.bench.cases import Case
 from einloom.bench.data import Array
 
-__all__ = ["SAMPLE_POINTS", "Verdict", "check_result"]
+__all__ = ["SAMPLE_POINTS", "Reference", "Verdict", "check_result"]
 
 SAMPLE_POINTS = 50_000_000
 """Points of the iteration space that a check computes at most (for extents that allow it)."""
@@ -36,23 +36,37 @@ class Verdict:
     error: float
 
 
+class Reference:
+    """The right result of a case, in float64, on a sample of its elements.
+
+    Args:
+        case: what is computed.
+        operands: its inputs.
+        start: what the output held before.
+    """
+
+    def __init__(self, case: Case, operands: Sequence[Array], start: Array) -> None:
+        self._case, self._chosen = case, _sample(case)
+        picked = [_pick(array, term, self._chosen).astype(np.float64) for array, term in zip(operands, case.terms)]
+        exact = np.einsum(case.equation, *picked, optimize=True)
+        magnitude = np.einsum(case.equation, *(abs(array) for array in picked), optimize=True)
+        if case.accumulates:
+            before = _pick(start, case.terms[-1], self._chosen).astype(np.float64)
+            exact, magnitude = exact + before, magnitude + abs(before)
+        terms = 0 if case.is_permutation else case.summed + int(case.accumulates)
+        self._exact = np.maximum(exact, 0) if case.last_touch == "relu" else exact
+        self._tolerance = 2 * terms * np.finfo(case.dtype).eps * magnitude
+
+    def verdict(self, result: Array) -> Verdict:
+        """Return whether a result is right."""
+        difference = abs(_pick(result, self._case.terms[-1], self._chosen) - self._exact)
+        worst = float(np.max(_shares(difference, self._tolerance), initial=0.0))
+        return Verdict(worst <= 1 and bool(np.isfinite(result).all()), difference.size, worst)
+
+
 def check_result(case: Case, operands: Sequence[Array], start: Array, result: Array) -> Verdict:
     """Compare the result of a case with float64 arithmetic; `start` is what the output held before."""
-    chosen = _sample(case)
-    picked = [_pick(array, term, chosen).astype(np.float64) for array, term in zip(operands, case.terms)]
-    equation = case.equation
-    exact = np.einsum(equation, *picked, optimize=True)
-    magnitude = np.einsum(equation, *(abs(array) for array in picked), optimize=True)
-    if case.accumulates:
-        before = _pick(start, case.terms[-1], chosen).astype(np.float64)
-        exact, magnitude = exact + before, magnitude + abs(before)
-    if case.last_touch == "relu":
-        exact = np.maximum(exact, 0)
-    terms = 0 if case.is_permutation else case.summed + int(case.accumulates)
-    tolerance = 2 * terms * np.finfo(case.dtype).eps * magnitude
-    difference = abs(_pick(result, case.terms[-1], chosen) - exact)
-    worst = float(np.max(_shares(difference, tolerance), initial=0.0))
-    return Verdict(worst <= 1 and bool(np.isfinite(result).all()), difference.size, worst)
+    return Reference(case, operands, start).verdict(result)
 
 
 def _shares(difference: Array, tolerance: Array) -> Array:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from einloom.bench.cases import Case
+from einloom.bench.cases import Case, Kind
 
 __all__ = ["Array", "aligned_copy", "make_operands", "make_output"]
 
@@ -23,14 +23,14 @@ def make_operands(case: Case) -> list[Array]:
     """
     generator = np.random.default_rng(2026)
     operands = [_numbers(generator, shape, case.dtype) for shape in case.shapes[:-1]]
-    return [aligned_copy(operand) for operand in operands] if case.kind == "kernel" else operands
+    return [aligned_copy(operand) for operand in operands] if case.kind is Kind.KERNEL else operands
 
 
 def make_output(case: Case) -> Array:
     """Return the output as it is before the work: numbers where it is added to, else NaN, so that a gap shows."""
     if case.accumulates:
         numbers = _numbers(np.random.default_rng(1), case.shapes[-1], case.dtype)
-        return aligned_copy(numbers) if case.kind == "kernel" else numbers
+        return aligned_copy(numbers) if case.kind is Kind.KERNEL else numbers
     return np.full(case.shapes[-1], np.nan, case.dtype)
 
 

@@ -1,6 +1,6 @@
-"""`race`: run cases with einloom and its peers in turns, each in a process of its own. It prints nothing.
+"""`measure_cases`: run cases with einloom and its peers in turns, each in a process of its own. It prints nothing.
 
-row = race_case(Case.contraction("ab,bc->ac", {"a": 8, "b": 8, "c": 8}), [], Options(runs=2), host())
+row = measure_case(Case.contraction("ab,bc->ac", {"a": 8, "b": 8, "c": 8}), [], Options(runs=2), host())
 row.ours.median, row.share
 """
 
@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from einloom.bench.cases import Case
-from einloom.bench.peers.contestants import EINLOOM, Contestant, Variant, variants_of
+from einloom.bench.peers.contestants import EINLOOM, Contestant, Variant, isa_environment, variants_of
 from einloom.bench.process import Process
 from einloom.errors import DeviceError
 from einloom.machine import Machine
 
-__all__ = ["Figures", "Options", "Row", "race", "race_case"]
+__all__ = ["Figures", "Options", "Row", "measure_case", "measure_cases"]
 
 CEILING_SECONDS = 0.01
 """How long the machine's peak is measured before and after each of einloom's turns."""
@@ -33,6 +33,7 @@ class Options:
         runs: rounds, in each of which every contestant has its turn.
         seconds: how long a turn takes at least.
         target: einloom's target, `"cpu"` or `"interpreter"`.
+        vector: the vector ISA that every contestant is put on; None leaves each its own choice.
         timeout: seconds after which a contestant that prepares or measures is given up.
     """
 
@@ -40,6 +41,7 @@ class Options:
     runs: int = 5
     seconds: float = 0.05
     target: str = "cpu"
+    vector: str | None = None
     timeout: float = 180.0
 
 
@@ -88,8 +90,8 @@ class Row:
 
     Attributes:
         ceilings: what the machine reached just before and just after each of einloom's turns: flop a second of
-            generated multiply-adds on one thread, times the threads; or bytes a second of a plain copy on all threads,
-            as the case's unit says.
+            generated multiply-adds on one thread, times the threads; or bytes a second of a plain copy, or of reading,
+            on all threads: what the case's `ceiling` says.
     """
 
     case: Case
@@ -122,7 +124,7 @@ class Row:
         return max(self.ceilings, default=0.0)
 
 
-def race(
+def measure_cases(
     cases: Iterable[Case],
     peers: Sequence[Contestant],
     options: Options,
@@ -132,46 +134,47 @@ def race(
     """Run every case; `progress` is called with each row as it is done."""
     rows = []
     for case in cases:
-        rows.append(race_case(case, peers, options, machine))
+        rows.append(measure_case(case, peers, options, machine))
         progress(rows[-1])
     return rows
 
 
-def race_case(case: Case, peers: Sequence[Contestant], options: Options, machine: Machine) -> Row:
+def measure_case(case: Case, peers: Sequence[Contestant], options: Options, machine: Machine) -> Row:
     """Run one case with einloom and peers: start all, prepare and check one after the other, then take turns."""
     with ExitStack() as stack:
-        lanes = [_Lane(EINLOOM.name, Variant("default"), options)]
-        lanes += [_Lane(peer.name, variant, options) for peer in peers for variant in variants_of(peer, machine)]
-        for lane in lanes:
-            stack.enter_context(lane.process)
-        for lane in lanes:
-            lane.start_up()
-        for lane in lanes:
-            lane.prepare(case)
-        ceilings = _take_turns(lanes, case)
-        ours, *others = [lane.figures for lane in lanes]
+        clients = [_Client(EINLOOM.name, Variant("default"), options)]
+        clients += [_Client(peer.name, variant, options) for peer in peers for variant in variants_of(peer, machine)]
+        for client in clients:
+            stack.enter_context(client.process)
+        for client in clients:
+            client.start_up()
+        for client in clients:
+            client.prepare(case)
+        ceilings = _take_turns(clients, case)
+        ours, *others = [client.figures for client in clients]
         return Row(case, ours, tuple(others), ceilings)
 
 
-def _take_turns(lanes: list[_Lane], case: Case) -> tuple[float, ...]:
-    ours, ceilings = lanes[0], []
+def _take_turns(clients: list[_Client], case: Case) -> tuple[float, ...]:
+    ours, ceilings = clients[0], []
     for turn in range(ours.options.runs):
-        first = turn % len(lanes)
-        for lane in lanes[first:] + lanes[:first]:
-            if lane is ours:
+        first = turn % len(clients)
+        for client in clients[first:] + clients[:first]:
+            if client is ours:
                 ceilings.append(ours.ceiling(case))
-            lane.measure()
-            if lane is ours:
+            client.measure()
+            if client is ours:
                 ceilings.append(ours.ceiling(case))
     return tuple(filter(None, ceilings))
 
 
-class _Lane:
-    """A contestant's process and what has been seen of it; a failure ends its part, not the race."""
+class _Client:
+    """A contestant's process and what has been seen of it; a failure ends its part, not the measurement."""
 
     def __init__(self, contestant: str, variant: Variant, options: Options) -> None:
         self.options = options
-        self.process = Process(contestant, options.threads, variant.environment)
+        environment = {**isa_environment(options.vector), **variant.environment}
+        self.process = Process(contestant, options.threads, environment)
         self.figures = Figures(contestant, variant.name)
 
     def start_up(self) -> None:
@@ -193,9 +196,9 @@ class _Lane:
                 self._see(seconds=(*self.figures.seconds, answer["seconds"]))
 
     def ceiling(self, case: Case) -> float:
-        """Return the machine's peak or copying speed, 0 where it cannot be measured: that is no failure of the lane."""
+        """Return what the machine can do at best, 0 where it cannot be measured: that is no failure of the client."""
         before = self.figures
-        answer = self._ask("copy" if case.unit == "GB/s" else "peak", seconds=CEILING_SECONDS)
+        answer = self._ask(case.ceiling, seconds=CEILING_SECONDS)
         if not answer:
             self.figures = before
         return answer.get("rate", 0.0)

@@ -1,4 +1,4 @@
-"""`make_report`: the rows of a race as one JSON object, from which tables and plots are drawn.
+"""`make_report`: the rows of a measurement as one JSON object, from which tables and plots are drawn.
 
     {"suite": "tccg24", "einloom": "0.1.0", "machine": {…}, "threads": 1, "runs": 5, "peers": {"numpy": "2.4.6"},
      "missing": ["etops"], "import_seconds": 0.04, "rows": [{"case": …, "unit": "GFLOP/s", "einloom": {…},
@@ -36,7 +36,7 @@ def make_report(
     options: Options,
     machine: Machine,
 ) -> dict[str, Any]:
-    """Return the report of a race."""
+    """Return the report of a measurement."""
     entries = [_row(row, peers) for row in rows]
     return {
         "suite": suite,
@@ -45,6 +45,7 @@ def make_report(
         "python": platform.python_version(),
         "numpy": np.__version__,
         "threads": options.threads,
+        "isa_of_all": options.vector,
         "runs": options.runs,
         "peers": {peer.name: rows[0].best(peer.name).version if rows else "" for peer in peers},
         "missing": list(missing),
@@ -69,6 +70,7 @@ def _row(row: Row, peers: Sequence[Contestant]) -> dict[str, Any]:
         "flops": case.flops,
         "bytes": case.bytes,
         "unit": case.unit,
+        "ceiling_is": case.ceiling,
         "einloom": _figures(row, row.ours),
         "ceiling": row.ceiling / 1e9 or None,
         "share": row.share,

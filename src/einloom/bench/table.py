@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from einloom.bench.cases import Ceiling
 from einloom.bench.report import LEVEL
 
 __all__ = ["draw_report", "make_console", "percent_text", "ratio_text", "remarks", "time_text"]
@@ -32,7 +33,7 @@ def draw_report(report: dict[str, Any], console: Console, title: str = "") -> No
     table.add_column("time", justify="right", no_wrap=True)
     mean = _rate_text(summary["rate"], "") if unit else ""
     table.add_column(f"einloom\n{unit}", mean, justify="right", style="bold", no_wrap=True)
-    table.add_column(_ceiling_name(units), percent_text(summary["share"]), justify="right", no_wrap=True)
+    table.add_column(_ceiling_name(report), percent_text(summary["share"]), justify="right", no_wrap=True)
     for name in report["peers"]:
         peer = summary["peers"][name]
         footer = _peer_text(peer["rate"] if unit else None, peer["ratio"], "")
@@ -69,13 +70,17 @@ def remarks(report: dict[str, Any]) -> Iterator[str]:
     machine, threads = report["machine"], report["threads"]
     versions = "".join(f", {name} {version}" for name, version in report["peers"].items())
     rounds = f"median of {report['runs']} interleaved round" + "s" * (report["runs"] > 1)
-    yield f"{machine['name']}, {machine['vector']}, {threads} thread{'s' * (threads > 1)}; {rounds}{versions}"
+    everybody = " (all)" if report["isa_of_all"] else ""
+    used = f"{threads} thread" + "s" * (threads > 1)
+    yield f"{machine['name']}, {machine['vector']}{everybody}, {used}; {rounds}{versions}"
     peak = "peak, generated multiply-adds" + " of one thread times the threads" * (threads > 1)
-    for unit, name in (("GFLOP/s", peak), ("GB/s", "copy, bytes read and written")):
-        ceilings = [row["ceiling"] for row in report["rows"] if row["ceiling"] and row["unit"] == unit]
-        if ceilings:
+    names = {Ceiling.PEAK: peak, Ceiling.COPY: "copy, bytes read and written", Ceiling.READ: "read, bytes"}
+    for kind, name in names.items():
+        rows = [row for row in report["rows"] if row["ceiling"] and row["ceiling_is"] == kind]
+        if rows:
+            ceilings = [row["ceiling"] for row in rows]
             span = dict.fromkeys(f"{value:.1f}" for value in (min(ceilings), max(ceilings)))
-            yield f"{name}: {' to '.join(span)} {unit}"
+            yield f"{name}: {' to '.join(span)} {rows[0]['unit']}"
     for name in report["missing"]:
         yield f"{name} is not installed and was left out"
     yield from _particulars(report)
@@ -103,9 +108,9 @@ def _peer_text(rate: float | None, ratio: float | None, unit: str) -> Text:
     return text
 
 
-def _ceiling_name(units: list[str]) -> str:
-    names = {"GFLOP/s": "of\npeak", "GB/s": "of\ncopy"}
-    return names[units[0]] if len(units) == 1 else "of peak\nor copy"
+def _ceiling_name(report: dict[str, Any]) -> str:
+    kinds = list(dict.fromkeys(row["ceiling_is"] for row in report["rows"]))
+    return f"of\n{kinds[0]}" if len(kinds) == 1 else f"of {kinds[0]}\nor {' or '.join(kinds[1:])}"
 
 
 def _particulars(report: dict[str, Any]) -> Iterator[str]:

@@ -4,9 +4,10 @@
     {"do": "measure", "seconds": 0.05}                              {"seconds": 0.0012}
     {"do": "peak", "seconds": 0.01}                                 {"rate": 2.6e11}
     {"do": "copy", "seconds": 0.05}                                 {"rate": 3.1e10}
+    {"do": "read", "seconds": 0.05}                                 {"rate": 2.2e10}
 
-Peak is in flop a second, copy in bytes read and written a second. An answer with `problem` takes the place of the
-usual one where something failed. What libraries print goes to standard error.
+Peak is in flop a second, copy in bytes read and written a second, read in bytes read a second. An answer with
+`problem` takes the place of the usual one where something failed. What libraries print goes to standard error.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from einloom.bench.cases import Case
+from einloom.bench.cases import Case, Ceiling
 from einloom.bench.check import check_result
 from einloom.bench.data import Array, make_operands, make_output
 from einloom.bench.peers.contestants import Prepared
@@ -54,7 +55,13 @@ class _Session:
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to a request; failures of the contestant are answers too."""
-        action = {"prepare": self._prepare, "measure": self._measure, "peak": self._peak, "copy": self._copy}
+        action = {
+            "prepare": self._prepare,
+            "measure": self._measure,
+            Ceiling.PEAK: self._peak,
+            Ceiling.COPY: self._copy,
+            Ceiling.READ: self._read,
+        }
         try:
             return action[request.pop("do")](**request)
         except UnsupportedTarget as error:
@@ -63,7 +70,7 @@ class _Session:
             return {"problem": f"{type(error).__name__}: {error}"}
 
     def _prepare(self, case: dict[str, Any], threads: int, target: str) -> dict[str, Any]:
-        work = Case(**case)
+        work = Case.from_json(case)
         operands, output = make_operands(work), make_output(work)
         start = output.copy() if work.accumulates else output
         prepared = self._module.prepare(work, operands, output, threads, target)
@@ -96,11 +103,20 @@ class _Session:
     def _copy(self, seconds: float) -> dict[str, Any]:
         from einloom.bench.peers.einloom import copy_seconds
 
-        source = self._arrays[0]
+        source = self._largest()
         if self._copied is None:
             self._copied = np.zeros_like(source)
         least = copy_seconds(source, self._copied, self._threads, seconds)
         return {"rate": 2 * source.nbytes / least}
+
+    def _read(self, seconds: float) -> dict[str, Any]:
+        from einloom.bench.peers.einloom import read_seconds
+
+        source = self._largest()
+        return {"rate": source.nbytes / read_seconds(source, self._threads, seconds)}
+
+    def _largest(self) -> Array:
+        return max(self._arrays, key=lambda array: array.nbytes)
 
 
 def settle(patience: float = 1.0, glance: float = 0.01) -> None:

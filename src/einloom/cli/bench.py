@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from einloom.bench.cases import SUITES, load_suite
-from einloom.bench.measure import Options, race
-from einloom.bench.peers.contestants import PEERS, chosen_peers
+from einloom.bench.measure import Options, measure_cases
+from einloom.bench.peers.contestants import PEERS, chosen_peers, restricted_machine
 from einloom.bench.plot import check_plot, draw_plot
 from einloom.bench.report import is_good, make_report
 from einloom.cli.bench_elementwise import run_elementwise
@@ -32,6 +32,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("suite", choices=[*SUITES, ELEMENT_WISE], help="which cases")
     parser.add_argument("--peers", default="numpy", metavar="A,B", help=f"among {', '.join(PEERS)} (default: numpy)")
+    parser.add_argument("--isa", choices=["avx512", "avx2"], help="put einloom and every peer on this vector ISA")
     parser.add_argument("--threads", type=positive, default=1, help="threads of each contestant (default: 1)")
     parser.add_argument("--runs", type=positive, default=5, help="rounds (default: 5)")
     parser.add_argument("--seconds", type=float, default=0.05, help="least time of a turn (default: 0.05)")
@@ -60,7 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
     peers, missing = chosen_peers(arguments.peers)
     if arguments.plot:
         check_plot()
-    options = Options(arguments.threads, arguments.runs, arguments.seconds)
+    machine = restricted_machine(host(), arguments.isa)
+    options = Options(arguments.threads, arguments.runs, arguments.seconds, vector=arguments.isa)
     done = 0
 
     def progress(row: Any) -> None:
@@ -69,10 +71,10 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"\r\x1b[K{done}/{len(cases)} {row.case.name}", end="", file=sys.stderr, flush=True)
 
     watched = sys.stderr.isatty()
-    rows = race(cases, peers, options, host(), progress if watched else lambda row: None)
+    rows = measure_cases(cases, peers, options, machine, progress if watched else lambda row: None)
     if watched:
         print("\r\x1b[K", end="", file=sys.stderr)
-    report = make_report(arguments.suite, rows, peers, missing, options, host())
+    report = make_report(arguments.suite, rows, peers, missing, options, machine)
     if arguments.json == "-":
         print(json.dumps(report, indent=1))
     else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from einloom.bench.cases import Case
-from einloom.bench.measure import Options, Row, race_case
+from einloom.bench.measure import Options, Row, measure_case
 from einloom.bench.peers.contestants import chosen_peers
 from einloom.bench.report import is_good, make_report
 from einloom.cli.bench import positive
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     rows = []
     for number, scene in enumerate(SCENES, 1):
         with console.status(f"{number} of {len(SCENES)}: {scene.about}"):
-            rows.append(race_case(scene.case, peers, options, machine))
+            rows.append(measure_case(scene.case, peers, options, machine))
         console.print(_line(scene, rows[-1]))
     report = make_report("demo", rows, peers, [], options, machine)
     console.print()

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from einloom.bench.measure import Options, race
+from einloom.bench.measure import Options, measure_cases
 from einloom.bench.peers.contestants import PEERS, chosen_peers
 from einloom.bench.report import is_good, make_report
 from einloom.cli.bench import positive
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     peers, missing = chosen_peers("numpy,torch" if arguments.peers is None else arguments.peers)
     threads = thread_count(arguments.threads, cores=host().cores)
     options = Options(threads, arguments.runs, target=arguments.target)
-    rows = race([case], peers, options, host())
+    rows = measure_cases([case], peers, options, host())
     report = make_report("einsum", rows, peers, missing if arguments.peers else [], options, host())
     if arguments.json:
         print(json.dumps(report, indent=1))
@@ -60,7 +60,7 @@ def _draw(report: dict[str, Any]) -> None:
     sizes = " ".join(f"{label}={size}" for label, size in row["sizes"].items())
     table = Table(title=f"{row['equation']}   {sizes}   {row['dtype']}", title_justify="left")
     table.add_column("")
-    for name in ("to compile", "time", row["unit"], "of peak" if row["unit"] == "GFLOP/s" else "of copy", "einloom is"):
+    for name in ("to compile", "time", row["unit"], f"of {row['ceiling_is']}", "einloom is"):
         table.add_column(name, justify="right", no_wrap=True)
     for name, figures in {"einloom": row["einloom"], **row["peers"]}.items():
         rate = figures["rate"]

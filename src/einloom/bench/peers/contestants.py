@@ -12,10 +12,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from einloom.bench.data import Array
-from einloom.errors import ScheduleError
+from einloom.errors import ScheduleError, UnsupportedTarget
 from einloom.machine import Machine
 
-__all__ = ["EINLOOM", "PEERS", "Contestant", "Prepared", "Variant", "chosen_peers", "kernel_repeats", "variants_of"]
+__all__ = [
+    "EINLOOM",
+    "PEERS",
+    "Contestant",
+    "Prepared",
+    "Variant",
+    "chosen_peers",
+    "isa_environment",
+    "kernel_repeats",
+    "restricted_machine",
+    "variants_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +84,38 @@ PEERS = {
     )
 }
 """Peers by name. OpenBLAS takes AVX2 kernels on AVX-512 processors that it does not know, so it is tried with both."""
+
+
+_AVX2 = {
+    "OPENBLAS_CORETYPE": "Haswell",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    "LIBXSMM_TARGET": "hsw",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "ATEN_CPU_CAPABILITY": "avx2",
+    # NumPy's own loops. What a version does not know it passes over, with a warning that is not shown.
+    "NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR",
+}
+
+
+def isa_environment(vector: str | None) -> dict[str, str]:
+    """Return the environment that puts einloom and every peer on a vector ISA; of None nothing."""
+    if vector is None:
+        return {}
+    return {"EINLOOM_ISA": vector, **(_AVX2 if vector == "avx2" else {})}
+
+
+def restricted_machine(machine: Machine, vector: str | None) -> Machine:
+    """Return the machine as contestants on a vector ISA see it.
+
+    Raises:
+        UnsupportedTarget: it has not this vector ISA.
+    """
+    restricted = machine.with_vector(vector)
+    if not restricted.features <= machine.features:
+        raise UnsupportedTarget(
+            f"{machine.name} has {machine.vector}, not {vector}\n  Measure on a machine that has it."
+        )
+    return restricted
 
 
 def variants_of(contestant: Contestant, machine: Machine) -> tuple[Variant, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import etops  # pyright: ignore[reportMissingImports]
 
-from einloom.bench.cases import Case
+from einloom.bench.cases import Case, Kind
 from einloom.bench.data import Array, aligned_copy
 from einloom.bench.peers.contestants import Prepared, kernel_repeats
 from einloom.errors import UnsupportedTarget
@@ -28,9 +28,9 @@ def prepare(case: Case, operands: list[Array], output: Array, threads: int, targ
     """Return etops' way to do a case. Threads are OpenMP's and come from the environment."""
     if case.dtype != "float32":
         raise UnsupportedTarget(f"etops computes wrongly in {case.dtype}")
-    if case.kind == "kernel":
+    if case.kind is Kind.KERNEL:
         return _kernel(case, operands, output)
-    if case.kind == "tensor_operation":
+    if case.kind is Kind.TENSOR_OPERATION:
         return _prepared([("", _given(case, threads))], operands, output)
     if case.is_permutation:
         return _prepared(_permutations(case, threads), [operands[0], None], output)

@@ -1,60 +1,60 @@
-"""NumPy as a contestant: `einsum` along a path found beforehand, and `matmul` or `copyto` where they do the work."""
+"""NumPy as a contestant: the fastest of `einsum` along a path, with and without `out`, `tensordot`, `matmul`, `sum`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+import time
+from collections.abc import Callable
 
 import numpy as np
 
-from einloom.bench.cases import Case
+from einloom.bench.cases import Case, Kind
+from einloom.bench.check import Reference
 from einloom.bench.data import Array
 from einloom.bench.peers.contestants import Prepared, kernel_repeats
+from einloom.bench.peers.numpy_ways import numpy_ways
+from einloom.errors import InternalError
 
-__all__ = ["matrix_operands", "plain_product", "prepare"]
+__all__ = ["plain_product", "prepare"]
+
+TRIALS, TRIAL_SECONDS = 3, 0.005
+"""Calls, and the time that they take at least, of which the fastest decides between two ways to write a case."""
 
 
 def prepare(case: Case, operands: list[Array], output: Array, threads: int, target: str) -> Prepared:
     """Return NumPy's way to do a case. Threads are OpenBLAS's own and come from the environment."""
-    if case.kind == "kernel":
+    if case.kind is Kind.KERNEL:
         return _kernel(case, operands, output)
-    once = _expression(case, operands, output)
-    if case.kind == "tensor_operation":
+    if case.kind is Kind.TENSOR_OPERATION:
         a, b, c = plain_product(case)
         return Prepared(
-            _corrected(case, once, output), lambda: np.matmul(a, b, out=c), note="one plain product of the same size"
+            _whole(case, operands, output), lambda: np.matmul(a, b, out=c), note="one plain product of the same size"
         )
-    return Prepared(once, once)
+    return _expression(case, operands, output)
 
 
-def _expression(case: Case, operands: list[Array], output: Array) -> Callable[[], Array]:
-    if case.is_permutation:
-        view = operands[0].transpose([case.terms[0].index(label) for label in case.terms[1]])
-        return lambda: _copied(output, view)
-    matrices = matrix_operands(case, operands)
-    if matrices is not None:
-        return lambda: np.matmul(*matrices, out=output)
-    path = np.einsum_path(case.equation, *operands, optimize="greedy")[0]
-    return lambda: np.einsum(case.equation, *operands, out=output, optimize=path)
+def _expression(case: Case, operands: list[Array], output: Array) -> Prepared:
+    """Check every way to write the case and keep the fastest."""
+    reference, best = Reference(case, operands, output), None
+    for name, call in numpy_ways(case, operands, output):
+        if not reference.verdict(call()).right:
+            raise InternalError(f"NumPy's {name} is not the result of {case.equation}")
+        seconds = _least_seconds(call)
+        if best is None or seconds < best[0]:
+            best = seconds, name, call
+        output[...] = np.nan  # so that the next way has to write it
+    assert best is not None  # einsum does everything
+    return Prepared(best[2], best[2], note=f"best with {best[1]}")
 
 
-def _copied(output: Array, view: Array) -> Array:
-    np.copyto(output, view)
-    return output
-
-
-def matrix_operands(case: Case, operands: Sequence[Any]) -> tuple[Any, Any] | None:
-    """Return the operands as `matmul` takes them, if the case is one product of two matrices."""
-    if len(operands) != 2 or len(case.sizes) != 3 or any(len(term) != 2 for term in case.terms):
-        return None
-    (row, column), (summed,) = case.terms[2], set(case.sizes) - set(case.terms[2])
-    views = []
-    for operand, term, wanted in zip(operands, case.terms, (row + summed, summed + column)):
-        if set(term) != set(wanted):
-            return None
-        views.append(operand if term == wanted else operand.T)
-    return views[0], views[1]
+def _least_seconds(call: Callable[[], object]) -> float:
+    least, spent, trials = float("inf"), 0.0, 0
+    while trials < TRIALS or spent < TRIAL_SECONDS:
+        begin = time.perf_counter()
+        call()
+        passed = time.perf_counter() - begin
+        least, spent, trials = min(least, passed), spent + passed, trials + 1
+    return least
 
 
 def plain_product(case: Case) -> tuple[Array, Array, Array]:
@@ -67,12 +67,12 @@ def plain_product(case: Case) -> tuple[Array, Array, Array]:
     return a, b, np.zeros((rows, columns), case.dtype)
 
 
-def _corrected(case: Case, product: Callable[[], Array], output: Array) -> Callable[[], Array]:
-    """The product with what a tensor operation does before and after it."""
+def _whole(case: Case, operands: list[Array], output: Array) -> Callable[[], Array]:
+    """The contraction with what a tensor operation does before and after it."""
     start = output.copy()
 
     def once() -> Array:
-        result = product()
+        result = np.asarray(np.einsum(case.equation, *operands, optimize=True))
         if case.accumulates:
             result += start
         return np.maximum(result, 0, out=result) if case.last_touch == "relu" else result

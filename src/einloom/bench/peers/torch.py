@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch  # pyright: ignore[reportMissingImports]
 
-from einloom.bench.cases import Case
+from einloom.bench.cases import Case, Kind
 from einloom.bench.data import Array
 from einloom.bench.peers.contestants import Prepared, kernel_repeats
-from einloom.bench.peers.numpy import matrix_operands, plain_product
+from einloom.bench.peers.numpy import plain_product
 
 __all__ = ["prepare"]
 
@@ -23,10 +23,10 @@ def prepare(case: Case, operands: list[Array], output: Array, threads: int, targ
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
     tensors, out = [torch.from_numpy(operand) for operand in operands], torch.from_numpy(output)
-    if case.kind == "kernel":
+    if case.kind is Kind.KERNEL:
         return _kernel(case, tensors, out)
     call = _expression(case, tensors, out)
-    if case.kind == "tensor_operation":
+    if case.kind is Kind.TENSOR_OPERATION:
         a, b, c = (torch.from_numpy(array) for array in plain_product(case))
         return Prepared(
             _corrected(case, call, out.clone()),
@@ -40,10 +40,23 @@ def _expression(case: Case, tensors: list[Any], out: Any) -> Callable[[], Any]:
     if case.is_permutation:
         view = tensors[0].permute([case.terms[0].index(label) for label in case.terms[1]])
         return lambda: out.copy_(view)
-    matrices = matrix_operands(case, tensors)
+    matrices = _matrices(case, tensors)
     if matrices is not None:
         return lambda: torch.mm(*matrices, out=out)
     return lambda: torch.einsum(case.equation, *tensors)
+
+
+def _matrices(case: Case, operands: Sequence[Any]) -> tuple[Any, Any] | None:
+    """Return the operands as `mm` takes them, if the case is one product of two matrices."""
+    if len(operands) != 2 or len(case.sizes) != 3 or any(len(term) != 2 for term in case.terms):
+        return None
+    (row, column), (summed,) = case.terms[2], set(case.sizes) - set(case.terms[2])
+    views = []
+    for operand, term, wanted in zip(operands, case.terms, (row + summed, summed + column)):
+        if set(term) != set(wanted):
+            return None
+        views.append(operand if term == wanted else operand.T)
+    return views[0], views[1]
 
 
 def _corrected(case: Case, product: Callable[[], Any], start: Any) -> Callable[[], Array]:

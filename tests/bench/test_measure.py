@@ -7,7 +7,7 @@ import json
 import pytest
 
 from einloom.bench.cases import Case
-from einloom.bench.measure import Options, race, race_case
+from einloom.bench.measure import Options, measure_case, measure_cases
 from einloom.bench.peers.contestants import PEERS, Contestant
 from einloom.bench.process import Process
 from einloom.bench.report import is_good, make_report
@@ -18,9 +18,9 @@ TINY = Case.contraction("ab->ba", {"a": 3, "b": 4})
 OPTIONS = Options(runs=2, seconds=0.0, target="interpreter", timeout=60)
 
 
-def test_a_race_of_two_in_their_own_processes() -> None:
+def test_two_contestants_in_their_own_processes() -> None:
     seen = []
-    rows = race([TINY], [PEERS["numpy"]], OPTIONS, AVX2, seen.append)
+    rows = measure_cases([TINY], [PEERS["numpy"]], OPTIONS, AVX2, seen.append)
     assert seen == rows
     (row,) = rows
     assert row.ours.usable
@@ -37,7 +37,7 @@ def test_a_race_of_two_in_their_own_processes() -> None:
 
 
 def test_a_contestant_that_dies_ends_its_own_part_only() -> None:
-    row = race_case(TINY, [Contestant("nobody", "nobody"), PEERS["numpy"]], OPTIONS, AVX2)
+    row = measure_case(TINY, [Contestant("nobody", "nobody"), PEERS["numpy"]], OPTIONS, AVX2)
     assert "nobody ended with code 1: ModuleNotFoundError" in row.best("nobody").problem
     assert row.ratio("nobody") is None
     assert row.ours.usable
@@ -46,7 +46,7 @@ def test_a_contestant_that_dies_ends_its_own_part_only() -> None:
 
 def test_what_einloom_cannot_do_is_a_problem_not_a_crash() -> None:
     kernel = Case("2x3x4", "km,nk->nm", {"m": 2, "n": 3, "k": 4}, kind="kernel")
-    row = race_case(kernel, [], OPTIONS, AVX2)
+    row = measure_case(kernel, [], OPTIONS, AVX2)
     assert row.ours.problem.startswith("no kernel on target 'interpreter'")
     assert not is_good(make_report("tiny", [row], [], [], OPTIONS, AVX2))
 

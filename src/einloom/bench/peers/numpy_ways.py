@@ -1,0 +1,101 @@
+"""`numpy_ways`: how a NumPy user would write a case. `peers.numpy` keeps the fastest; here nothing is measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from einloom.bench.cases import Case
+from einloom.bench.data import Array
+
+__all__ = ["Way", "numpy_ways"]
+
+Way: TypeAlias = tuple[str, Callable[[], Array]]
+"""A name, and a function that does the work and returns the result."""
+
+PLAIN_FLOPS = 8
+"""Arithmetic for each element that is read, up to which `einsum` without a path, one plain loop, is worth a trial."""
+
+
+def numpy_ways(case: Case, operands: Sequence[Array], output: Array) -> Iterator[Way]:
+    """Yield the ways to write a case; what writes into `output` returns it."""
+    if case.is_permutation:
+        view = operands[0].transpose([case.terms[0].index(label) for label in case.terms[1]])
+        yield "copyto", lambda: _copied(output, view)
+        return
+    yield from _einsums(case, operands, output)
+    if any(len(set(term)) < len(term) for term in case.terms):
+        return
+    if len(operands) == 1:
+        yield from _sums(case, operands[0], output)
+    if len(operands) == 2 and not (set(case.terms[0]) ^ set(case.terms[1])) - set(case.terms[2]):
+        yield from _products(case, operands, output)
+
+
+def _einsums(case: Case, operands: Sequence[Array], output: Array) -> Iterator[Way]:
+    path = np.einsum_path(case.equation, *operands, optimize="greedy")[0]
+    yield "einsum", lambda: np.asarray(np.einsum(case.equation, *operands, optimize=path))
+    # With `out` it leaves BLAS for the last step, which helps where BLAS does not.
+    yield "einsum with out", lambda: np.einsum(case.equation, *operands, out=output, optimize=path)
+    if case.flops <= PLAIN_FLOPS * sum(operand.size for operand in operands):
+        yield "einsum without a path", lambda: np.einsum(case.equation, *operands, out=output)
+
+
+def _sums(case: Case, operand: Array, output: Array) -> Iterator[Way]:
+    source, target = case.terms
+    if "".join(label for label in source if label in target) == target:
+        axes = tuple(axis for axis, label in enumerate(source) if label not in target)
+        yield "sum", lambda: np.sum(operand, axis=axes, out=output)
+
+
+def _products(case: Case, operands: Sequence[Array], output: Array) -> Iterator[Way]:
+    first, second, out = case.terms
+    summed = [label for label in first if label in second and label not in out]
+    if not set(first) & set(second) & set(out):
+        axes = tuple(first.index(label) for label in summed), tuple(second.index(label) for label in summed)
+        left = "".join(label for label in first + second if label not in summed)
+        order = [left.index(label) for label in out]
+        yield "tensordot", lambda: _copied(output, np.tensordot(operands[0], operands[1], axes).transpose(order))
+    for rows, columns in ((0, 1), (1, 0)):
+        yield "matmul", _matmul(case, operands, output, rows, columns, summed)
+
+
+def _matmul(
+    case: Case, operands: Sequence[Array], output: Array, rows: int, columns: int, summed: Sequence[str]
+) -> Callable[[], Array]:
+    """A product of stacks of matrices: views where reshaping allows it, else copies at every call.
+
+    `rows` and `columns` are the positions of the operands that give the result's rows and columns.
+    """
+    out, others = case.terms[2], (case.terms[rows], case.terms[columns])
+    stacked = [label for label in out if label in others[0] and label in others[1]]
+    kept = [[label for label in out if label in term and label not in stacked] for term in others]
+
+    def matrices(array: Array, term: str, left: Sequence[str], right: Sequence[str]) -> Array:
+        view = array.transpose([term.index(label) for label in (*stacked, *left, *right)])
+        sizes = [math.prod(case.sizes[label] for label in group) for group in (left, right)]
+        return view.reshape([*(case.sizes[label] for label in stacked), *sizes])
+
+    def factors() -> tuple[Array, Array]:
+        left = matrices(operands[rows], others[0], kept[0], summed)
+        return left, matrices(operands[columns], others[1], summed, kept[1])
+
+    def in_place() -> Array:
+        np.matmul(*factors(), out=place)
+        return output
+
+    def copied() -> Array:
+        np.copyto(target, np.matmul(*factors()).reshape(target.shape))
+        return output
+
+    place = matrices(output, out, *kept)
+    target = output.transpose([out.index(label) for label in (*stacked, *kept[0], *kept[1])])
+    return in_place if np.shares_memory(place, output) else copied
+
+
+def _copied(output: Array, view: Array) -> Array:
+    np.copyto(output, view)
+    return output
