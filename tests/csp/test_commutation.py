@@ -14,7 +14,7 @@ PERMUTATIONS = 5
 
 def image(state: State):
     """Return everything that a state holds, byte for byte."""
-    names = tuple(state.problem.layout.name(slot) for slot in state.open())
+    names = tuple(state.tables.layout.name(slot) for slot in state.open())
     return tuple(state.domains), tuple(state.rows), tuple(state.numbers), state.snapshot(), names
 
 

@@ -113,7 +113,7 @@ def test_lines_with_what_was_decided_before():
         + ON_X
     )
     frozen = problem(text, lambda a: (a, ("B", f"{a}.b")), ("a", "c"))
-    assert frozen.line_numbers == (0,)
+    assert len(frozen.tables.lines) == 1
     candidate = frozen.root.apply({"h(a)": "Y", "h(c)": "Y"}).restrict("f(a)", "X")
     assert candidate.domain("g(a.b)") == ("P",)
     assert candidate == frozen.root.restrict("f(a)", "X").apply({"h(c)": "Y", "h(a)": "Y"})

@@ -105,8 +105,8 @@ WALKS = (random_walk, biased_walk, early_walk, deep_walk)
 
 def image(state: csp.State) -> tuple[Any, ...]:
     """Return all that a state knows: domains, objects, names of what is open, ranges of counters."""
-    counters = [state.range(each.number) for each in state.problem.counters.all if not each.need & state.asleep]
-    names = [state.problem.describe(slot).name for slot in state.open()]
+    counters = [state.range(each.number) for each in state.tables.counters.all if not each.need & state.asleep]
+    names = [state.tables.names.describe(slot).name for slot in state.open()]
     return state.domains[:], state.alive, names, counters
 
 

@@ -21,12 +21,14 @@ from einloom.csp.candidate import Candidate
 from einloom.csp.compile.compiler import Space, load_space, parse_space
 from einloom.csp.definition import Definition
 from einloom.csp.engine.explain import Reason
-from einloom.csp.engine.problem import Problem, Variable
-from einloom.csp.engine.search import descend, solutions
 from einloom.csp.engine.state import State
-from einloom.csp.instance import Instance, Lowering
+from einloom.csp.instance import Instance
 from einloom.csp.language.printer import show
 from einloom.csp.language.source import SpaceError, UnknownChoice
+from einloom.csp.layout.additions import Lowering
+from einloom.csp.layout.names import Variable
+from einloom.csp.problem import Problem
+from einloom.csp.search import descend, solutions
 
 __all__ = [
     "Candidate",

@@ -13,9 +13,9 @@ from einloom.csp.engine.explain import Decisions, Reason, dead_end, explain_remo
 from einloom.csp.engine.state import State
 
 if TYPE_CHECKING:
-    from einloom.csp.engine.problem import Problem
+    from einloom.csp.problem import Problem
 
-__all__ = ["Candidate", "dead_end"]
+__all__ = ["Candidate"]
 
 Values = str | int | Iterable[str | int]
 
@@ -54,7 +54,7 @@ class Candidate:
         Raises:
             UnknownChoice: there is no such decision.
         """
-        if self.problem.is_counter(name):
+        if self.problem.names.is_counter(name):
             state = self.state()
             return state.low(name), state.high(name)
         variable = self.problem.variable(name)
@@ -62,9 +62,7 @@ class Candidate:
 
     def _values(self, slot: int, mask: int, flipped: bool = False) -> tuple[str | int, ...]:
         domain = self.problem.layout.domain_of[slot]
-        if flipped and domain.converse:
-            mask = domain.converse[mask]
-        return domain.select(mask)
+        return domain.select(domain.seen(mask, flipped))
 
     @property
     def open(self) -> dict[str, tuple[str | int, ...]]:
@@ -106,7 +104,7 @@ class Candidate:
         """
         wanted = (values,) if isinstance(values, (str, int)) else tuple(values)
         variable = self.problem.variable(name)
-        mask = self.problem.mask(variable, wanted)
+        mask = self.problem.names.mask(variable, wanted)
         state = self.state()
         if not state.restrict(variable.slot, mask):
             raise dead_end(self._replayed(name, mask, variable.slot), (name, wanted))
@@ -120,9 +118,9 @@ class Candidate:
             UnknownChoice: there is no such counter.
         """
         state = self.state()
-        if not state.limit(self.problem.counter(name), low, high):
+        if not state.limit(self.problem.names.counter(name), low, high):
             replayed = self._replayed()
-            replayed.limit(self.problem.counter(name), low, high)
+            replayed.limit(self.problem.names.counter(name), low, high)
             raise dead_end(replayed, (name, (low, high)))
         return Candidate(self.problem, state.snapshot(), (*self.decisions, (name, (low, high))))
 
@@ -140,7 +138,7 @@ class Candidate:
     def why(self, name: str, value: str | int) -> Reason | None:
         """Say which constraint and which decisions took a value away; None if it is still there."""
         variable = self.problem.variable(name)
-        mask = self.problem.mask(variable, (value,))
+        mask = self.problem.names.mask(variable, (value,))
         if self._domains[variable.slot] & mask:
             return None
         return explain_removal(self._replayed(), variable.slot, mask)
@@ -149,11 +147,11 @@ class Candidate:
         """Return a state whose trail holds the decisions of this candidate one by one, then one more."""
         state = self.problem.state()
         for decision, values in self.decisions:
-            if self.problem.is_counter(decision):
-                state.limit(self.problem.counter(decision), *values)
+            if self.problem.names.is_counter(decision):
+                state.limit(self.problem.names.counter(decision), *values)
                 continue
             variable = self.problem.variable(decision)
-            state.restrict(variable.slot, self.problem.mask(variable, values))
+            state.restrict(variable.slot, self.problem.names.mask(variable, values))
         if slot >= 0:
             state.restrict(slot, mask)
         return state

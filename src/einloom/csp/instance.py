@@ -1,56 +1,18 @@
 """`Instance`: the objects of one problem, put into the sets of a space; `freeze` turns it into a `Problem`.
 
-It decides nothing: it holds objects. What can be decided about them is laid out by `layout` when the instance is
-    frozen.
+It decides nothing: it holds objects. What can be decided about them is laid out when the instance is frozen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from einloom.csp.compile.compiler import Space
-    from einloom.csp.engine.problem import Problem
+from einloom.csp.compile.compiler import Space
+from einloom.csp.layout.additions import Addition
+from einloom.csp.problem import Problem
 
-__all__ = ["Addition", "Instance", "Lowering"]
-
-
-@dataclass(frozen=True, slots=True)
-class Addition:
-    """`item` becomes a member of `set_name(of)`."""
-
-    set_name: str
-    item: Hashable
-    name: str | None
-    of: tuple[Hashable, ...]
-
-
-class Lowering:
-    """Objects that a trigger adds: numbered when the instance is frozen, asleep until its condition is entailed.
-
-    Args:
-        key: names the lowering; triggers that return the same key share one lowering, which wakes when any of them
-            fires.
-
-    >>> lowering = Lowering("copy of x")
-    >>> lowering.add("Regions", "x.copy")
-    >>> lowering
-    Lowering('copy of x', 1 addition)
-    """
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        self.additions: list[Addition] = []
-
-    def add(self, set_name: str, item: Hashable, *, name: str | None = None, of: tuple[Hashable, ...] = ()) -> None:
-        """Put `item`, new or known, into a set when this lowering wakes; same meaning as `Instance.add`."""
-        self.additions.append(Addition(set_name, item, name, tuple(of)))
-
-    def __repr__(self) -> str:
-        count = len(self.additions)
-        return f"Lowering({self.key!r}, {count} addition{'' if count == 1 else 's'})"
+__all__ = ["Instance"]
 
 
 class Instance:
@@ -84,6 +46,4 @@ class Instance:
             SpaceError: no such set, another number of owners, two objects of one name, or a host expression that
                 fails or gives something of the wrong type; the message holds its place.
         """
-        from einloom.csp.engine.problem import Problem
-
-        return Problem(self)
+        return Problem(self.space, self.additions, self.host)

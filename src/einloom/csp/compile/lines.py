@@ -3,7 +3,7 @@
 `line_function` writes Python for one clause (it becomes part of `Space.source`): `along_i` propagates the line of
 all objects for variable i, the two others fixed; `from_i` fixes variable i alone and goes through the lines that
 can matter. The bits of a row say for which objects a literal may still hold. Where no literal is left the clause
-fails; where one is left it is enforced. `LineBinding` supplies the rows and slots of one state.
+fails; where one is left it is enforced. `propagators/line` binds them to the rows and slots of one state.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def line_clauses(clauses: Sequence[ClauseRow]) -> Iterator[int]:
 def line_function(number: int, clause: ClauseRow, enums: dict[str, EnumRow]) -> str:
     """Return the source of a function that binds the propagators of a clause to the lists of a state."""
     writer = _Writer(clause, enums)
-    head = [f"# {clause.text}", f"def line_{number}(bind):"]
+    head = [f"# {clause.text}", f"def line_{number}(line, store):"]
     head += [f"    {line}" for line in writer.prologue()]
     body = [f"    {line}" for free in range(3) for line in ["", *writer.along(free)]]
     body += [f"    {line}" for start in range(3) for line in ["", *writer.starting(start)]]
@@ -60,17 +60,17 @@ class _Writer:
 
     def prologue(self) -> list[str]:
         """Bind lists, slots and row starts to local names."""
-        lines = ["domains, rows, assign, die, n = bind.domains, bind.rows, bind.assign, bind.die, bind.objects"]
-        lines += [f"members_{i}, zone_{i} = bind.members({i}), bind.zone({i})" for i in range(3)]
+        lines = ["domains, rows, assign, fail, n = store.domains, store.rows, store.assign, store.fail, line.objects"]
+        lines += [f"members_{i}, zone_{i} = line.members({i}), line.zone({i})" for i in range(3)]
         for k, literal in enumerate(self.literals):
-            lines.append(f"s{k} = bind.slots({literal.choice!r})")
+            lines.append(f"s{k} = line.slots({literal.choice!r})")
             for kind, mask in (("p", literal.mask), ("q", self._others(literal))):
                 count = mask.bit_count()
                 if not count:
                     continue
                 for side in ("first", "second")[: len(literal.arguments)]:
                     names = ", ".join(f"{kind}{k}{side[0]}{i}" for i in range(count))
-                    lines.append(f"({names},) = bind.{side}({literal.choice!r}, {mask})")
+                    lines.append(f"({names},) = line.{side}({literal.choice!r}, {mask})")
         return lines
 
     def _row(self, kind: str, k: int, free: int) -> str:
@@ -135,9 +135,9 @@ class _Writer:
         lines += [
             "    if not one | zero:",
             "        return",
-            f"    reason = bind, {free}, v{x}, v{y}",
+            f"    reason = line, {free}, v{x}, v{y}",
             "    if zero:",
-            "        die(reason)",
+            "        fail(reason)",
         ]
         if scalars:
             rest = f" & ~({' | '.join(f'r{k}' for k in crossing)})" if crossing else ""

@@ -1,1 +1,1 @@
-"""Domains, propagation, undo and explanation over the tables of one problem."""
+"""Propagation, undo and explanation over the tables of one problem."""

@@ -7,14 +7,12 @@ removal; it need not be the shortest one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from einloom.csp.engine.reasons import describe
 from einloom.csp.engine.state import Decision, State
+from einloom.csp.layout.names import Names
+from einloom.csp.propagators.propagator import Change, Explanation
 from einloom.errors import DeadEnd
-
-if TYPE_CHECKING:
-    from einloom.csp.engine.problem import Problem
 
 __all__ = ["Decisions", "Reason", "dead_end", "explain_removal"]
 
@@ -82,15 +80,20 @@ def explain_removal(state: State, slot: int, mask: int, end: int | None = None) 
 
 
 def _explain(state: State, reason: Any, end: int, slot: int | None) -> Reason:
-    """Walk back from the change that `reason` made to `slot`, which stands at `end` of the trail."""
-    problem, masks = state.problem, list(state.domains)
+    """Walk back from the change that `reason` made to `slot`, which stands at `end` of the trail.
+
+    `masks` are the domains as they were before the change that the walk has reached; `wanted` are the slots that some
+    constraint on the way has read, and whose changes therefore belong to the chain.
+    """
+    names, masks = state.tables.names, list(state.domains)
     lost = 0
     for changed, old, _ in reversed(state.trail[end:]):
         if changed >= 0:
             lost, masks[changed] = old & ~masks[changed], old
-    text, scope = describe(problem, reason, slot, lost, masks)
-    wanted, chain = set(scope), []
-    decisions = [_decision(problem, reason)] if isinstance(reason, Decision) else []
+    text, scope = _said(names, reason, Change(slot, lost, masks))
+    wanted = set(scope)
+    chain: list[str] = []
+    decisions = [_decision(names, reason)] if isinstance(reason, Decision) else []
     for changed, old, why in reversed(state.trail[:end]):
         gone = 0
         if changed >= 0:
@@ -98,19 +101,25 @@ def _explain(state: State, reason: Any, end: int, slot: int | None) -> Reason:
         if changed not in wanted:
             continue
         if isinstance(why, Decision):
-            decisions.append(_decision(problem, why))
-            chain.append(f"{problem.layout.name(changed)} = {_listed(decisions[-1][1])}: decided")
+            decisions.append(_decision(names, why))
+            chain.append(f"{names.layout.name(changed)} = {_listed(decisions[-1][1])}: decided")
             continue
-        said, more = describe(problem, why, changed, gone, masks)
+        said, more = _said(names, why, Change(changed, gone, masks))
         wanted.update(more)
         if changed >= 0:
-            values = problem.layout.domain_of[changed].select(gone)
-            chain.append(f"{problem.layout.name(changed)} loses {_listed(values)}: {said}")
-        else:
-            chain.append(said)
+            values = names.layout.domain_of[changed].select(gone)
+            said = f"{names.layout.name(changed)} loses {_listed(values)}: {said}"
+        chain.append(said)
     return Reason(text, tuple(reversed(decisions)), tuple(reversed(chain)))
 
 
-def _decision(problem: Problem, decision: Decision) -> tuple[str, tuple[Any, ...]]:
-    domain = problem.layout.domain_of[decision.slot]
-    return problem.layout.name(decision.slot), domain.select(decision.mask & domain.full)
+def _said(names: Names, reason: Any, change: Change) -> Explanation:
+    if reason is None:
+        return "a limit that was set", ()
+    constraint, *detail = reason if isinstance(reason, tuple) else (reason,)
+    return constraint.explain(change, names, *detail)
+
+
+def _decision(names: Names, decision: Decision) -> tuple[str, tuple[Any, ...]]:
+    domain = names.layout.domain_of[decision.slot]
+    return names.layout.name(decision.slot), domain.select(decision.mask & domain.full)

@@ -1,141 +1,110 @@
-"""The inner loop: assignments, the queue of changed slots, and the order in which propagators run.
+"""The inner loop: the queue of changed slots, and the order in which propagators run.
 
-It is one function that binds a state's lists to local names, because this loop is where a search spends its time.
+Cheap ones first: everything that a changed slot wakes runs before the first disjunction, disjunctions before counters,
+counters before quotients. All are monotone, so the order changes the time and never the fixpoint.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from einloom.csp.engine.counters import ASLEEP
-from einloom.csp.engine.watching import CHECK, DISJOIN, TOUCH
+from einloom.csp.propagators.store import ASLEEP, Store
+from einloom.csp.propagators.watches import COUNTER, DISJUNCTION, TERM, TRIGGER, Watches
 
-if TYPE_CHECKING:
-    from einloom.csp.engine.state import State
+__all__ = ["DERIVED", "bind_run", "bind_settle"]
 
-__all__ = ["Dead", "bind"]
+DERIVED = frozenset({TERM, COUNTER, TRIGGER, DISJUNCTION})
+"""Wakes that keep numbers up to date which no snapshot holds: ranges and limits of counters, refuted triggers."""
 
-
-DERIVING = frozenset({TOUCH, CHECK, DISJOIN})
-
-
-class Dead(Exception):
-    """A constraint cannot hold. Caught by `State`; users see False or a `DeadEnd`."""
+Call = Callable[[Any], None]
+Slow = Sequence[tuple[dict[int, Any], Callable[[], None]]]
 
 
-def bind(state: State) -> tuple[Callable[[int, int, Any], None], Callable[[], None], Callable[[], None]]:
-    """Return `assign(slot, mask, reason)`, `run()` and `settle()` for a state."""
-    problem = state.problem
-    domains, rows, numbers, dirty, handlers = state.domains, state.rows, state.numbers, state.dirty, state.handlers
-    places, watching = problem.rows.places, problem.watching
-    pairs, triples, wide = watching.pairs, watching.triples, watching.wide
-    emptied, changed, relations_of = watching.emptied, watching.changed, watching.relations
-    append = state.trail.append
-    disjoined, disjunctions, counting, electing = state.disjoined, watching.disjunctions, state.counting, state.electing
+def bind_run(store: Store, watches: Watches, calls: Sequence[Call], slow: Slow) -> Callable[[], None]:
+    """Return `run()`, which propagates until nothing changes.
 
-    def assign(slot: int, mask: int, reason: Any) -> None:
-        """Set a slot to a smaller mask, keep the rows in step and queue the slot."""
-        old = domains[slot]
-        append((slot, old, reason))
-        domains[slot] = mask
-        if not mask:
-            state.failure = reason
-            raise Dead
-        place = places[slot]
-        if place is not None:
-            steps, a, bit_a, b, bit_b = place
-            for forward, backward in steps[old ^ mask]:
-                rows[forward + a] ^= bit_b
-                rows[backward + b] ^= bit_a
-        if slot not in dirty:
-            dirty[slot] = old
+    It is one function with local names, and the tables of two and three slots are written out in it: this loop is
+    where a search spends its time, and a call or a tuple built from a loop would double the cost of a look-up.
 
-    relates = [relation.bind(domains, rows, assign) for relation in problem.relations]
+    Args:
+        calls: what each number of a wake calls.
+        slow: `(pending, propagate)` of what waits until all slots are quiet, in order.
+    """
+    domains, numbers, queue, assign = store.domains, store.numbers, store.queue, store.assign
+    pairs, triples, wide = watches.pairs, watches.triples, watches.wide
+    falsified, changed = watches.falsified, watches.changed
 
     def run() -> None:
-        """Propagate until nothing changes; the slower propagators wait until all slots are quiet."""
         while True:
-            if not dirty:
-                if disjoined:
-                    disjunction = disjunctions[disjoined.popitem()[0]]
-                    possible = 0
-                    for slot, mask in disjunction.values:
-                        if domains[slot] & mask:
-                            possible += 1
-                            if possible > 1:
-                                break
-                    else:
-                        disjunction.propagate(state)
-                elif counting.pending:
-                    counting.propagate(counting.pending.popitem()[0])
-                elif electing.pairs:
-                    electing.spread()
-                elif electing.pending:
-                    electing.propagate(*electing.pending.popitem())
+            if not queue:
+                for pending, propagate in slow:
+                    if pending:
+                        propagate()
+                        break
                 else:
                     return
                 continue
-            slot, old = dirty.popitem()
+            slot, old = queue.popitem()
             new = domains[slot]
-            for relation in relations_of[slot]:
-                relates[relation](slot, new)
+            for number, argument in changed[slot]:
+                calls[number](argument)
             asleep = numbers[ASLEEP]
-            for entry in pairs[slot]:
-                table, a, b, need = entry
+            for table, a, b, need, reason in pairs[slot]:
                 if not need & asleep:
                     found = table[domains[a], domains[b]]
                     if found:
                         mask_a, mask_b = found
                         if mask_a != domains[a]:
-                            assign(a, mask_a, entry)
+                            assign(a, mask_a, reason)
                         if mask_b != domains[b]:
-                            assign(b, mask_b, entry)
-            for entry in triples[slot]:
-                table, a, b, c, need = entry
+                            assign(b, mask_b, reason)
+            for table, a, b, c, need, reason in triples[slot]:
                 if not need & asleep:
                     found = table[domains[a], domains[b], domains[c]]
                     if found:
                         mask_a, mask_b, mask_c = found
                         if mask_a != domains[a]:
-                            assign(a, mask_a, entry)
+                            assign(a, mask_a, reason)
                         if mask_b != domains[b]:
-                            assign(b, mask_b, entry)
+                            assign(b, mask_b, reason)
                         if mask_c != domains[c]:
-                            assign(c, mask_c, entry)
+                            assign(c, mask_c, reason)
             for entry in wide[slot]:
-                if not entry[-1] & asleep:
-                    propagate_wide(entry)
-            for mask, watches in emptied[slot].items():
+                if not entry[-2] & asleep:
+                    store.propagate_table(entry)
+            for mask, wakes in falsified[slot].items():
                 if not new & mask and old & mask:
-                    for handler, argument in watches:
-                        handlers[handler](argument)
-            for handler, argument in changed[slot]:
-                handlers[handler](argument)
+                    for number, argument in wakes:
+                        calls[number](argument)
 
-    def propagate_wide(entry: tuple[Any, ...]) -> None:
-        slots = entry[1:-1]
-        for slot, mask in zip(slots, entry[0][tuple([domains[slot] for slot in slots])]):
-            if mask != domains[slot]:
-                assign(slot, mask, entry)
+    return run
+
+
+def bind_settle(store: Store, watches: Watches, calls: Sequence[Call], slow: Slow) -> Callable[[], None]:
+    """Return `settle()`, which brings numbers up to date for domains that are a fixpoint already."""
+    domains, queue = store.domains, store.queue
+    falsified, changed = watches.falsified, watches.changed
 
     def settle() -> None:
-        """Bring what is derived from the domains up to date, for domains that are a fixpoint already."""
-        while dirty or disjoined or counting.pending:
-            if dirty:
-                slot, old = dirty.popitem()
-                new = domains[slot]
-                watches = [
-                    each for mask, some in emptied[slot].items() if not new & mask and old & mask for each in some
-                ]
-                for handler, argument in (*watches, *changed[slot]):
-                    if handler in DERIVING:
-                        handlers[handler](argument)
-            elif disjoined:
-                disjunctions[disjoined.popitem()[0]].propagate(state)
+        while True:
+            while queue:
+                slot, old = queue.popitem()
+                lost = old & ~domains[slot]
+                for mask, wakes in falsified[slot].items():
+                    if not domains[slot] & mask and lost & mask:
+                        wake(wakes)
+                wake(changed[slot])
+            for pending, propagate in slow:
+                if pending:
+                    propagate()
+                    break
             else:
-                counting.propagate(counting.pending.popitem()[0])
-        electing.pending.clear()
-        electing.pairs.clear()
+                return
 
-    return assign, run, settle
+    def wake(wakes: Sequence[tuple[int, Any]]) -> None:
+        for number, argument in wakes:
+            if number in DERIVED:
+                calls[number](argument)
+
+    return settle

@@ -1,31 +1,28 @@
-"""`State`: a mutable vector of domains with propagation and undo, for searches. People use `Candidate`.
+"""`State`: the store of one candidate with its propagators, for searches. People use `Candidate`.
 
-Propagators only ever take values away and read nothing but domains and the frozen problem, so there is one
-fixpoint, whatever
-the order: decisions commute. Undo restores copies of four flat lists, which in Python is cheaper than a walk back;
-    the trail of changes is kept to explain them.
+Propagators only ever take values away and read nothing but domains and the frozen tables, so there is one fixpoint,
+whatever the order: decisions commute.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from einloom.csp.engine.counters import ASLEEP, CAP, FLOOR, HIGH, INFINITE, LIMITS, LOW
-from einloom.csp.engine.counting import Counting
-from einloom.csp.engine.layout import merged_limits
-from einloom.csp.engine.linebinding import LineBinding
-from einloom.csp.engine.lowering import Waking
-from einloom.csp.engine.propagation import Dead, bind
-from einloom.csp.engine.quotients import Electing
+from einloom.csp.engine.grounding import Ground
+from einloom.csp.engine.propagation import DERIVED, bind_run, bind_settle
+from einloom.csp.engine.tables import Tables
+from einloom.csp.layout.names import Names
+from einloom.csp.layout.slots import merged_limits
+from einloom.csp.propagators.counter import CAP, FLOOR, INFINITE
+from einloom.csp.propagators.counting import Counting
+from einloom.csp.propagators.disjunction import Disjunctions
+from einloom.csp.propagators.propagator import Change, Explanation
+from einloom.csp.propagators.representatives import Representatives
+from einloom.csp.propagators.store import ASLEEP, LIMITS, Conflict, Store
+from einloom.csp.propagators.trigger import Trigger, Triggers
 
-if TYPE_CHECKING:
-    from einloom.csp.engine.ground import Ground
-    from einloom.csp.engine.problem import Problem
-
-__all__ = ["Decision", "Limit", "State"]
-
-Saved = tuple[list[int], list[int], list[Any], int]
+__all__ = ["Decision", "State"]
 
 
 class Decision:
@@ -37,51 +34,41 @@ class Decision:
         self.slot = slot
         self.mask = mask
 
-
-class Limit:
-    """The reason of a change that follows from a limit that was set on a counter from outside."""
-
-    __slots__ = ("counter",)
-
-    def __init__(self, counter: int) -> None:
-        self.counter = counter
+    def explain(self, change: Change, names: Names) -> Explanation:
+        """Say that it was decided."""
+        return "decided", (self.slot,)
 
 
-class State:
-    """The domains of one candidate, in place.
+class State(Store):
+    """The domains of one candidate, in place: read `domains`, change them with `restrict`.
 
     Attributes:
-        domains: one mask for each slot; read it, change it with `restrict`.
-        rows, numbers: what propagators derive from the domains; not for users.
-        trail: `(slot, old mask, reason)` of every change since the problem was made.
-        failure: what failed, after a dead end; else None.
+        tables: the tables of its problem.
     """
 
-    domains: list[int]
-    rows: list[int]
-    numbers: list[Any]
-    trail: list[tuple[int, int, Any]]
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.domains, self.rows, self.numbers, self.trail = problem.first_lists()
-        self.failure: Any = None
-        self.disjoined: dict[int, None] = {}
-        self._saved: list[Saved] = []
-        self.counting = Counting(self, problem.counters)
-        self.electing = Electing(self, problem.quotients)
-        self.waking = Waking(self, problem.triggers)
-        self.handlers: list[Any] = [
-            self.counting.touch,
-            self.electing.member_changed,
-            self.electing.pair_changed,
-            self.waking.check,
-            self.disjoined.update,
+    def __init__(self, tables: Tables) -> None:
+        super().__init__(*tables.start(), tables.rows.places)
+        self.tables = tables
+        disjunctions: dict[int, None] = {}
+        self.counting = Counting(self, tables.counters, disjunctions)
+        self._disjunctions = Disjunctions(self, tables.disjunctions, self.counting, disjunctions)
+        self._representatives = Representatives(self, tables.quotients)
+        self._triggers = Triggers(self, tables.triggers, len(tables.members.lowerings), self._wake, self._lose)
+        self._calls: list[Callable[[Any], None]] = [
+            self.counting.update_term,
+            self.counting.schedule,
+            self._representatives.member_changed,
+            self._representatives.pair_changed,
+            self._representatives.everyone,
+            self._triggers.check,
+            disjunctions.update,
+            *tables.functions(self),
         ]
-        self.dirty: dict[int, int] = {}
-        self.assign, self._run, self._settle = bind(self)
-        for number in problem.line_numbers:
-            self.handlers += problem.space.lines[number](LineBinding(self, number))
+        numeric = ((disjunctions, self._disjunctions.propagate), (self.counting.pending, self.counting.propagate))
+        elect = self._representatives.propagate
+        slow = (*numeric, (self._representatives.pairs, elect), (self._representatives.pending, elect))
+        self._run = bind_run(self, tables.watches, self._calls, slow)
+        self._settle = bind_settle(self, tables.watches, self._calls, numeric)
 
     # -- for searches -------------------------------------------------------------------------------------------------
 
@@ -94,7 +81,7 @@ class State:
         try:
             self.assign(slot, new, Decision(slot, mask))
             self._run()
-        except Dead:
+        except Conflict:
             self._clear()
             return False
         return True
@@ -108,44 +95,20 @@ class State:
             if high is not None:
                 self.counting.limit(counter, CAP, high)
             self._run()
-        except Dead:
+        except Conflict:
             self._clear()
             return False
         return True
 
-    def push(self) -> None:
-        """Remember this state, for `pop`."""
-        self._saved.append(self.save())
-
-    def pop(self) -> None:
-        """Return to the state of the last `push` that has not been popped."""
-        self.restore(self._saved.pop())
-
-    def drop(self) -> None:
-        """Forget the last `push` without going back."""
-        self._saved.pop()
-
-    def save(self) -> Saved:
-        """Return a copy of this state for `restore`: fast, but larger than a snapshot."""
-        return self.domains.copy(), self.rows.copy(), self.numbers.copy(), len(self.trail)
-
-    def restore(self, saved: Saved) -> None:
-        """Return to a state that `save` gave. Its trail must be a part of this state's."""
-        self.domains[:], self.rows[:], self.numbers[:], length = saved
-        del self.trail[length:]
-        self.failure = None
-
     def open(self) -> list[int]:
         """Return the slots that are alive, exposed and undecided, in order."""
-        asleep = self.numbers[ASLEEP]
-        domains, needs = self.domains, self.problem.layout.need_of
-        return [
-            slot for slot in self.problem.exposed if domains[slot] & (domains[slot] - 1) and not needs[slot] & asleep
-        ]
+        domains, needs, asleep = self.domains, self.tables.layout.need_of, self.numbers[ASLEEP]
+        exposed = self.tables.layout.exposed
+        return [slot for slot in exposed if domains[slot] & (domains[slot] - 1) and not needs[slot] & asleep]
 
     def next_open(self, slots: Sequence[int]) -> int:
         """Return the first slot of `slots` that is alive and undecided; -1 if there is none."""
-        domains, needs, asleep = self.domains, self.problem.layout.need_of, self.numbers[ASLEEP]
+        domains, needs, asleep = self.domains, self.tables.layout.need_of, self.numbers[ASLEEP]
         for slot in slots:
             if domains[slot] & (domains[slot] - 1) and not needs[slot] & asleep:
                 return slot
@@ -154,159 +117,154 @@ class State:
     @property
     def is_leaf(self) -> bool:
         """Whether nothing is open."""
-        return self.next_open(self.problem.exposed) < 0
+        return self.next_open(self.tables.layout.exposed) < 0
 
     @property
     def alive(self) -> int:
         """Bit mask of the lowerings that fired."""
-        return ((1 << len(self.problem.layout.members.lowerings)) - 1) & ~self.numbers[ASLEEP]
+        return ((1 << len(self.tables.members.lowerings)) - 1) & ~self.asleep
+
+    def range(self, counter: int) -> tuple[int, float]:
+        """Return the least and the greatest value of a counter, its limits included."""
+        return self.tables.counters.all[counter].range(self.numbers)
 
     def restrict_name(self, name: str, *values: str | int) -> bool:
         """Restrict by name, in either direction; see `restrict`."""
-        variable = self.problem.variable(name)
-        return self.restrict(variable.slot, self.problem.mask(variable, values))
+        variable = self.tables.names.variable(name)
+        return self.restrict(variable.slot, self.tables.names.mask(variable, values))
 
     def low(self, counter: str) -> int:
         """Return the smallest value that a counter may have, by name."""
-        return self.range(self.problem.counter(counter))[0]
+        return self.range(self.tables.names.counter(counter))[0]
 
     def high(self, counter: str) -> int | None:
         """Return the largest value that a counter may have; None if it is not bounded."""
-        high = self.range(self.problem.counter(counter))[1]
+        high = self.range(self.tables.names.counter(counter))[1]
         return None if high == INFINITE else int(high)
 
     def snapshot(self) -> bytes:
         """Return the domains as bytes, with the limits that were set on counters."""
-        return self.problem.layout.snapshot(self.domains, self.numbers[ASLEEP], self.numbers[LIMITS])
+        return self.tables.layout.snapshot(self.domains, self.asleep, self.numbers[LIMITS])
 
     def load(self, snapshot: bytes) -> None:
         """Become the state of a snapshot, which must be one that propagation has seen. The trail restarts at the root.
 
+        Domains are copied and rows flipped where they differ from the root's; only what no snapshot holds, the numbers
+        of counters and triggers, is propagated.
+
         Raises:
             ValueError: it is not a snapshot of this problem.
         """
-        domains, asleep, limits = self.problem.layout.parse(snapshot)
-        root = self.problem.root_lists
-        self.restore((*root[:3], len(root[3])))
+        tables = self.tables
+        domains, asleep, limits = tables.layout.parse(snapshot)
+        lists, trail = tables.start()
+        self.restore((*lists, len(trail)))
         changed = {slot: old for slot, (old, new) in enumerate(zip(self.domains, domains)) if old != new}
-        self.trail += [(slot, old, None) for slot, old in changed.items()]
-        for row, delta in self.problem.rows.deltas([(slot, old ^ domains[slot]) for slot, old in changed.items()]):
+        self.trail.extend((slot, old, None) for slot, old in changed.items())
+        for row, delta in tables.rows.deltas([(slot, old ^ domains[slot]) for slot, old in changed.items()]):
             self.rows[row] ^= delta
         self.domains[:] = domains
-        self.dirty.update(changed)
-        self.waking.wake_all(self.numbers[ASLEEP] & ~asleep)
+        self.queue.update(changed)
+        woken = self.asleep & ~asleep
+        for lowering in range(woken.bit_length()):
+            if woken >> lowering & 1:
+                self._rewake(lowering)
         self._settle()
+        self._representatives.clear()
         for counter, low, high in limits:
             self.limit(counter, low, high)
 
-    # -- for propagators ----------------------------------------------------------------------------------------------
-
-    @property
-    def asleep(self) -> int:
-        """Bit mask of the lowerings that have not fired."""
-        return self.numbers[ASLEEP]
-
-    def narrow(self, slot: int, mask: int, reason: Any) -> None:
-        """Keep only the values of `mask` in a slot."""
-        old = self.domains[slot]
-        new = old & mask
-        if new != old:
-            self.assign(slot, new, reason)
-
-    def die(self, reason: Any) -> NoReturn:
-        """Give up: a constraint cannot hold."""
-        self.failure = reason
-        raise Dead
-
-    def range(self, counter: int) -> tuple[int, float]:
-        """Return the least and the greatest value of a counter, its limits included."""
-        at = self.problem.counters.all[counter].at
-        numbers = self.numbers
-        return max(numbers[at + LOW], numbers[at + FLOOR]), min(numbers[at + HIGH], numbers[at + CAP])
-
-    def cap(self, counter: int, value: int, reason: Any) -> None:
-        """Bound a counter from above."""
-        self.counting.limit(counter, CAP, value)
-
-    def floor(self, counter: int, value: int, reason: Any) -> None:
-        """Bound a counter from below."""
-        self.counting.limit(counter, FLOOR, value)
-
-    def admit(self, counter: int, values: Sequence[int], reason: Any) -> None:
-        """Allow only some results of a counter."""
-        self.counting.admit(counter, frozenset(values))
-
     def _clear(self) -> None:
-        self.dirty.clear()
-        self.disjoined.clear()
+        self.queue.clear()
+        self._disjunctions.pending.clear()
         self.counting.pending.clear()
-        self.electing.pending.clear()
-        self.electing.pairs.clear()
+        self._representatives.clear()
 
-    def activate(self, need: int) -> None:
-        """Post the constraints of the objects that need exactly these lowerings."""
-        problem = self.problem
-        ground = problem.ground(need)
-        domains, full = self.domains, problem.layout.full
+    # -- what begins and ends with lowerings --------------------------------------------------------------------------
+
+    def start(self) -> bool:
+        """Post everything at the root and propagate; False if the constraints alone leave nothing."""
+        try:
+            self.counting.reset()
+            self._post(self.tables.ground(0))
+            for number, argument in self.tables.watches.start:
+                self._calls[number](argument)
+            self._triggers.start()
+            self._run()
+        except Conflict:
+            return False
+        return True
+
+    def _wake(self, trigger: Trigger) -> None:
+        """Let the objects of a lowering begin to exist."""
+        self.trail.append((-1 - trigger.lowering, 0, trigger))
+        self._join(trigger.lowering)
+        for need in self.tables.posted_with[trigger.lowering]:
+            if not need & self.asleep:
+                self._post(self.tables.ground(need))
+        for number, argument in self.tables.watches.awake[trigger.lowering]:
+            self._calls[number](argument)
+
+    def _rewake(self, lowering: int) -> None:
+        """Wake a lowering in a state whose domains know of it already."""
+        self.numbers[ASLEEP] &= ~(1 << lowering)
+        self._join(lowering)
+        for need in self.tables.posted_with[lowering]:
+            if not need & self.asleep:
+                self._disjunctions.pending.update(self.tables.ground(need).active_disjunctions)
+        for number, argument in self.tables.watches.awake[lowering]:
+            if number in DERIVED:
+                self._calls[number](argument)
+
+    def _join(self, lowering: int) -> None:
+        """Add the members that are awake now to the rows of their sets."""
+        for row, bit, need in self.tables.joins[lowering]:
+            if not need & self.asleep:
+                self.rows[row] |= bit
+
+    def _lose(self, lowering: int) -> None:
+        """Have counters and quotients look again at what depended on a lowering that is gone."""
+        for number, argument in self.tables.watches.gone[lowering]:
+            self._calls[number](argument)
+
+    def _post(self, ground: Ground) -> None:
+        """Let the constraints of a ground hold from now on; see `Ground`."""
+        domains = self.domains
         if ground.first is not None and [domains[slot] for slot in ground.slots] == ground.full:
-            self._start_fresh(ground.first, ground.deltas)
+            self._narrow_fresh(ground)
         else:
-            self._start_restricted(ground)
+            self._narrow_restricted(ground)
         for slot, mask in ground.restrictions.items():
-            self.narrow(slot, mask, (ground, slot))
-        for entry in ground.loud:
-            self._post(entry)
-        for slot, mask, entries in ground.quiet:
+            self.narrow(slot, mask, ground.reasons[slot])
+        for table in ground.active:
+            self.propagate_table(table.entry)
+        for slot, mask, tables in ground.if_narrowed:
             if domains[slot] != mask:
-                for entry in entries:
-                    self._post(entry)
-        self.disjoined.update(ground.loud_disjunctions)
-        for slot, mask, numbers in ground.waiting:
+                for table in tables:
+                    self.propagate_table(table.entry)
+        self._disjunctions.pending.update(ground.active_disjunctions)
+        for slot, mask, disjunctions in ground.if_false:
             if not domains[slot] & mask:
-                self.disjoined.update(numbers)
-        for slot in problem.started.get(need, ()):
-            self.dirty.setdefault(slot, full[slot])
+                self._disjunctions.pending.update(disjunctions)
+        for slot in self.tables.restless.get(ground.need, ()):
+            self.queue.setdefault(slot, self.tables.layout.full[slot])
 
-    def _start_fresh(self, first: list[tuple[int, int, int, Any]], deltas: list[tuple[int, int]]) -> None:
+    def _narrow_fresh(self, ground: Ground) -> None:
         """Give the slots that begin to matter their first masks, all at once: none of them has been restricted yet."""
-        domains, dirty, rows, append = self.domains, self.dirty, self.rows, self.trail.append
-        for slot, full, mask, reason in first:
+        domains, queue, rows, append = self.domains, self.queue, self.rows, self.trail.append
+        for slot, full, mask, reason in ground.first or ():
             append((slot, full, reason))
             domains[slot] = mask
-            dirty[slot] = full
-        for row, delta in deltas:
+            queue[slot] = full
+        for row, delta in ground.deltas:
             rows[row] ^= delta
 
-    def _start_restricted(self, ground: Ground) -> None:
+    def _narrow_restricted(self, ground: Ground) -> None:
         """Queue the slots that begin to matter and were restricted before, then give all of them their first masks."""
-        full = self.problem.layout.full
-        for slot in ground.slots:
-            if self.domains[slot] != full[slot]:
-                self.dirty.setdefault(slot, full[slot])
-        if ground.impossible:
-            self.die((ground, ()))
+        for slot, full in zip(ground.slots, ground.full):
+            if self.domains[slot] != full:
+                self.queue.setdefault(slot, full)
+        if ground.impossible is not None:
+            self.fail(ground.impossible)
         for slot, mask in ground.own.items():
-            self.narrow(slot, mask, (ground, slot))
-
-    def _post(self, entry: tuple[Any, ...]) -> None:
-        domains, slots = self.domains, entry[1:-1]
-        for slot, mask in zip(slots, entry[0][tuple([domains[slot] for slot in slots])]):
-            self.narrow(slot, mask, entry)
-
-    def start(self) -> None:
-        """Post everything at the root and propagate.
-
-        Raises:
-            Dead: the constraints alone leave nothing.
-        """
-        problem = self.problem
-        self.counting.reset()
-        self.activate(0)
-        for counter in problem.counters.all:
-            self.counting.pending[counter.number] = None
-        for quotient in problem.quotients:
-            self.electing.everyone(quotient.number)
-        for function, number in problem.root_lines:
-            self.handlers[function](number)
-        self.waking.start()
-        self._run()
+            self.narrow(slot, mask, ground.reasons[slot])

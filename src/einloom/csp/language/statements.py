@@ -1,10 +1,10 @@
-"""The statements of the space language, one function each, over the `Reader` of `parser`."""
+"""The statements of the space language, one function each, over a `Reader`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from einloom.csp.language.parser import Includer, Reader
+from einloom.csp.language.reader import Reader
 from einloom.csp.language.syntax import (
     AliasDef,
     ChoiceRef,
@@ -22,7 +22,9 @@ from einloom.csp.language.syntax import (
     ValueDef,
 )
 
-__all__ = ["read_statements"]
+__all__ = ["Includer", "read_statements"]
+
+Includer = Callable[[str, Span, str], tuple[Statement, ...]]
 
 
 def read_statements(reader: Reader, includer: Includer | None) -> Iterator[Statement]:

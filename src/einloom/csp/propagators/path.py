@@ -1,4 +1,4 @@
-"""Relations: path consistency of a binary choice by its composition table, a row of objects at a time.
+"""Paths: path consistency of a binary choice by its composition table, a row of objects at a time.
 
 After a change of f(a, b), for every third object c at once: f(a, c) keeps a value only if some value of f(a, b) and
 some value of f(b, c) compose to it, and f(b, c) likewise. That is the strongest consistency on each triple.
@@ -7,28 +7,27 @@ some value of f(b, c) compose to it, and f(b, c) likewise. That is the strongest
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from einloom.csp.compile.algebra import relation_rules
 from einloom.csp.compile.rows import EnumRow, RelationRow
+from einloom.csp.layout.bitrows import BitRows
+from einloom.csp.layout.names import Names
+from einloom.csp.layout.slots import Layout
+from einloom.csp.propagators.propagator import Change, Explanation, lowering_slots
+from einloom.csp.propagators.store import Store
+from einloom.csp.propagators.watches import Watches
 
-if TYPE_CHECKING:
-    from einloom.csp.engine.bitrows import BitRows
-    from einloom.csp.engine.layout import Layout
-
-__all__ = ["Relate", "Relation", "make_relations"]
-
-Relate = Callable[[int, int], None]
-Assign = Callable[[int, int, object], None]
+__all__ = ["Path", "make_paths"]
 
 
-class Relation:
-    """A relation of one problem, for one context; it holds no domains.
+class Path:
+    """A relation algebra of one problem, for one context; it holds no domains.
 
     Attributes:
         function: binds the generated checks to the rows of a state; see `algebra.relation_function`.
         starts: where the rows of each value start.
-        is_idle_when_open: whether a pair that is fully open restricts nothing.
+        restless: slots in which even a fully open pair restricts something, by need; to be looked at when they begin.
         converse: the mask from the other side.
         ends: the pair of each slot, and its two bits.
         slots: slot of each pair, at `a * objects + b`, in both directions; -1 where there is none.
@@ -56,30 +55,49 @@ class Relation:
                 self.converse = layout.domain_of[slot].converse or ()
         self.starts = rows.first_rows(row.choice, (1 << self.values) - 1, context)
         self.function = function
-        self.is_idle_when_open = not relation_rules(row, (1 << self.values) - 1)
+        self.restless: dict[int, list[int]] = {}
+        if relation_rules(row, (1 << self.values) - 1):
+            for slot in self.ends:
+                self.restless.setdefault(layout.need_of[slot], []).append(slot)
 
-    def bind(self, domains: list[int], rows: list[int], assign: Assign) -> Relate:
+    def watch(self, watches: Watches) -> None:
+        """Wake at every change of a pair."""
+        number = watches.reserve(1)
+        for slot in self.ends:
+            watches.changed[slot].append((number, slot))
+
+    def explain(self, change: Change, names: Names, cause: int) -> Explanation:
+        """Name the objects of the pair that changed and of the pair that lost a value."""
+        objects, slots = set(self.ends[cause][:2]), {cause}
+        if change.slot is not None:
+            objects |= set(self.ends[change.slot][:2])
+            slots |= {self.slots[x * self.objects + y] for x in objects for y in objects if x != y} - {-1}
+        inside = ", ".join(names.objects[each] for each in sorted(objects))
+        needs = [each for slot in slots for each in lowering_slots(names.layout.need_of[slot])]
+        return f"{self.row.choice} among {inside}  [{self.row.place}]", (*slots, *needs)
+
+    def bind(self, store: Store) -> tuple[Callable[[int], None]]:
         """Return the function that propagates a change of a slot, for the lists of one state."""
-        relation = self
+        path, domains, rows, assign = self, store.domains, store.rows, store.assign
         members_row, objects, slots = self.members, self.objects, self.slots
         checks, converse, ends = self.function(rows, self.starts), self.converse, self.ends
 
-        def relate(slot: int, mask: int) -> None:
+        def relate(slot: int) -> None:
             a, b, both = ends[slot]
             members = rows[members_row]
             if members & both != both:
                 return
-            others = members ^ both
+            others, mask = members ^ both, domains[slot]
             check = checks[mask]
             if check is not None:
                 gone = check(a, b, others)
                 if gone:
-                    lose(a, gone, (relation, slot))
+                    lose(a, gone, (path, slot))
             check = checks[converse[mask]]
             if check is not None:
                 gone = check(b, a, others)
                 if gone:
-                    lose(b, gone, (relation, slot))
+                    lose(b, gone, (path, slot))
 
         def lose(one: int, gone: list[tuple[int, int]], reason: object) -> None:
             """Take values from f(one, c): `(value bit, bits of c)`."""
@@ -97,16 +115,16 @@ class Relation:
                 slot = slots[one * objects + third]
                 assign(slot, domains[slot] & ~(converse[mask] if third < one else mask), reason)
 
-        return relate
+        return (relate,)
 
 
-def make_relations(layout: Layout, rows: BitRows) -> list[Relation]:
-    """Return the relations of a problem, one for each context that has pairs."""
+def make_paths(layout: Layout, rows: BitRows) -> list[Path]:
+    """Return the paths of a problem, one for each context that has pairs."""
     members = layout.members
     found = []
     for number, row in enumerate(members.space.relations):
         function = members.space.checks[number]
         for context, _ in sorted(members.tuples(row.context)):
             if (row.choice, context) in rows.start:
-                found.append(Relation(layout, rows, row, context, function))
+                found.append(Path(layout, rows, row, context, function))
     return found

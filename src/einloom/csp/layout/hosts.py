@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from einloom.csp.compile.compiler import Space
 from einloom.csp.compile.host import HostNames
 from einloom.csp.compile.rows import HostCall
 from einloom.csp.language.source import SpaceError
-
-if TYPE_CHECKING:
-    from einloom.csp.compile.compiler import Space
 
 __all__ = ["Hosts"]
 

@@ -1,5 +1,7 @@
 """Truth tables: the clauses over the same few slots, merged, propagated together to the strongest consistency.
 
+In the field's terms: generalised arc consistency on a positive table constraint, its valid tuples a bit set.
+
 A `Table` maps the masks of its slots to their narrowed masks, computed at most once for each combination and shared
 by all tuples of objects under the same clauses. A clause is one mask for each slot (the clause holds if some slot's
 value is in its mask) and comparisons between two slots.
@@ -13,19 +15,25 @@ value is in its mask) and comparisons between two slots.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import eq, ge, gt, le, lt, ne, or_
+from operator import or_
 from typing import Any
 
-from einloom.csp.engine.layout import Domain
+from einloom.csp.compile.rows import ClauseRow
+from einloom.csp.layout.names import Names
+from einloom.csp.layout.slots import OPERATORS, Domain
+from einloom.csp.propagators.propagator import Change, Explanation, lowering_slots
+from einloom.csp.propagators.watches import Watches
 
-__all__ = ["MOST_ROWS", "OPERATORS", "Clause", "Table"]
+__all__ = ["MOST_ROWS", "Clause", "Restriction", "Source", "Table", "TableConstraint", "sentence"]
 
 MOST_ROWS = 8192
+"""The most rows of a table: beyond, one look-up that is not remembered costs more than what the table prunes."""
 
-OPERATORS = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+Source = tuple[ClauseRow, tuple[int, ...]]
+"""A clause of the space and the objects that it is about here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +99,59 @@ class Table(dict[tuple[int, ...], Any]):
             rows &= _union(supports, mask)
         return not rows & ~self.allowed
 
-    @property
-    def is_trivial(self) -> bool:
-        """Whether every combination is allowed."""
-        return self.allowed == self.rows
+
+class TableConstraint:
+    """The clauses over some slots of some objects.
+
+    Attributes:
+        clauses: where each clause of the table came from.
+        need: the lowerings that must be awake.
+    """
+
+    __slots__ = ("clauses", "entry", "need", "slots", "table")
+
+    def __init__(
+        self, table: Table, slots: tuple[int, ...], need: int, clauses: Mapping[Clause, Sequence[Source]]
+    ) -> None:
+        self.table, self.slots, self.need, self.clauses = table, slots, need, clauses
+        self.entry = (table, *slots, need, self)
+
+    def watch(self, watches: Watches) -> None:
+        """Run at every change of a slot."""
+        watches.table(self.entry)
+
+    def explain(self, change: Change, names: Names) -> Explanation:
+        """Name the clauses that remove the values on their own; all of them if none does."""
+        alone = [each for clause, found in self.clauses.items() if self._removes(clause, change) for each in found]
+        every = [each for found in self.clauses.values() for each in found]
+        return sentence(names, alone or every), (*self.slots, *lowering_slots(self.need))
+
+    def _removes(self, clause: Clause, change: Change) -> bool:
+        narrowed = Table(self.table.domains, [clause])[tuple(change.masks[each] for each in self.slots)]
+        return (
+            bool(narrowed) and change.slot is not None and bool(change.lost & ~narrowed[self.slots.index(change.slot)])
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """Clauses over one slot, or over none: enforced once, when their objects begin to exist."""
+
+    need: int
+    sources: list[Source]
+
+    def watch(self, watches: Watches) -> None:
+        """Nothing can make it fail later."""
+
+    def explain(self, change: Change, names: Names) -> Explanation:
+        """Name the clauses."""
+        return sentence(names, self.sources), lowering_slots(self.need)
+
+
+def sentence(names: Names, sources: Iterable[Source]) -> str:
+    """Return the texts of some clauses, three at most."""
+    texts = (names.said(row.text, row.quantifiers, objects, row.place) for row, objects in sources)
+    return "; ".join(list(dict.fromkeys(texts))[:3]) or "a constraint"
 
 
 def _supports(sizes: Sequence[int]) -> list[list[int]]:

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import eq, ge, gt, le, lt, ne
 from struct import Struct
+from typing import Any
 
 from einloom.csp.compile.rows import EnumRow, IntegerRow
-from einloom.csp.engine.members import Members
 from einloom.csp.language.source import SpaceError
+from einloom.csp.layout.members import Members
 
-__all__ = ["Choice", "Domain", "Layout", "Limits", "converse_table", "merged_limits"]
+__all__ = ["OPERATORS", "Choice", "Domain", "Layout", "Limits", "converse_table", "merged_limits"]
+
+OPERATORS = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 Limits = tuple[tuple[int, int | None, int | None], ...]
 
@@ -45,6 +49,15 @@ class Domain:
             found = self._extremes[mask] = (int(self.values[low]), int(self.values[high]))
         return found
 
+    def seen(self, mask: int, flipped: bool) -> int:
+        """Return a mask as it looks from the other side, if `flipped`."""
+        return self.converse[mask] if flipped and self.converse else mask
+
+    def compared(self, operator: str, bound: Any) -> int:
+        """Return the mask of the values that stand in a relation to a bound."""
+        holds = OPERATORS[operator]
+        return sum(1 << i for i, value in enumerate(self.values) if holds(value, bound))
+
     def select(self, mask: int) -> tuple[str | int, ...]:
         """Return the values of a mask."""
         return tuple(value for i, value in enumerate(self.values) if mask >> i & 1)
@@ -60,6 +73,11 @@ class Choice:
 
     row: EnumRow | IntegerRow
     slots: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether it is kept out of the decisions."""
+        return isinstance(self.row, EnumRow) and self.row.hidden
 
     @property
     def symmetric(self) -> bool:
@@ -83,7 +101,7 @@ class Layout:
     Attributes:
         choices: by name.
         choice_of, objects_of, domain_of, need_of: for each slot, its choice, objects, domain and lowerings.
-        hidden: slots that are no decisions.
+        exposed: the slots that are decisions; the others follow from them.
         by_need: the slots that need exactly this mask of lowerings.
     """
 
@@ -103,9 +121,7 @@ class Layout:
         for choice, objects, need, domain in sorted(pending, key=lambda each: each[3].bytes > 1):
             self._slot(choice, objects, need, domain)
         self.full = [domain.full for domain in self.domain_of]
-        self.hidden = {
-            slot for slot, each in enumerate(self.choice_of) if isinstance(each.row, EnumRow) and each.row.hidden
-        }
+        self.exposed = [slot for slot, each in enumerate(self.choice_of) if not each.hidden]
         self.lowering_bytes = (len(members.lowerings) + 7) // 8
         self.bytes = sum(1 for domain in self.domain_of if domain.bytes == 1)
 
@@ -158,6 +174,11 @@ class Layout:
         if choice.symmetric and objects[-2] > objects[-1]:
             return choice.slots[(*objects[:-2], objects[-1], objects[-2])], True
         return choice.slots[objects], False
+
+    def literal(self, name: str, objects: tuple[int, ...], mask: int) -> tuple[int, int]:
+        """Return a choice's slot for some objects, and a mask of its values as the slot stores them."""
+        slot, flipped = self.find(name, objects)
+        return slot, self.domain_of[slot].seen(mask, flipped)
 
     def name(self, slot: int) -> str:
         """Return `choice(a, b)`."""

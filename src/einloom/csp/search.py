@@ -13,11 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from random import Random
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from einloom.csp.engine.problem import Problem
-    from einloom.csp.engine.state import State
+from einloom.csp.engine.state import State
+from einloom.csp.problem import Problem
 
 __all__ = ["descend", "solutions", "values"]
 

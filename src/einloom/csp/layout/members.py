@@ -1,18 +1,19 @@
 """Who is in which set: numbers, names and memberships of all objects that can ever exist in one problem.
 
 A membership that a lowering brings needs that lowering: `need` is a bit mask of lowerings, 0 for what exists at the
-    root.
+root. Everything that is made from objects (slots, clauses, counters, …) needs what its objects need together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from einloom.csp.compile.compiler import Space
 from einloom.csp.compile.rows import HostCall, Quantifier, SetRow
-from einloom.csp.engine.hosts import Hosts
-from einloom.csp.instance import Addition, Instance, Lowering
 from einloom.csp.language.source import SpaceError
+from einloom.csp.layout.additions import Addition, Lowering
+from einloom.csp.layout.hosts import Hosts
 
 __all__ = ["Members"]
 
@@ -31,8 +32,8 @@ class Members:
         fired: for each trigger tuple that may fire: (row number, objects, need, lowering number).
     """
 
-    def __init__(self, instance: Instance) -> None:
-        self.space = instance.space
+    def __init__(self, space: Space, additions: Iterable[Addition], host: Mapping[str, Any]) -> None:
+        self.space = space
         self.items: list[Any] = []
         self.names: list[str] = []
         self.numbers: dict[Hashable, int] = {}
@@ -41,9 +42,9 @@ class Members:
         self.sets: dict[str, dict[tuple[int, ...], dict[int, int]]] = {name: {} for name in self.rows}
         self.lowerings: list[Lowering] = []
         self.fired: list[tuple[int, tuple[int, ...], int, int]] = []
-        self.hosts = Hosts(self.space, instance.host, self.items)
+        self.hosts = Hosts(self.space, host, self.items)
         self._new: list[tuple[str, tuple[int, ...], int, int]] = []
-        for addition in instance.additions:
+        for addition in additions:
             self._include(addition, 0)
         for row in self.space.sets:
             if row.iterator and not row.parameters:

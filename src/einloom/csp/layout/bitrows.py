@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from einloom.csp.compile.rows import EnumRow
-from einloom.csp.engine.layout import Choice, Layout, converse_table
+from einloom.csp.layout.slots import Choice, Layout, converse_table
 
 __all__ = ["BitRows", "Place", "Where"]
 
@@ -87,6 +87,19 @@ class BitRows:
         beyond = len(row.values) * self.objects
         return tuple(start + beyond for start in self.first_rows(name, mask))
 
+    def slot_table(self, name: str) -> list[int]:
+        """Return the slots of a choice by object, or by `first * objects + second`; -1 where there is none."""
+        choice = self.layout.choices[name]
+        table = [-1] * self.objects ** len(choice.row.parameters)
+        for objects, slot in choice.slots.items():
+            if len(objects) == 1:
+                table[objects[0]] = slot
+            else:
+                table[objects[0] * self.objects + objects[1]] = slot
+                if choice.symmetric:
+                    table[objects[1] * self.objects + objects[0]] = slot
+        return table
+
     def deltas(self, lost: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return how rows change, as `(row, bits to flip)`, when slots lose values."""
         found: dict[int, int] = {}
@@ -115,9 +128,19 @@ class BitRows:
 
     def awake(self, where: Where, asleep: int) -> int:
         """Return the bits of the members of a set that are awake."""
-        name, owners = where
-        needs = self.layout.members.sets[name].get(owners, {})
-        return sum(1 << number for number, need in needs.items() if not need & asleep)
+        return sum(1 << number for number, need in self._needs(where).items() if not need & asleep)
+
+    def joining(self, lowering: int) -> list[tuple[int, int, int]]:
+        """Return the members that watched sets gain with a lowering, as `(row, bit, need)`."""
+        return [
+            (row, 1 << number, need)
+            for where, row in self.members.items()
+            for number, need in self._needs(where).items()
+            if need >> lowering & 1
+        ]
+
+    def _needs(self, where: Where) -> dict[int, int]:
+        return self.layout.members.sets[where[0]].get(where[1], {})
 
 
 class _Steps(dict[int, tuple[tuple[int, int], ...]]):

@@ -1,28 +1,46 @@
-"""Sums and products over objects: a range that follows the domains, and limits that narrow the domains.
+"""Sums and products over objects: what they count, frozen. `Counting` propagates them.
 
 Each term contributes `(low, high)`: its increment if its conditions are entailed, nothing (0 or 1) if one is
 impossible. A term of objects that sleep may contribute, but not surely. Ranges and limits of a state live in its
-list of numbers, at
+list of numbers, after those of the whole state:
 
     counter c:  low, high, cap, floor, admitted      term t:  low, high
-
-after four numbers of the whole state: masks of the lowerings that sleep, of the triggers that are refuted and of the
-lowerings that are gone, and the limits that were set from outside, as sorted `(counter, low, high)`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any
 
 from einloom.csp.compile.rows import BoundLiteral, CounterRow, HostCall, Literal, PairLiteral, ValueLiteral
-from einloom.csp.engine.layout import Layout
-from einloom.csp.engine.truth import OPERATORS
 from einloom.csp.language.source import SpaceError
+from einloom.csp.layout.names import Names
+from einloom.csp.layout.slots import OPERATORS, Domain, Layout
+from einloom.csp.propagators.propagator import Change, Explanation, lowering_slots
+from einloom.csp.propagators.store import FIRST, Store
+from einloom.csp.propagators.table import sentence
+from einloom.csp.propagators.watches import COUNTER, TERM, Watches
 
-__all__ = ["ASLEEP", "GONE", "INFINITE", "LIMITS", "REFUTED", "Counter", "Counters", "Term", "literal_masks"]
+if TYPE_CHECKING:
+    from einloom.csp.propagators.disjunction import Disjunction
 
-ASLEEP, REFUTED, GONE, LIMITS, FIRST = range(5)
+__all__ = [
+    "ADMITTED",
+    "CAP",
+    "FLOOR",
+    "HIGH",
+    "INFINITE",
+    "LOW",
+    "Bound",
+    "Counter",
+    "Counters",
+    "Term",
+    "literal_masks",
+]
+
 LOW, HIGH, CAP, FLOOR, ADMITTED = range(5)
 INFINITE = float("inf")
 
@@ -34,6 +52,8 @@ class Term:
     Attributes:
         literals: `(slot, mask)` conditions, all needed.
         constant, slot, child: the increment: a number, an integer choice's slot, or a counter's number; else 0, -1, -1.
+        identity: what it adds if its conditions do not hold: 0 to a sum, 1 to a product.
+        told: lowerings with which a condition on a slot wakes, which will tell by itself when it is met.
         at: index of its low in the list of numbers.
     """
 
@@ -45,7 +65,18 @@ class Term:
     child: int
     need: int
     identity: int
+    told: int
     at: int = 0
+
+    def watch(self, watches: Watches) -> None:
+        """Update its range when a condition is decided, the increment changes, or its objects come or go."""
+        wake = TERM, self.number
+        for slot, mask in self.literals:
+            watches.literal_decided(slot, mask, wake)
+        if self.slot >= 0:
+            watches.changed[self.slot].append(wake)
+        watches.lowering(self.need & ~self.told, wake, at_loss=False)
+        watches.lowering(self.need, wake, at_wake=False)
 
 
 @dataclass(slots=True, eq=False)
@@ -54,8 +85,10 @@ class Counter:
 
     Attributes:
         identity: what a term adds whose conditions do not hold: 0 to a sum, 1 to a product.
+        half: whether only its least value is kept.
         parents: terms of other counters that count this one.
-        disjunctions: numbers of the disjunctions that read it (grows as objects wake).
+        limits: the disjunctions that bound it.
+        readers: for each bound that must be looked at when the range changes, the numbers of its disjunctions.
         at: index of its low in the list of numbers.
     """
 
@@ -68,7 +101,70 @@ class Counter:
     half: bool
     terms: list[Term] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
+    limits: list[Disjunction] = field(default_factory=list)
+    readers: dict[Bound, list[int]] = field(default_factory=dict)
     at: int = 0
+
+    def watch(self, watches: Watches) -> None:
+        """Watch what the terms read; look again whenever objects come or go."""
+        wake = COUNTER, self.number
+        watches.start.append(wake)
+        watches.lowering(self.need, wake)
+        for term in self.terms:
+            watches.lowering(term.need, wake)
+            term.watch(watches)
+
+    def range(self, numbers: Sequence[Any]) -> tuple[int, float]:
+        """Return the least and the greatest value, the limits included."""
+        low, high, cap, floor, _ = numbers[self.at : self.at + 5]
+        return max(low, floor), min(high, cap)
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """The slots that its terms read, with those of its lowerings."""
+        literals = [slot for term in self.terms for slot, _ in term.literals]
+        return (*literals, *(term.slot for term in self.terms if term.slot >= 0), *lowering_slots(self.need))
+
+    def explain(self, change: Change, names: Names) -> Explanation:
+        """Name the constraints that limit it in these domains."""
+        sure = [each for each in self.limits if not any(change.masks[slot] & mask for slot, mask in each.literals)]
+        if not sure:
+            return f"a limit of {names.applied(self.row.name, self.objects)}  [{self.row.place}]", self.slots
+        slots = [slot for each in sure for slot in each.slots]
+        return sentence(names, [each.source for each in sure]), (*self.slots, *slots)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A literal: a counter against a constant `value`, or against the integer choice of `slot` if that is None."""
+
+    counter: Counter
+    operator: str
+    value: int | None
+    slot: int = -1
+    domain: Domain | None = None
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """The slots that it reads."""
+        return () if self.slot < 0 else (self.slot,)
+
+    def values(self, store: Store) -> Sequence[int]:
+        """Return what the counter may be compared with."""
+        if self.domain is None:
+            return () if self.value is None else (self.value,)
+        return [int(value) for value in self.domain.select(store.domains[self.slot])]
+
+    def possible(self, store: Store) -> bool:
+        """Whether it can still hold."""
+        low, high = self.counter.range(store.numbers)
+        return any(self.meets(low, high, value) for value in self.values(store))
+
+    def meets(self, low: int, high: float, value: int) -> bool:
+        """Whether some number of low..high stands in the relation to `value`."""
+        if self.operator == "==":
+            return low <= value <= high
+        return OPERATORS[self.operator](low if self.operator in ("<", "<=") else high, value)
 
 
 class Counters:
@@ -76,7 +172,6 @@ class Counters:
 
     Attributes:
         numbers: for each counter's name, its number by objects.
-        by_slot: for each slot, the terms that count it.
     """
 
     def __init__(self, layout: Layout) -> None:
@@ -85,16 +180,15 @@ class Counters:
         self.terms: list[Term] = []
         self.numbers: dict[str, dict[tuple[int, ...], int]] = {}
         members = layout.members
-        rows = members.space.counters
-        for row in rows:
+        for row in members.space.counters:
             self.numbers[row.name] = {}
             for objects, need in sorted(members.tuples(row.parameters)):
                 self._counter(row, objects, need)
         for counter in self.all:
             self._terms(counter)
+        start = FIRST + 5 * len(self.all)
         for index, counter in enumerate(self.all):
             counter.at = FIRST + 5 * index
-        start = FIRST + 5 * len(self.all)
         for index, term in enumerate(self.terms):
             term.at = start + 2 * index
             if term.child >= 0:
@@ -120,8 +214,9 @@ class Counters:
             constant, slot, child = self._increment(row, objects)
             if constant == counter.identity:
                 continue
-            number = len(self.terms)
-            term = Term(number, counter.number, literals, constant, slot, child, need, counter.identity)
+            told = reduce(or_, (self.layout.need_of[each] for each, _ in literals), 0)
+            number, identity = len(self.terms), counter.identity
+            term = Term(number, counter.number, literals, constant, slot, child, need, identity, told)
             self.terms.append(term)
             counter.terms.append(term)
 
@@ -136,11 +231,13 @@ class Counters:
             return -1, -1, self.numbers[name][arguments]
         return -1, self.layout.find(name, arguments)[0], -1
 
-    def name(self, number: int) -> str:
-        """Return `counter(a, b)`."""
-        counter = self.all[number]
-        names = self.layout.members.names
-        return f"{counter.row.name}({', '.join(names[each] for each in counter.objects)})"
+    def idle(self, domains: Sequence[int]) -> set[int]:
+        """Return the terms that never count in domains that no candidate exceeds."""
+        return {term.number for term in self.terms if any(not domains[slot] & mask for slot, mask in term.literals)}
+
+    def fresh(self) -> list[Any]:
+        """Return the numbers of all counters before anything is known."""
+        return [0, 0, INFINITE, -INFINITE, None] * len(self.all) + [0] * (2 * len(self.terms))
 
 
 def literal_masks(
@@ -154,13 +251,12 @@ def literal_masks(
     found: dict[int, int] = {}
     for literal in literals:
         if isinstance(literal, ValueLiteral):
-            slot, flipped = layout.find(literal.choice, tuple(objects[each] for each in literal.arguments))
-            mask = (layout.domain_of[slot].converse or ())[literal.mask] if flipped else literal.mask
+            arguments = tuple(objects[each] for each in literal.arguments)
+            slot, mask = layout.literal(literal.choice, arguments, literal.mask)
         elif isinstance(literal, BoundLiteral):
             slot, _ = layout.find(literal.name, tuple(objects[each] for each in literal.arguments))
             bound = layout.members.hosts.call(literal.call, objects)
-            holds = OPERATORS[literal.operator]
-            mask = sum(1 << i for i, value in enumerate(layout.domain_of[slot].values) if holds(value, bound))
+            mask = layout.domain_of[slot].compared(literal.operator, bound)
         else:
             assert isinstance(literal, PairLiteral)
             raise SpaceError(f"a comparison of {literal.left} and {literal.right} cannot stand in a conjunction")

@@ -1,0 +1,1 @@
+"""One problem's objects: their numbers, sets and names, and where each domain lies."""
