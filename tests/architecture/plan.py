@@ -35,7 +35,17 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"emit"},
         {"repeat", "__init__"},
     ),
-    "csp": ({"language"}, {"compile"}, {"engine"}, {"definition", "instance", "candidate"}, {"__init__"}),
+    "csp": (
+        {"language"},
+        {"compile"},
+        {"layout"},
+        {"propagators"},
+        {"engine"},
+        {"definition", "candidate"},
+        {"problem"},
+        {"instance", "search"},
+        {"__init__"},
+    ),
     "passes": ({"model", "__init__"}, {REST}, {"pipeline"}),
     "arrays": ({"region", "dlpack", "entry", "__init__"}, {"check", "library"}, {"chain"}),
     "expression": ({"types", "variant", "operands"}, {"show", "entries"}, {"expression"}, {"remembered", "__init__"}),
@@ -53,33 +63,11 @@ PARTS: dict[str, tuple[set[str], ...]] = {
 """The parts of large packages, in the order of their imports; on one floor they import each other without a circle."""
 
 OPEN_IMPORTS = {
-    "einloom.csp.engine.members imports instance",
-    "einloom.csp.engine.problem imports candidate",
     "einloom.kernels.verbs.neon imports contraction",
 }
 """Imports against that order that are still there. Lines may only go; the set has to become empty."""
 
 OPEN_CIRCLES = {
-    "einloom.csp.candidate",
-    "einloom.csp.engine.bitrows",
-    "einloom.csp.engine.counters",
-    "einloom.csp.engine.counting",
-    "einloom.csp.engine.disjunction",
-    "einloom.csp.engine.explain",
-    "einloom.csp.engine.ground",
-    "einloom.csp.engine.layout",
-    "einloom.csp.engine.lowering",
-    "einloom.csp.engine.members",
-    "einloom.csp.engine.problem",
-    "einloom.csp.engine.propagation",
-    "einloom.csp.engine.quotients",
-    "einloom.csp.engine.reasons",
-    "einloom.csp.engine.state",
-    "einloom.csp.engine.truth",
-    "einloom.csp.engine.watching",
-    "einloom.csp.instance",
-    "einloom.csp.language.parser",
-    "einloom.csp.language.statements",
     "einloom.kernels.contraction.cursor",
     "einloom.kernels.contraction.microkernel",
     "einloom.kernels.contraction.neon_microkernel",

@@ -58,17 +58,13 @@ class Candidate:
             state = self.state()
             return state.low(name), state.high(name)
         variable = self.problem.variable(name)
-        return self._values(variable.slot, self._domains[variable.slot], variable.flipped)
-
-    def _values(self, slot: int, mask: int, flipped: bool = False) -> tuple[str | int, ...]:
-        domain = self.problem.layout.domain_of[slot]
-        return domain.select(domain.seen(mask, flipped))
+        return self.problem.names.values(variable, self._domains[variable.slot])
 
     @property
     def open(self) -> dict[str, tuple[str | int, ...]]:
         """The decisions that exist, are exposed and are undecided, with their values."""
-        domains, name = self._domains, self.problem.layout.name
-        return {name(slot): self._values(slot, domains[slot]) for slot in self._open(domains)}
+        domains, layout = self._domains, self.problem.layout
+        return {layout.name(slot): layout.domain_of[slot].select(domains[slot]) for slot in self._open(domains)}
 
     @property
     def is_leaf(self) -> bool:

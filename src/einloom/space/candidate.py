@@ -173,12 +173,11 @@ class Candidate:
     @property
     def decisions(self) -> dict[str, tuple[str | int, ...]]:
         """The decisions that led here from the root; the others followed."""
-        problem, found = self.space.problem, dict[str, tuple[str | int, ...]]()
+        names, found = self.space.problem.names, dict[str, tuple[str | int, ...]]()
         for name, values in self.inner.decisions:
             if name in found:
-                variable = problem.variable(name)
-                left = problem.turn(variable, problem.mask(variable, found[name]) & problem.mask(variable, values))
-                values = tuple(value for position, value in enumerate(variable.values) if left >> position & 1)
+                variable = names.variable(name)
+                values = names.values(variable, names.mask(variable, found[name]) & names.mask(variable, values))
             found[name] = values
         return found
 

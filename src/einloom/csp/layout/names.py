@@ -124,6 +124,11 @@ class Names:
             mask |= known[value]
         return self.layout.domain_of[variable.slot].seen(mask, variable.flipped)
 
+    def values(self, variable: Variable, mask: int) -> tuple[str | int, ...]:
+        """Return the values of a mask of a variable's slot, as the variable sees them."""
+        domain = self.layout.domain_of[variable.slot]
+        return domain.select(domain.seen(mask, variable.flipped))
+
     def applied(self, name: str, objects: Sequence[int]) -> str:
         """Return `name(a, b)`."""
         return f"{name}({', '.join(self.objects[each] for each in objects)})"
