@@ -138,3 +138,30 @@ def test_a_refused_instruction_leaves_nothing(asm: Assembler) -> None:
     with pytest.raises(EncodingError):
         asm.add(1, 2, 3, 4)
     assert (asm.size, asm.records, asm.fixups) == (0, [], [])
+
+
+def test_repr_says_how_much_there_is() -> None:
+    asm = Assembler("x86_64")
+    asm.label("begin")
+    asm.ret()
+    assert repr(asm) == "X86Assembler(x86_64, 1 instruction, 1 bytes)"
+    other = Assembler("aarch64")
+    other.nop()
+    other.ret()
+    assert repr(other) == "AArch64Assembler(aarch64, 2 instructions, 8 bytes)"
+
+
+@pytest.mark.parametrize(
+    ("isa", "wrong", "near", "form"),
+    [
+        ("x86_64", "vfmad231ps", "vfmadd231ps", "vfmadd231ps zmm {k}{z}, zmm, zmm/m512/m32bcst{er}"),
+        ("aarch64", "fmlaa", "fmla", "fmla Vd.2d, Vn.2d, Vm.d[H]"),
+    ],
+)
+def test_a_misspelt_instruction_shows_the_forms_of_the_nearest(isa: str, wrong: str, near: str, form: str) -> None:
+    with pytest.raises(EncodingError) as raised:
+        getattr(Assembler(isa), wrong)
+    lines = str(raised.value).splitlines()
+    assert lines[1].startswith(f"  Near: {near}, ")
+    assert lines[2] == f"  Forms of {near}:"
+    assert f"    {form}" in lines

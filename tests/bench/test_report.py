@@ -33,9 +33,9 @@ def report_of(*rows: Row, missing: tuple[str, ...] = ()) -> dict[str, Any]:
     return make_report("suite", rows, [PEER], missing, Options(runs=3), AVX2)
 
 
-def drawn(report: dict[str, Any]) -> str:
+def drawn(report: dict[str, Any], width: int = 140) -> str:
     text = io.StringIO()
-    draw_report(report, Console(file=text, width=140, highlight=False))
+    draw_report(report, Console(file=text, width=width, highlight=False))
     return text.getvalue()
 
 
@@ -95,3 +95,14 @@ def test_a_plot_without_matplotlib_says_what_to_install(monkeypatch: pytest.Monk
     with pytest.raises(UnsupportedTarget, match=r"pip install 'einloom\[plot\]'"):
         draw_plot(report_of(ROW), str(tmp_path / "plot.png"))
     assert main(["bench", "tccg24", "--plot", "plot.png", "--peers", ""]) == 1
+
+
+@pytest.mark.parametrize("width", [44, 60, 140])
+def test_names_and_figures_survive_a_narrow_terminal(width: int) -> None:
+    named = replace(ROW, case=replace(ROW.case, name="efbad,cf->abcde of 36 and more"))
+    text = drawn(report_of(named, ROW), width)
+    assert named.case.name in text
+    for figure in ("100 µs", "20.0", "50 %", "1.50x"):
+        assert figure in text
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text

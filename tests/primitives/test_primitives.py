@@ -122,7 +122,11 @@ def refused_calls() -> dict[str, tuple[type[Exception], str, Any]]:
         "no array": (el.DTypeError, "b is a list", (a, [1.0], c, 4, 6, 4)),
         "stride is an array": (el.DTypeError, "ld_c is an array", (a, b, c, 4, 6, a)),
         "stride is a float": (el.DTypeError, "ld_c is a float", (a, b, c, 4, 6, 4.0)),
-        "too few": (el.ShapeError, "takes 8 arguments", (a, b, c, 4, 6)),
+        "too few": (
+            el.ShapeError,
+            r"takes 6 to 8 arguments, not 5\n  Pass \(a, b, c, ld_a, ld_b, ld_c\[, br_stride_a, br_stride_b\]\)",
+            (a, b, c, 4, 6),
+        ),
         "too short A": (el.StrideError, "a: the kernel reaches elements 0 to 23", (a[:23], b, c, 4, 6, 4)),
         "too short C": (el.StrideError, "c: the kernel reaches", (a, b, c, 4, 6, 5)),
         "leading dimension": (el.StrideError, "ld_b is 5", (a, b, c, 4, 5, 4)),

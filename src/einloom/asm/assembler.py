@@ -119,6 +119,11 @@ class Assembler:
         """Every mnemonic of the ISA's rows, for the error that names near matches."""
         raise NotImplementedError
 
+    @classmethod
+    def forms(cls, mnemonic: str) -> list[str]:
+        """Return the forms of a mnemonic, each as a line in the notation of the rows, for errors."""
+        raise NotImplementedError
+
     def text(self, form: Any, operands: tuple[Any, ...]) -> str:
         """Return the instruction in the ISA's usual notation."""
         raise NotImplementedError
@@ -262,6 +267,10 @@ class Assembler:
         """Return how many instructions of each mnemonic there are."""
         return dict(Counter(form.mnemonic for form, _, _ in self._instructions()))
 
+    def __repr__(self) -> str:
+        count = sum(1 for _ in self._instructions())
+        return f"{type(self).__name__}({self.isa}, {count} instruction{'s' * (count != 1)}, {self.size} bytes)"
+
     def _instructions(self) -> Iterator[Record]:
         return (record for record in self.records if not isinstance(record[0], Directive))
 
@@ -288,5 +297,7 @@ def _unknown(mnemonic: str, isa: type[Assembler]) -> str:
     import difflib  # only here: it costs more to import than this whole module
 
     near = difflib.get_close_matches(mnemonic, list(isa.mnemonics()), n=5)
-    hint = f"Near: {', '.join(near)}." if near else "No mnemonic is near."
-    return f"{isa.isa} has no instruction {mnemonic!r}\n  {hint}"
+    if not near:
+        return f"{isa.isa} has no instruction {mnemonic!r}\n  No mnemonic is near."
+    forms = "".join(f"\n    {form}" for form in isa.forms(near[0]))
+    return f"{isa.isa} has no instruction {mnemonic!r}\n  Near: {', '.join(near)}.\n  Forms of {near[0]}:{forms}"

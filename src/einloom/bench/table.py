@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from einloom.bench.cases import Ceiling
 from einloom.bench.report import LEVEL
 
-__all__ = ["draw_report", "make_console", "percent_text", "ratio_text", "remarks", "time_text"]
+__all__ = ["draw_report", "make_console", "percent_text", "print_table", "ratio_text", "remarks", "time_text"]
 
 PIPE_WIDTH = 140
 
@@ -28,7 +29,7 @@ def draw_report(report: dict[str, Any], console: Console, title: str = "") -> No
     units = list(dict.fromkeys(row["unit"] for row in report["rows"]))
     unit, summary = (units[0] if len(units) == 1 else ""), report["summary"]
     table = Table(title=title or report["suite"], title_justify="left", show_footer=len(report["rows"]) > 1)
-    table.add_column("case", "geometric mean", overflow="fold")
+    table.add_column("case", "geometric mean", no_wrap=True)
     table.add_column("compile", time_text(summary["compile_seconds"]), justify="right", no_wrap=True)
     table.add_column("time", justify="right", no_wrap=True)
     mean = _rate_text(summary["rate"], "") if unit else ""
@@ -40,9 +41,28 @@ def draw_report(report: dict[str, Any], console: Console, title: str = "") -> No
         table.add_column(f"{name}\n{unit}", footer, justify="right", no_wrap=True)
     for row in report["rows"]:
         table.add_row(row["case"], *_cells(row, "" if unit else row["unit"]))
-    console.print(table)
+    print_table(console, table)
     for line in remarks(report):
         console.print(line, style="dim")
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table; where the terminal is too narrow for it, each row's name and its figures below each other."""
+    unlimited = console.options.update(width=10 * PIPE_WIDTH)
+    if console.measure(table, options=unlimited).minimum <= console.width:
+        console.print(table)
+        return
+    if table.title:
+        console.print(table.title, style="italic", no_wrap=True, overflow="fold")
+    heads = [" ".join(str(column.header).split()) for column in table.columns]
+    rows = list(zip(*(column.cells for column in table.columns)))
+    if table.show_footer:
+        rows.append(tuple(column.footer for column in table.columns))
+    for name, *cells in rows:
+        console.print(name, style="bold", no_wrap=True, overflow="fold")
+        texts = ((head, " ".join(str(cell).split())) for head, cell in zip(heads[1:], cells))
+        figures = ", ".join(f"{head} {text}" for head, text in texts if text)
+        console.print(Padding(figures, (0, 0, 0, 2)))
 
 
 def time_text(seconds: float | None) -> str:

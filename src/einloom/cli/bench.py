@@ -30,7 +30,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description="Measure a suite. Peers that are not installed are named and left out. Every contestant works in a "
         "process of its own and takes turns with the others; every result is checked.",
     )
-    parser.add_argument("suite", choices=[*SUITES, ELEMENT_WISE], help="which cases")
+    suites = [*SUITES, ELEMENT_WISE]
+    parser.add_argument("suite", choices=suites, metavar="SUITE", help=f"which cases: {', '.join(suites)}")
     parser.add_argument("--peers", default="numpy", metavar="A,B", help=f"among {', '.join(PEERS)} (default: numpy)")
     parser.add_argument("--isa", choices=["avx512", "avx2"], help="put einloom and every peer on this vector ISA")
     parser.add_argument("--threads", type=positive, default=1, help="threads of each contestant (default: 1)")

@@ -34,10 +34,10 @@ def run_elementwise(substring: str, seconds: float, json_file: str | None) -> in
 def _draw(results: Sequence[ElementWiseResult]) -> None:
     from rich.table import Table
 
-    from einloom.bench.table import make_console, percent_text, time_text
+    from einloom.bench.table import make_console, percent_text, print_table, time_text
 
     table = Table(title="elementwise", title_justify="left")
-    table.add_column("case", overflow="fold")
+    table.add_column("case", no_wrap=True)
     for head in ("time", "GB/s", "loads and\nstores alone", "of\nbound", "code\nbytes"):
         table.add_column(head, justify="right", no_wrap=True)
     for result in results:
@@ -45,5 +45,5 @@ def _draw(results: Sequence[ElementWiseResult]) -> None:
         shares = percent_text(result.bound_seconds / result.seconds), str(result.code_bytes)
         table.add_row(result.name, time_text(result.seconds), *(f"{rate:.1f}" for rate in rates), *shares)
     console, machine = make_console(), host()
-    console.print(table)
+    print_table(console, table)
     console.print(f"{machine.name}, {machine.vector}, one thread, {ROWS}x{COLUMNS} in L1, best of turns", style="dim")

@@ -54,12 +54,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _draw(report: dict[str, Any]) -> None:
     from rich.table import Table
 
-    from einloom.bench.table import make_console, percent_text, ratio_text, remarks, time_text
+    from einloom.bench.table import make_console, percent_text, print_table, ratio_text, remarks, time_text
 
     console, (row,) = make_console(), report["rows"]
     sizes = " ".join(f"{label}={size}" for label, size in row["sizes"].items())
     table = Table(title=f"{row['equation']}   {sizes}   {row['dtype']}", title_justify="left")
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for name in ("to compile", "time", row["unit"], f"of {row['ceiling_is']}", "einloom is"):
         table.add_column(name, justify="right", no_wrap=True)
     for name, figures in {"einloom": row["einloom"], **row["peers"]}.items():
@@ -68,7 +68,7 @@ def _draw(report: dict[str, Any]) -> None:
         compiled = time_text(figures["compile_seconds"])
         shown = f"{rate:.1f}" if rate is not None else "failed"
         table.add_row(name, compiled, time_text(figures["seconds"]), shown, share, ratio_text(figures.get("ratio")))
-    console.print(table)
+    print_table(console, table)
     for line in _verdict(row["einloom"]):
         console.print(line)
     for line in remarks(report):

@@ -72,9 +72,10 @@ class PrimitiveKernel:
         """Return the arguments by name, optional strides 0, everything but arrays as Python integers."""
         least = len(self._names) - self._optional * (self._batch == 1)
         if not least <= len(arguments) <= len(self._names):
-            raise ShapeError(
-                f"{self!r} takes {len(self._names)} arguments, not {len(arguments)}\n  Pass ({', '.join(self._names)})."
-            )
+            counts = dict.fromkeys((str(least), str(len(self._names))))
+            optional = "".join(f", {name}" for name in self._names[least:])
+            usage = ", ".join(self._names[:least]) + (f"[{optional}]" if optional else "")
+            raise ShapeError(f"{self!r} takes {' to '.join(counts)} arguments, not {len(arguments)}\n  Pass ({usage}).")
         padded = (*arguments, *(0,) * (len(self._names) - len(arguments)))
         return {name: _integer(name, value) for name, value in zip(self._names, padded)}
 

@@ -170,7 +170,9 @@ def test_message_shows_the_instruction_and_every_form(asm):
 
 
 def test_unknown_mnemonic_names_near_ones(asm):
-    with pytest.raises(EncodingError, match=r"aarch64 has no instruction 'fmlaa'\n  Near: .*fmla"):
+    with pytest.raises(
+        EncodingError, match=r"aarch64 has no instruction 'fmlaa'\n  Near: .*fmla.*\n  Forms of fmla:\n    fmla Sd, Sn"
+    ):
         asm.fmlaa(v[0].s4, v[1].s4, v[2].s4)
     with pytest.raises(EncodingError, match=r"(?s)'b_nee'.*b_ne"):
         asm.b_nee(8)

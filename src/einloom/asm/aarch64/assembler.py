@@ -72,6 +72,11 @@ class AArch64Assembler(Assembler):
         """Every mnemonic of the rows, as Python writes it."""
         return [name.replace(".", "_") for name in encoder.mnemonics()]
 
+    @classmethod
+    def forms(cls, mnemonic: str) -> list[str]:
+        """See Assembler."""
+        return [str(row) for row in encoder.rows(_mnemonic(mnemonic))]
+
     def text(self, form: Form, operands: tuple[Any, ...]) -> str:
         """Return the instruction in the notation of Arm's assemblers."""
         return encoder.text(form.mnemonic, operands)

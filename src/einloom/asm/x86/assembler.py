@@ -13,7 +13,7 @@ from typing import Any
 
 from einloom.asm.assembler import Assembler, Encoder, Memory
 from einloom.asm.x86 import operands as _operands
-from einloom.asm.x86.dispatch import dispatcher
+from einloom.asm.x86.dispatch import dispatcher, notations
 from einloom.asm.x86.forms import Form, Row
 from einloom.asm.x86.rows import rows
 
@@ -51,6 +51,11 @@ class X86Assembler(Assembler):
     def mnemonics(cls) -> Iterable[str]:
         """See Assembler."""
         return rows()
+
+    @classmethod
+    def forms(cls, mnemonic: str) -> list[str]:
+        """See Assembler."""
+        return notations([Row(line) for line in rows()[mnemonic]])
 
     def text(self, form: Form, operands: tuple[Any, ...]) -> str:
         """Return the instruction in Intel's notation."""

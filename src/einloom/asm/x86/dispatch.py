@@ -115,8 +115,12 @@ def _operand(operand: Any) -> Any:
 def _refusal(rows: list[Row], operands: tuple[Any, ...], reason: str) -> str:
     """Return the text of an error: the instruction as it was asked for, why not, and the forms that exist."""
     asked = f"{rows[0].mnemonic} {', '.join(map(_shown, operands))}".rstrip()
-    forms = sorted({form.notation for row in rows for form in row.forms()})
-    return "\n".join([f"{asked}: {reason}", "  The forms are:", *(f"    {form}" for form in forms)])
+    return "\n".join([f"{asked}: {reason}", "  The forms are:", *(f"    {form}" for form in notations(rows))])
+
+
+def notations(rows: list[Row]) -> list[str]:
+    """Return the forms of some rows in the notation of the manual."""
+    return sorted({form.notation for row in rows for form in row.forms()})
 
 
 def _shown(operand: Any) -> str:
