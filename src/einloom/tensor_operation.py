@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import html
-
-import numpy as np
+from typing import Any
 
 from einloom.config import thread_count
-from einloom.errors import DTypeError, OverlapError, ScheduleError, StrideError, UnsupportedTarget
+from einloom.errors import ScheduleError, UnsupportedTarget
+from einloom.execution import Execution
 from einloom.ir.bind import bind
 from einloom.ir.configuration import TensorOperationConfig
-from einloom.ir.operation import Operand, Operation, reach
 from einloom.jit.host import host
 from einloom.passes.pipeline import optimize_operation
 from einloom.passes.values import Options, Rules
-from einloom.plan.arrays import Array, byte_span
 from einloom.targets.executable import Executable
 from einloom.targets.show import nest_text
 
@@ -40,11 +38,14 @@ class TensorOperation:
     def __init__(self, config: TensorOperationConfig, threads: int | None = None) -> None:
         self.config = config
         self.nest = bind(config.operation, config.schedule)
-        self._threads = threads
         self._machine = host()
         self._executable = Executable(self.nest, self._machine)
+        self._execution = Execution(self.nest.operation, self._executable, threads)
+        if type(self).execute is TensorOperation.execute:
+            # The instance's own comes before the method: a call through it enters generated code at once.
+            self.__dict__["execute"] = self._execution
 
-    def execute(self, in0: Array | None, in1: Array | None, out: Array, **extras: Array) -> Array:
+    def execute(self, in0: Any, in1: Any, out: Any, **extras: Any) -> Any:
         """Compute; returns `out`.
 
         Args:
@@ -60,25 +61,7 @@ class TensorOperation:
             OverlapError: what is written shares bytes with another operand. Nothing has been written in any of these
                 cases.
         """
-        operation = self.nest.operation
-        given = {"in0": in0, "in1": in1, "out": out} | extras
-        arrays = [_checked(operation, operand, given.get(operand.name)) for operand in operation.operands]
-        for name in ("in0", "in1")[len(operation.inputs) :]:
-            if given[name] is not None:
-                raise DTypeError(f"{operation.main} reads {len(operation.inputs)} operands; {name} must be None")
-        if unknown := set(extras) - {operand.name for operand in operation.extras}:
-            names = ", ".join(operand.name for operand in operation.extras) or "none"
-            raise DTypeError(f"no extra is called {', '.join(sorted(unknown))}\n  The configuration's extras: {names}")
-        for position in operation.written:
-            if not arrays[position].flags.writeable:
-                raise StrideError(f"{operation.operands[position].name} is read-only\n  Pass a writable array.")
-        spans = [_span(operation, o, a) for o, a in zip(operation.operands, arrays)]
-        _check_overlap(operation, spans)
-        self._executable(tuple(a.__array_interface__["data"][0] for a in arrays), self._thread_count())
-        return out
-
-    def _thread_count(self) -> int:
-        return thread_count(self._threads, cores=self._machine.cores)
+        return self._execution(in0, in1, out, **extras)
 
     def show(self, what: str = "nest") -> str:
         """Return the costs, the schedule and the loop nest (`"nest"`) or the machine code (`"asm"`) as text.
@@ -153,50 +136,3 @@ def optimize(
     )
     operation, schedule = optimize_operation(config.operation, machine, options, config.schedule)
     return TensorOperationConfig.from_schedule(operation, schedule)
-
-
-def _checked(operation: Operation, operand: Operand, array: Array | None) -> Array:
-    name = operand.name
-    if array is None:
-        raise DTypeError(f"{name} is None, but {operation.main} needs it")
-    if not isinstance(array, np.ndarray) or array.dtype != np.dtype(operand.dtype.name):
-        kind = getattr(array, "dtype", type(array).__name__)
-        raise DTypeError(f"{name} has type {kind}, the configuration says {operand.dtype}\n  Convert the array.")
-    if array.__array_interface__["data"][0] % operand.dtype.size:
-        raise StrideError(
-            f"{name} does not begin at a multiple of {operand.dtype.size} bytes\n  Pass an aligned array."
-        )
-    return array
-
-
-def _span(operation: Operation, operand: Operand, array: Array) -> tuple[int, int]:
-    """The addresses that the operation reaches: the first byte, and the first behind the last."""
-    reached = reach(operation, operand)
-    if reached is None:
-        return 0, 0
-    size = operand.dtype.size
-    start = array.__array_interface__["data"][0]
-    low, high = start + reached[0] * size, start + (reached[1] + 1) * size
-    first, end = byte_span(array)
-    if low < first or high > end:
-        raise StrideError(
-            f"{operand.name}: the operation reaches elements {reached[0]} to {reached[1]}, "
-            f"the array holds {(first - start) // size} to {(end - start) // size - 1}\n"
-            "  Pass a larger array, or mend sizes and strides."
-        )
-    return low, high
-
-
-def _check_overlap(operation: Operation, spans: list[tuple[int, int]]) -> None:
-    for position in operation.written:
-        low, high = spans[position]
-        written = operation.operands[position]
-        for other, (operand, (other_low, other_high)) in enumerate(zip(operation.operands, spans)):
-            if other == position or not (low < other_high and other_low < high):
-                continue
-            same = (low, high) == (other_low, other_high) and operand.strides == written.strides
-            reads_first = other < len(operation.inputs) and not operation.main.is_contraction
-            if not (same and reads_first and written is operation.output):
-                raise OverlapError(
-                    f"{written.name} shares memory with {operand.name}\n  Pass arrays that do not overlap."
-                )

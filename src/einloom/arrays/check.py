@@ -115,13 +115,15 @@ def check_itself(region: Region, where: str = "") -> None:
 
 
 def check_disjoint(
-    regions: Sequence[Region], may_coincide: Callable[[Region], bool] = lambda region: False, where: str = ""
+    regions: Sequence[Region],
+    may_coincide: Callable[[Region, Region], bool] = lambda written, other: False,
+    where: str = "",
 ) -> None:
     """Refuse regions to be written that share bytes with another region.
 
     Args:
         regions: all of a call's; those whose buffer is not known are left out.
-        may_coincide: whether this region may be the written one itself, element for element.
+        may_coincide: whether the first one, which is written, may be the second, element for element; None: never.
         where: quoted.
 
     Raises:
@@ -130,9 +132,9 @@ def check_disjoint(
     known = [region for region in regions if region.buffer is not None and not region.is_empty]
     for written in (region for region in known if region.written):
         for other in known:
-            if other is written or (may_coincide(other) and other.elements == written.elements):
+            if other is written or not _share(written, other):
                 continue
-            if _share(written, other):
+            if not (may_coincide and may_coincide(written, other) and other.elements == written.elements):
                 text = f"{written.name} shares memory with {other.name}"
                 raise _error(OverlapError, text, where, "Pass arrays that do not overlap, or a copy.")
 

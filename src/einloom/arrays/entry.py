@@ -19,6 +19,7 @@ from einloom.jit.entrycode import EntryCode, Number, Slot, SlotAddress, Value, e
 from einloom.jit.interpreter import Interpreter
 
 __all__ = [
+    "Apart",
     "ArrayArgument",
     "Call",
     "Data",
@@ -57,10 +58,10 @@ class ArrayArgument:
 
 @dataclass(frozen=True, slots=True)
 class IntegerArgument:
-    """An argument that is an int of a certain value: its type's address, and its object's bytes (see `Interpreter`)."""
+    """An argument that is an int of a certain value: its type's address, and its bytes (see `integer_image`)."""
 
     int_type: int
-    image: tuple[int, int]
+    image: tuple[int, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,20 @@ class Fresh:
 
 
 @dataclass(frozen=True, slots=True)
+class Apart:
+    """Two arguments, by position, of which one is written: they must share no byte.
+
+    Attributes:
+        written, other: positions.
+        unless_same: whether they may also begin at the same address, where their elements are the same ones.
+    """
+
+    written: int
+    other: int
+    unless_same: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ThreadSettings:
     """What the number of threads followed from when the entry was made.
 
@@ -140,8 +155,8 @@ class Entry:
         arguments: in order, the positional ones first.
         calls: functions to call.
         result: what is returned: something fresh, the argument of this position, or the object at this address.
-        keyword: address of the name by which the last argument comes; 0: it is positional.
-        disjoint: pairs of positions of arguments that must share no byte.
+        keywords: addresses of the names by which the last arguments come, in order.
+        apart: pairs of arguments that must not overlap.
         launch: address of the function that starts a team; see `einloom.jit.threads`.
         settings: what must not have changed.
         scratch: address of the word that holds the address of the scratch, 0 while another call has it.
@@ -151,8 +166,8 @@ class Entry:
     arguments: tuple[Argument, ...]
     calls: tuple[Call, ...]
     result: Fresh | Number | int
-    keyword: int = 0
-    disjoint: tuple[tuple[int, int], ...] = ()
+    keywords: tuple[int, ...] = ()
+    apart: tuple[Apart, ...] = ()
     launch: int = 0
     settings: ThreadSettings | None = None
     scratch: int = 0
@@ -209,8 +224,8 @@ class _Emission:
         self._check_count()
         for position, argument in enumerate(entry.arguments):
             self._check(position, argument)
-        for written, other in entry.disjoint:
-            self._check_disjoint(written, other)
+        for pair in entry.apart:
+            self._check_apart(pair)
         words = sum(len(call.values) for call in entry.calls)
         code.enter(_FIRST_WORD + words, max((len(call.values) for call in entry.calls if not call.threads), default=4))
         _store_arguments(code)
@@ -226,14 +241,15 @@ class _Emission:
 
     def _check_count(self) -> None:
         code, layout = self.code, self.layout
-        keyword = self.entry.keyword
-        code.unless_count(len(self.entry.arguments) - bool(keyword), self.miss)
-        if not keyword:
+        keywords = self.entry.keywords
+        code.unless_count(len(self.entry.arguments) - len(keywords), self.miss)
+        if not keywords:
             code.unless_zero(code.names, self.miss)
-        else:
-            code.if_zero(code.names, self.miss)
-            code.unless_word(code.names, layout.tuple_size, 1, self.miss)
-            code.unless_word(code.names, layout.tuple_items, keyword, self.miss)
+            return
+        code.if_zero(code.names, self.miss)
+        code.unless_word(code.names, layout.tuple_size, len(keywords), self.miss)
+        for index, keyword in enumerate(keywords):
+            code.unless_word(code.names, layout.tuple_items + 8 * index, keyword, self.miss)
 
     def _check(self, position: int, argument: Argument) -> None:
         code, layout = self.code, self.layout
@@ -246,7 +262,8 @@ class _Emission:
             case IntegerArgument(int_type, (word, digit)):
                 code.unless_word(thing, layout.type, int_type, self.miss)
                 code.unless_word(thing, layout.number, word, self.miss)
-                code.unless_half(thing, layout.number + 8, digit, self.miss)
+                if digit is not None:
+                    code.unless_half(thing, layout.number + 8, digit, self.miss)
             case NoneArgument(none):
                 code.unless_equal(thing, none, self.miss)
 
@@ -270,16 +287,17 @@ class _Emission:
             code.load(data, array, layout.data)
             code.if_any_bit(data, argument.alignment - 1, self.miss)
 
-    def _check_disjoint(self, written: int, other: int) -> None:
-        """Go to the next entry unless one lies wholly below the other."""
+    def _check_apart(self, pair: Apart) -> None:
+        """Go to the next entry unless one argument lies wholly below the other, or they may be the same and are."""
         code = self.code
-        fine = code.asm.forward("disjoint")
+        fine = code.asm.forward("apart")
         first, second, low, high = code.temporary
-        ends = (self._reach(written), self._reach(other))
-        code.load(first, code.arguments, 8 * written)
-        code.load(first, first, self.layout.data)
-        code.load(second, code.arguments, 8 * other)
-        code.load(second, second, self.layout.data)
+        ends = (self._reach(pair.written), self._reach(pair.other))
+        for register, position in ((first, pair.written), (second, pair.other)):
+            code.load(register, code.arguments, 8 * position)
+            code.load(register, register, self.layout.data)
+        if pair.unless_same:
+            code.if_equal(first, second, fine)
         code.add(low, first, ends[0][0])
         code.add(high, second, ends[1][1])
         code.unless_below(low, high, fine)

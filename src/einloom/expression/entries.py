@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from einloom.arrays.entry import ArrayArgument, Call, Data, Entry, Fresh, Scratch, ThreadSettings
-from einloom.arrays.library import Array
-from einloom.arrays.region import Region
+from einloom.arrays.entry import Apart, ArrayArgument, Call, Data, Entry, Fresh, Scratch
+from einloom.arrays.library import Array, Imported, region_of
+from einloom.arrays.signature import MOST_SCRATCH, array_argument, thread_settings
 from einloom.config import watched_settings
 from einloom.expression.variant import CompiledStep, Variant
 from einloom.jit.entrycode import Number
@@ -19,9 +19,6 @@ from einloom.jit.threads import launch_address
 __all__ = ["describe_call"]
 
 MOST_OPERANDS = 16
-MOST_SCRATCH = 2**20
-"""Scratch in bytes, intermediate tensors included; a call that needs more is long against what Python adds to it."""
-
 LONG_FLOPS, LONG_BYTES = 2**18, 2**16
 """Arithmetic and traffic that take a few microseconds: then other Python threads run meanwhile."""
 
@@ -55,10 +52,10 @@ def describe_call(
         arguments=tuple(_argument(array, unit, array is out) for array in given),
         calls=tuple(_calls(variant.steps, last, places, written=-1 if out is None else last)),
         result=last if out is not None else Fresh(id(np.empty), id(arguments), 0 if shape else id(index)),
-        keyword=0 if out is None else id(name),
-        disjoint=() if out is None else tuple((last, position) for position in range(last)),
+        keywords=() if out is None else (id(name),),
+        apart=() if out is None else tuple(Apart(last, position) for position in range(last)),
         launch=launch_address(),
-        settings=None if settings is None else ThreadSettings(*settings.words),
+        settings=None if settings is None else thread_settings(settings),
         scratch=scratch_word(size) if size else 0,
         releases_interpreter=is_long,
     )
@@ -93,5 +90,4 @@ def _calls(steps: Sequence[CompiledStep], operands: int, places: Sequence[int], 
 
 
 def _argument(array: Array, unit: int, written: bool) -> ArrayArgument:
-    region = Region("", 0, array.shape, array.strides, array.itemsize, "")
-    return ArrayArgument(id(np.ndarray), id(array.dtype), array.shape, array.strides, unit, region.reach, written)
+    return array_argument(array, region_of("", Imported(array, ""), written=written), unit)

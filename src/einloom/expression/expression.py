@@ -9,6 +9,7 @@ from typing import Any
 from einloom.arrays.chain import Chain
 from einloom.arrays.entry import Entry
 from einloom.arrays.library import Array, element_strides, outgoing
+from einloom.arrays.signature import signature_of
 from einloom.config import thread_count
 from einloom.dtypes import DTYPES
 from einloom.expression.entries import describe_call
@@ -119,7 +120,11 @@ class Expression(Native):
         variant = self._variant(strides, None if out is None else _strides(output.written), threads)
         in_place = all(operand is array for operand, array in zip(operands, arrays))
         if in_place and (out is None or out is output.written):
-            signature = (threads, *(_signature(array) for array in arrays), None if out is None else _signature(out))
+            signature = (
+                threads,
+                *(signature_of(array) for array in arrays),
+                None if out is None else signature_of(out),
+            )
             chain.meet(native, signature, lambda: self._describe(variant, arrays, out))
         variant.run(arrays, output.written)
         if out is not None:
@@ -209,7 +214,3 @@ def _strides(array: Array) -> Strides:
     strides = element_strides(array)
     assert strides is not None  # operands and outputs were checked
     return strides
-
-
-def _signature(array: Array) -> tuple[Any, ...]:
-    return array.shape, array.strides, id(array.dtype)

@@ -187,6 +187,10 @@ class EntryCode(ABC):
         """Branch unless the register holds 0."""
 
     @abstractmethod
+    def if_equal(self, first: Register, second: Register, label: Label) -> None:
+        """Branch if both registers hold the same."""
+
+    @abstractmethod
     def unless_below(self, first: Register, second: Register, label: Label) -> None:
         """Branch unless first < second, both unsigned."""
 
@@ -297,6 +301,10 @@ class X86EntryCode(EntryCode):
         self.asm.test(register, register)
         self.asm.jne(label)
 
+    def if_equal(self, first: Register, second: Register, label: Label) -> None:
+        self.asm.cmp(first, second)
+        self.asm.je(label)
+
     def unless_below(self, first: Register, second: Register, label: Label) -> None:
         self.asm.cmp(first, second)
         self.asm.jae(label)
@@ -402,6 +410,10 @@ class AArch64EntryCode(EntryCode):
 
     def unless_zero(self, register: Register, label: Label) -> None:
         self.asm.cbnz(register, label)
+
+    def if_equal(self, first: Register, second: Register, label: Label) -> None:
+        self.asm.cmp(first, second)
+        self.asm.b("eq", label)
 
     def unless_below(self, first: Register, second: Register, label: Label) -> None:
         self.asm.cmp(first, second)

@@ -21,7 +21,7 @@ import numpy as np
 
 from einloom.once import once
 
-__all__ = ["Interpreter", "known_interpreter"]
+__all__ = ["Interpreter", "integer_image", "known_interpreter", "looks_right"]
 
 FUNCTIONS = (
     "PyContextVar_Get",
@@ -105,7 +105,8 @@ def looks_right(layout: Interpreter) -> bool:
         and _word_at(id(pair) + layout.tuple_items).value == id(pair[0])
         and all(_is_laid_out(layout, array) for array in arrays)
         and all(_word_at(id(kind) + layout.type_flags).value == kind.__flags__ for kind in (int, tuple, Interpreter))
-        and _number_image(layout, 7) == _number_image(layout, int("7" * 3) - 770)
+        and all(_image(layout, number)[1] == abs(number) for number in (7, 1 << 20, -(1 << 29)))
+        and _image(layout, 7)[0] == _image(layout, 1 << 20)[0] != _image(layout, -7)[0]
     )
 
 
@@ -130,6 +131,18 @@ def _size(kind: type) -> int:
     return kind.__basicsize__
 
 
-def _number_image(layout: Interpreter, number: int) -> tuple[int, int]:
+def integer_image(number: int) -> tuple[int, int | None] | None:
+    """Return the bytes of an int's object that tell its value: 8, and 4 behind them unless it is 0.
+
+    None for a number that takes more, or where the interpreter is not known.
+    """
+    interpreter = known_interpreter()
+    if interpreter is None or abs(number) >= 2**30:
+        return None
+    word, digit = _image(interpreter, number)
+    return word, digit if number else None
+
+
+def _image(layout: Interpreter, number: int) -> tuple[int, int]:
     place = id(number) + layout.number
     return _word_at(place).value, _half_at(place + 8).value
