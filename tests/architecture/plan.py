@@ -9,7 +9,7 @@ FLOORS: tuple[set[str], ...] = (
     {"errors", "dtypes", "config", "machine", "once", "asm", "csp"},
     {"ir", "jit"},
     {"arrays", "passes", "kernels"},
-    {"space"},
+    {"loops", "space"},
     {"targets"},
     {"plan"},
     {"expression", "execution", "tensor_operation", "primitives", "threadpools", "api", "__init__"},
@@ -17,7 +17,7 @@ FLOORS: tuple[set[str], ...] = (
 )
 """What lies directly in `einloom`: everything imports from lower floors, and from its own floor without a circle."""
 
-PURE = {"asm", "csp", "ir", "passes", "kernels", "space"}
+PURE = {"asm", "csp", "ir", "passes", "kernels", "loops", "space"}
 """Packages that run on any machine: they never import `jit`."""
 
 ONLY_ERRORS = {"asm", "csp"}

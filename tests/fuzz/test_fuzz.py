@@ -36,6 +36,12 @@ def test_configurations(share: int) -> None:
     assert not _share("configurations", 20_000, share)
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("share", range(SHARES))
+def test_loop_strings(share: int) -> None:
+    assert not _share("loop_strings", 20_000, share)
+
+
 def test_a_wrong_result_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     einsum = el.einsum
     monkeypatch.setattr(el, "einsum", lambda *arguments: einsum(*arguments) + 1)

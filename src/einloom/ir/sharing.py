@@ -1,0 +1,122 @@
+"""How iterations are shared among threads: the clauses of a parallel loop, and grids of threads.
+
+Pure arithmetic on trip counts, the same for the interpreter, for generated code and for what is drawn.
+
+>>> [list(piece) for piece in Clause(Policy.STATIC).share(5, thread=1, threads=2)]
+[[2, 3, 4]]
+>>> Grid(rows=4, columns=2).index(5, Dimension.ROWS), Grid(rows=4, columns=2).index(5, Dimension.COLUMNS)
+(2, 1)
+>>> Ways(Dimension.ROWS, 4).share(10, index=3)
+range(9, 10)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["Clause", "Dimension", "Grid", "Policy", "Ways"]
+
+
+class Policy(StrEnum):
+    """How threads come by the iterations of a parallel loop, as in OpenMP."""
+
+    STATIC = "static"
+    DYNAMIC = "dynamic"
+    GUIDED = "guided"
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """The `schedule` clause of a parallel loop.
+
+    Attributes:
+        policy: static: who computes what is known beforehand. Dynamic and guided: threads take pieces as they come.
+        chunk: iterations of a piece; the last one may have fewer, those of `guided` have at least so many. None: one
+            piece for each thread, of sizes that differ by 1 at most (static); 1 (dynamic, guided).
+    """
+
+    policy: Policy = Policy.STATIC
+    chunk: int | None = None
+
+    def __str__(self) -> str:
+        return f"schedule({self.policy})" if self.chunk is None else f"schedule({self.policy},{self.chunk})"
+
+    @property
+    def is_static(self) -> bool:
+        """Whether an iteration belongs to the same thread every time."""
+        return self.policy is Policy.STATIC
+
+    def pieces(self, trips: int, threads: int) -> Iterator[range]:
+        """Yield the pieces of `trips` iterations in the order in which they are handed out."""
+        if self.is_static and self.chunk is None:
+            for thread in range(threads):
+                yield range(trips * thread // threads, trips * (thread + 1) // threads)
+            return
+        least, start = self.chunk or 1, 0
+        while start < trips:
+            size = max(least, -(-(trips - start) // threads)) if self.policy is Policy.GUIDED else least
+            yield range(start, min(start + size, trips))
+            start += size
+
+    def share(self, trips: int, thread: int, threads: int) -> Iterator[range]:
+        """Yield the pieces of one thread: every `threads`-th one from its own on.
+
+        That is exact for static pieces. Where threads take them as they come it is what threads of equal speed do.
+        """
+        for number, piece in enumerate(self.pieces(trips, threads)):
+            if number % threads == thread:
+                yield piece
+
+
+class Dimension(StrEnum):
+    """A dimension of a grid of threads."""
+
+    ROWS = "R"
+    COLUMNS = "C"
+    LAYERS = "L"
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """A loop whose iterations are cut into as many runs as a dimension of the grid has teams: `{R:16}`."""
+
+    dimension: Dimension
+    count: int
+
+    def __str__(self) -> str:
+        return f"{{{self.dimension}:{self.count}}}"
+
+    def share(self, trips: int, index: int) -> range:
+        """Return the iterations of team `index`: a run of ceil(trips / ways), or what is left of them."""
+        size = -(-trips // self.count)
+        return range(min(index * size, trips), min((index + 1) * size, trips))
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Threads in rows, columns and layers. Columns are neighbours, then rows, then layers."""
+
+    rows: int = 1
+    columns: int = 1
+    layers: int = 1
+
+    @property
+    def threads(self) -> int:
+        """How many threads the grid has."""
+        return self.rows * self.columns * self.layers
+
+    def index(self, thread: int, dimension: Dimension) -> int:
+        """Return the team along a dimension that a thread belongs to."""
+        if dimension is Dimension.COLUMNS:
+            return thread % self.columns
+        if dimension is Dimension.ROWS:
+            return thread // self.columns % self.rows
+        return thread // (self.columns * self.rows)
+
+    @staticmethod
+    def of(ways: tuple[Ways, ...]) -> Grid:
+        """Return the grid of the ways of a nest, each dimension of which stands once at most."""
+        counts = {each.dimension: each.count for each in ways}
+        return Grid(*(counts.get(dimension, 1) for dimension in Dimension))
