@@ -14,38 +14,49 @@ from dataclasses import dataclass, replace
 
 from einloom.errors import UnsupportedTarget
 
-__all__ = ["AVX2", "AVX512", "MACHINES", "NEON", "VECTORS", "Machine", "Rates", "vector_of"]
+__all__ = ["AVX2", "AVX512", "MACHINES", "NEON", "VECTORS", "Machine", "Rates", "VectorISA", "vector_of"]
 
-# Vector instruction sets: (name, ISA, features that kernels take for granted, width in bits, registers), widest first.
-_NEEDS = {
-    "avx512": ("x86_64", frozenset({"avx", "avx2", "fma", "avx512f", "avx512vl", "avx512bw", "avx512dq"}), 512, 32),
-    "avx2": ("x86_64", frozenset({"avx", "avx2", "fma"}), 256, 16),
-    "neon": ("aarch64", frozenset({"neon"}), 128, 32),
-    "none": (None, frozenset(), 0, 0),
-}
-VECTORS = tuple(_NEEDS)
 
-# Beginnings of the names of features that go beyond a vector instruction set; "none" keeps no vector feature at all.
-_BEYOND = {
-    "avx512": (),
-    "avx2": ("avx512", "avx10", "amx"),
-    "neon": (),
-    "none": (
-        "avx",
-        "fma",
-        "f16c",
-        "amx",
-        "vaes",
-        "vpclmulqdq",
-        "neon",
-        "sve",
-        "sme",
-        "bf16",
-        "i8mm",
-        "dotprod",
-        "fp16",
-    ),
-}
+@dataclass(frozen=True, slots=True)
+class VectorISA:
+    """A vector instruction set, and what kernels make of it.
+
+    Attributes:
+        name: what `Machine.vector` says.
+        isa: the instruction set that it extends; None: any.
+        features: those that kernels take for granted.
+        beyond: beginnings of the names of features that go beyond it.
+        bits: width of a register.
+        registers: how many there are.
+        embedded_broadcast: whether arithmetic takes one element from memory for all lanes.
+        fmas_per_cycle: vector FMAs that a core begins in a cycle.
+        widest_tile: vectors of the widest microkernel's columns.
+    """
+
+    name: str
+    isa: str | None
+    features: frozenset[str]
+    beyond: tuple[str, ...]
+    bits: int
+    registers: int
+    embedded_broadcast: bool = False
+    fmas_per_cycle: int = 2
+    widest_tile: int = 3
+
+
+_X86 = ("avx", "fma", "f16c", "amx", "vaes", "vpclmulqdq")
+_AARCH64 = ("neon", "sve", "sme", "bf16", "i8mm", "dotprod", "fp16")
+_AVX2 = frozenset({"avx", "avx2", "fma"})
+_AVX512 = _AVX2 | {"avx512f", "avx512vl", "avx512bw", "avx512dq"}
+
+_ISAS = (  # widest first
+    VectorISA("avx512", "x86_64", _AVX512, (), 512, 32, embedded_broadcast=True),
+    VectorISA("avx2", "x86_64", _AVX2, ("avx512", "avx10", "amx"), 256, 16),
+    VectorISA("neon", "aarch64", frozenset({"neon"}), (), 128, 32, widest_tile=4),
+    VectorISA("none", None, frozenset(), _X86 + _AARCH64, 0, 0),
+)
+_BY_NAME = {each.name: each for each in _ISAS}
+VECTORS = tuple(_BY_NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +100,24 @@ class Machine:
     rates: Rates | None = None
 
     @property
+    def vectors(self) -> VectorISA:
+        """What there is to know of the vector instruction set."""
+        return _BY_NAME[self.vector]
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether there is a vector instruction set that kernels are written for."""
+        return self.vectors.bits > 0
+
+    @property
     def vector_bits(self) -> int:
         """Width of a vector register in bits; 0 where there are none."""
-        return _NEEDS[self.vector][2]
+        return self.vectors.bits
 
     @property
     def registers(self) -> int:
         """How many vector registers there are."""
-        return _NEEDS[self.vector][3]
+        return self.vectors.registers
 
     def with_vector(self, vector: str | None) -> Machine:
         """Return this machine with the vector ISA `vector`, or another ISA's typical machine; None changes nothing.
@@ -109,23 +130,23 @@ class Machine:
         """
         if vector is None or vector == self.vector:
             return self
-        if vector not in _NEEDS:
+        if vector not in _BY_NAME:
             raise UnsupportedTarget(f"unknown vector ISA {vector!r}\n  known: {', '.join(VECTORS)}")
-        isa, needs, _, _ = _NEEDS[vector]
-        if isa not in (None, self.isa):
+        other = _BY_NAME[vector]
+        if other.isa not in (None, self.isa):
             return MACHINES[vector]
-        kept = frozenset(name for name in self.features if not name.startswith(_BEYOND[vector]))
-        return replace(self, vector=vector, features=kept | needs)
+        kept = frozenset(name for name in self.features if not name.startswith(other.beyond))
+        return replace(self, vector=vector, features=kept | other.features)
 
 
 def vector_of(isa: str, features: frozenset[str]) -> str:
     """Return the widest vector instruction set of `isa` whose features are all there, else `"none"`."""
-    return next(name for name, (owner, needs, _, _) in _NEEDS.items() if owner in (isa, None) and needs <= features)
+    return next(each.name for each in _ISAS if each.isa in (isa, None) and each.features <= features)
 
 
 def _typical(vector: str, l1d: int, name: str) -> Machine:
-    isa, needs, _, _ = _NEEDS[vector]
-    return Machine(isa or "", vector, needs, l1d=l1d, name=name)
+    each = _BY_NAME[vector]
+    return Machine(each.isa or "", vector, each.features, l1d=l1d, name=name)
 
 
 AVX512 = _typical("avx512", 48 * 1024, "x86-64 with AVX-512")

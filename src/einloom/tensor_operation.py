@@ -124,7 +124,7 @@ def optimize(
     if rules not in tuple(Rules):
         raise ScheduleError(f"rules is {rules!r}; it is one of {', '.join(Rules)}")
     machine = host()
-    if machine.vector == "none":
+    if not machine.has_vectors:
         raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon")
     options = Options(
         threads=thread_count(thread_target, cores=machine.cores),

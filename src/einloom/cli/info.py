@@ -53,7 +53,7 @@ def _facts(peak: bool) -> dict[str, Any]:
         "features": sorted(machine.features),
         "caches": {"l1d": machine.l1d, "l2": machine.l2, "l3": machine.l3},
         "cores": machine.cores,
-        "threads": runtime_name() if machine.vector != "none" else "none",
+        "threads": runtime_name() if machine.has_vectors else "none",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "numpy": numpy.__version__,
         "system": f"{platform.system()} {platform.release()}",

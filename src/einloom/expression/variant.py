@@ -121,7 +121,7 @@ class Recipe:
         machine = self.target if isinstance(self.target, Machine) else host()
         if isinstance(self.target, str) and self.target not in ("cpu", "interpreter"):
             raise UnsupportedTarget(f"target {self.target!r}\n  Targets: 'cpu', 'interpreter' or a Machine.")
-        if machine.vector == "none":
+        if not machine.has_vectors:
             raise UnsupportedTarget(
                 f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon\n  {self.problem.equation.text}\n"
                 '  Use target="interpreter".'

@@ -36,7 +36,7 @@ def lower_nest(nest: Nest, machine: Machine) -> Program:
     Raises:
         UnsupportedTarget: the machine has no vector ISA that kernels are written for.
     """
-    if machine.vector == "none":
+    if not machine.has_vectors:
         raise UnsupportedTarget(
             f"{machine.name} has no vector ISA that einloom knows (AVX2 with FMA, AVX-512 or Neon)\n"
             '  Use target="interpreter".',

@@ -18,7 +18,6 @@ from einloom.machine import Machine
 
 __all__ = ["Band", "Demand", "Tile", "bands_of", "choose_tile", "split"]
 
-FMAS_PER_CYCLE = 2
 LOADS_PER_CYCLE = 2
 FMA_LATENCY = 5
 """Of the processors that einloom runs on: Intel Golden Cove, AMD Zen 4 and 5, Arm Neoverse V1 and V2 (there 4 FMAs).
@@ -72,6 +71,7 @@ class Demand:
         registers: vector registers that there are.
         spare: of them, how many strided accesses need.
         embedded: whether an FMA takes a broadcast element from memory.
+        fmas: vector FMAs that a core begins in a cycle.
         lanes: elements of a vector, the cost of a strided access.
         tail: rows in the last vector, 0 for all its lanes.
         group: how many products of k can share a register in the last rows; 1: they cannot.
@@ -84,6 +84,7 @@ class Demand:
     registers: int
     spare: int
     embedded: bool
+    fmas: int
     lanes: int
     tail: int = 0
     group: int = 1
@@ -97,12 +98,22 @@ class Demand:
         if product.c.kind == "strided":
             spare = max(spare, 2)
         fragments = tuple((o.kind, o.per_column) for o in product.inputs)
-        embedded = machine.vector == "avx512"
+        embedded = machine.vectors.embedded_broadcast
         vectors = -(-product.m // lanes)
         tail = product.m % lanes
         group = group_size(tail, lanes) if embedded and product.can_group else 1
         return Demand(
-            vectors, product.n, product.steps, fragments, machine.registers, spare, embedded, lanes, tail, group
+            vectors,
+            product.n,
+            product.steps,
+            fragments,
+            machine.registers,
+            spare,
+            embedded,
+            machine.vectors.fmas_per_cycle,
+            lanes,
+            tail,
+            group,
         )
 
     def fragment_registers(self, vectors: int) -> int:
@@ -129,10 +140,10 @@ class Demand:
         work = tile.accumulators + masked + per_group
         loads = per_group / LOADS_PER_CYCLE + (self.load_cycles(tile.vectors, tile.columns) if tile.vectors else 0.0)
         latency = FMA_LATENCY / tile.sets if tile.vectors else FMA_LATENCY / (tile.group * tile.group_sets)
-        step = max(work / FMAS_PER_CYCLE, loads, latency)
-        end = tile.accumulators * (1.0 + (tile.sets - 1) / FMAS_PER_CYCLE)
+        step = max(work / self.fmas, loads, latency)
+        end = tile.accumulators * (1.0 + (tile.sets - 1) / self.fmas)
         if tile.group > 1:
-            end += tile.columns * (GROUP_END + (tile.group_sets - 1) / FMAS_PER_CYCLE)
+            end += tile.columns * (GROUP_END + (tile.group_sets - 1) / self.fmas)
         return step * self.steps + end + TILE_OVERHEAD
 
     def fits(self, tile: Tile) -> bool:
@@ -190,7 +201,10 @@ def choose_tile(dtype: DType, machine: Machine, m: int, n: int, k: int) -> tuple
     """Return (vectors of m, columns) of the microkernel of C[m, n] += A B with k products, m contiguous in A and C."""
     lanes = machine.vector_bits // 8 // dtype.size
     fragments = (("vector", False), ("broadcast", True))
-    demand = Demand(-(-m // lanes), n, k, fragments, machine.registers, 0, machine.vector == "avx512", lanes)
+    isa = machine.vectors
+    demand = Demand(
+        -(-m // lanes), n, k, fragments, isa.registers, 0, isa.embedded_broadcast, isa.fmas_per_cycle, lanes
+    )
     band = bands_of(demand)[0]
     return band.vectors, band.columns
 

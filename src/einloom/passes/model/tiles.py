@@ -65,9 +65,10 @@ class BlockTargets:
 def block_targets(machine: Machine, dtype: DType, m: int, most: int | None = None) -> BlockTargets:
     """Return the targets for contractions whose vector axis has `m` indices; panels have at most `most` of any axis."""
     lanes = machine.vector_bits // (8 * dtype.size)
-    widest = 3 if machine.vector != "neon" else 4
     needed = max(-(-m // lanes), 1)
-    vectors = -(-needed // -(-needed // widest))  # Panels of equal width: four vectors are two and two.
+    vectors = -(
+        -needed // -(-needed // machine.vectors.widest_tile)
+    )  # Panels of equal width: four vectors are two and two.
     accumulators = machine.registers - (8 if machine.registers == 32 else 4)
     tile_m, tile_n = vectors * lanes, accumulators // vectors
     k = max(machine.l1d * 5 // 4 // (dtype.size * tile_m), 16)
