@@ -19,8 +19,8 @@ from einloom.ir import meanings
 from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
 from einloom.kernels.repeat import emit_repeated
+from einloom.kernels.select import AnyMachine, machine_for
 from einloom.kernels.specs import Binary, Reduce, Spec, Ternary, Unary, signature
-from einloom.kernels.verbs.machine import KernelMachine, machine_for
 from einloom.machine import Machine
 
 __all__ = ["ElementWiseCase", "ElementWiseResult", "emit_transfers", "load_cases", "measure_case"]
@@ -134,7 +134,7 @@ def _compiled(case: ElementWiseCase, machine: Machine, bound: bool) -> tuple[Any
     return kernel.function(None, int, int, at=entry), len(kernel.code)
 
 
-def emit_transfers(km: KernelMachine, case: ElementWiseCase) -> Label:
+def emit_transfers(km: AnyMachine, case: ElementWiseCase) -> Label:
     """Emit the loads and stores of a case over contiguous memory; return a C function (block, repetitions)."""
     vec = km.vectors(case.spec.dtype)
     step = vec.lanes * case.spec.dtype.size

@@ -8,12 +8,13 @@ from einloom.kernels.elementwise.reduce import emit_reduce
 from einloom.kernels.elementwise.stream import emit_stream
 from einloom.kernels.elementwise.unary import emit_unary
 from einloom.kernels.specs import Brgemm, Reduce, Spec, Stream, Unary
-from einloom.kernels.verbs.machine import KernelMachine
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import KernelMachine, V
 
 __all__ = ["emit_kernel"]
 
 
-def emit_kernel(km: KernelMachine, spec: Spec) -> None:
+def emit_kernel(km: KernelMachine[R, V, A], spec: Spec) -> None:
     """Emit the function that a spec describes at the current position, with the C calling convention.
 
     Its arguments are `signature(spec)`, strides in elements. It clobbers the registers that a call may clobber and all

@@ -9,12 +9,13 @@ from __future__ import annotations
 from einloom.asm import Label
 from einloom.kernels.emit import emit_kernel
 from einloom.kernels.specs import Spec, signature
-from einloom.kernels.verbs.machine import KernelMachine
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import KernelMachine, V
 
 __all__ = ["emit_repeated"]
 
 
-def emit_repeated(km: KernelMachine, spec: Spec) -> Label:
+def emit_repeated(km: KernelMachine[R, V, A], spec: Spec) -> Label:
     """Emit a spec's kernel and the loop around it; return the loop's entry, a C function (block, repetitions)."""
     kernel = km.asm.label("kernel")
     emit_kernel(km, spec)

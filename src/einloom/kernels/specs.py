@@ -12,21 +12,54 @@ product of column-major matrices with run-time leading dimensions, and the same 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from einloom.dtypes import DType, data_type
 from einloom.errors import ShapeError
 
-__all__ = ["Binary", "Brgemm", "ElementWise", "Reduce", "Spec", "Stream", "Stride", "Ternary", "Unary", "signature"]
+__all__ = [
+    "Binary",
+    "Brgemm",
+    "ElementWise",
+    "NamedStride",
+    "Reduce",
+    "Spec",
+    "Stream",
+    "Stride",
+    "Ternary",
+    "Unary",
+    "named_strides",
+    "run_time_strides",
+    "signature",
+]
 
 Stride: TypeAlias = int | None
+Strides: TypeAlias = tuple[Stride, ...]
+NamedStride: TypeAlias = int | str
+"""A stride, or the name of the argument that holds it."""
+
 Pair: TypeAlias = tuple[Stride, Stride]
 Four: TypeAlias = tuple[Stride, Stride, Stride, Stride]
 
 
+class _Sized:
+    """What all specs are checked for."""
+
+    __slots__ = ()
+
+    dtype: DType
+    m: int
+    n: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", data_type(self.dtype))
+        _check_sizes(m=self.m, n=self.n)
+
+
 @dataclass(frozen=True, slots=True)
-class Brgemm:
+class Brgemm(_Sized):
     """C[m, n] = beta C[m, n] + alpha sum over batch and k of A B, the vectors running along m.
 
     Attributes:
@@ -54,10 +87,15 @@ class Brgemm:
     batch_by: str = "stride"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", data_type(self.dtype))
-        _check_sizes(m=self.m, n=self.n, k=self.k, batch=self.batch)
+        _Sized.__post_init__(self)
+        _check_sizes(k=self.k, batch=self.batch)
         if self.beta not in (0, 1, None):
             raise ShapeError(f"beta is {self.beta}\n  It is 0 (overwrite C), 1 (add to C) or None (an argument).")
+
+    @property
+    def strides(self) -> Mapping[str, Strides]:
+        """The strides of each matrix that there is."""
+        return {"a": self.a, "c": self.c} if self.b is None else {"a": self.a, "b": self.b, "c": self.c}
 
     @property
     def flops(self) -> int:
@@ -66,7 +104,7 @@ class Brgemm:
 
 
 @dataclass(frozen=True, slots=True)
-class Unary:
+class Unary(_Sized):
     """B[m, n] = op(A[m, n]); `zero` reads no A. Strides along (m, n): unequal unit axes transpose.
 
     Attributes:
@@ -88,13 +126,17 @@ class Unary:
     output: DType | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", data_type(self.dtype))
+        _Sized.__post_init__(self)
         object.__setattr__(self, "output", None if self.output in (None, self.dtype) else data_type(self.output))
-        _check_sizes(m=self.m, n=self.n)
+
+    @property
+    def strides(self) -> Mapping[str, Strides]:
+        """The strides of each matrix."""
+        return {"a": (0, 0) if self.op == "zero" else self.a, "b": self.b}
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(_Sized):
     """C[m, n] = op(A[m, n], B[m, n]); a stride of 0 broadcasts an input along that axis. `muladd` adds A B to C.
 
     Attributes:
@@ -112,13 +154,14 @@ class Binary:
     b: Pair = (1, None)
     c: Pair = (1, None)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", data_type(self.dtype))
-        _check_sizes(m=self.m, n=self.n)
+    @property
+    def strides(self) -> Mapping[str, Strides]:
+        """The strides of each matrix."""
+        return {"a": self.a, "b": self.b, "c": self.c}
 
 
 @dataclass(frozen=True, slots=True)
-class Ternary:
+class Ternary(_Sized):
     """D[m, n] = op(A[m, n], B[m, n], C[m, n]); a stride of 0 broadcasts an input along that axis.
 
     Attributes:
@@ -137,13 +180,14 @@ class Ternary:
     c: Pair = (1, None)
     d: Pair = (1, None)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", data_type(self.dtype))
-        _check_sizes(m=self.m, n=self.n)
+    @property
+    def strides(self) -> Mapping[str, Strides]:
+        """The strides of each matrix."""
+        return {"a": self.a, "b": self.b, "c": self.c, "d": self.d}
 
 
 @dataclass(frozen=True, slots=True)
-class Reduce:
+class Reduce(_Sized):
     """b[i] = op over one axis of A[m, n], which is contiguous along m.
 
     Attributes:
@@ -168,13 +212,14 @@ class Reduce:
         """The axis that the results have."""
         return "n" if self.axis == "m" else "m"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", data_type(self.dtype))
-        _check_sizes(m=self.m, n=self.n)
+    @property
+    def strides(self) -> Mapping[str, Strides]:
+        """The strides of each matrix."""
+        return {"a": self.a, "b": self.b}
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(_Sized):
     """B[m, n] = A[m, n], stored past the caches where columns are contiguous; B shares no byte with A.
 
     Attributes:
@@ -189,9 +234,10 @@ class Stream:
     a: tuple[int, int]
     b: tuple[int, int]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dtype", data_type(self.dtype))
-        _check_sizes(m=self.m, n=self.n)
+    @property
+    def strides(self) -> Mapping[str, Strides]:
+        """The strides of each matrix."""
+        return {"a": self.a, "b": self.b}
 
 
 ElementWise: TypeAlias = Unary | Binary | Ternary
@@ -205,9 +251,7 @@ def signature(spec: Spec) -> tuple[str, ...]:
     where it is an operand's only one, else `x_m`, `x_n`, `x_k`; then those from one matrix of the batch to the next, or
     the arrays of offsets; at last `beta`.
     """
-    strides = {name: getattr(spec, name) for name in ("a", "b", "c", "d") if getattr(spec, name, None) is not None}
-    if isinstance(spec, Unary) and spec.op == "zero":
-        strides["a"] = (0, 0)
+    strides = spec.strides
     pointers = ("a", "b", "c") if isinstance(spec, Brgemm) else tuple(strides)
     inner = tuple(name for operand, values in strides.items() for name, _ in run_time_strides(operand, values))
     batch = tuple(
@@ -219,12 +263,18 @@ def signature(spec: Spec) -> tuple[str, ...]:
     return pointers + inner + batch + flag
 
 
-def run_time_strides(operand: str, strides: tuple[Stride, ...]) -> list[tuple[str, int]]:
+def run_time_strides(operand: str, strides: Strides) -> list[tuple[str, int]]:
     """Return (argument's name, axis) of each run-time stride inside a matrix: axes 0 m, 1 n, 2 k."""
     axes = [axis for axis, stride in enumerate(strides[:3]) if stride is None]
     if len(axes) == 1:
         return [(f"ld_{operand}", axes[0])]
     return [(f"{operand}_{'mnk'[axis]}", axis) for axis in axes]
+
+
+def named_strides(operand: str, strides: Strides) -> tuple[NamedStride, ...]:
+    """Return the strides along (m, n) or (m, n, k, batch), those at run time by the names of their arguments."""
+    names = {axis: name for name, axis in run_time_strides(operand, strides)} | {3: f"br_stride_{operand}"}
+    return tuple(names[axis] if stride is None else stride for axis, stride in enumerate(strides))
 
 
 def _check_sizes(**sizes: int) -> None:

@@ -16,8 +16,8 @@ from einloom.errors import DTypeError, ShapeError
 from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
 from einloom.kernels.emit import emit_kernel
+from einloom.kernels.select import machine_for
 from einloom.kernels.specs import Brgemm, Reduce, Spec, Stream, Unary, signature
-from einloom.kernels.verbs.machine import machine_for
 from einloom.machine import Machine
 from einloom.once import OnceTable
 from einloom.primitives.access import accesses_of, check_access, check_overlaps

@@ -10,20 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from einloom.asm import Assembler, Label
 from einloom.errors import UnsupportedTarget
 from einloom.ir.nest import Call, Guard, Loop, Nest, Node, Pack, leading_loops, walk
 from einloom.ir.schedule import ExecType
-from einloom.kernels import KernelMachine, Spec, machine_for
 from einloom.kernels.emit import emit_kernel
-from einloom.kernels.verbs.machine import Condition
+from einloom.kernels.select import machine_for
+from einloom.kernels.specs import Spec
+from einloom.kernels.verbs.frame import calling_frame
+from einloom.kernels.verbs.scalar import Condition
 from einloom.machine import Machine
 from einloom.targets.calls import kernel_spec
-from einloom.targets.curves import CurveLowering
+from einloom.targets.curves import CurveLowering, Register
 from einloom.targets.program import Program
-from einloom.targets.variables import Variables
 
 __all__ = ["lower_nest"]
 
@@ -63,7 +63,7 @@ class _Lowering(CurveLowering):
         self.nest = nest
         self.machine = machine
         self.asm = Assembler(machine.isa)
-        self.vm: KernelMachine = machine_for(self.asm, machine)
+        self.vm = machine_for(self.asm, machine)
         self.extents = {axis.name: axis.extent for axis in nest.axes}
         self.short = _axes_with_short_blocks(nest)
         self.states: dict[str, _LoopState] = {}
@@ -75,31 +75,31 @@ class _Lowering(CurveLowering):
 
     def program(self) -> Program:
         entry = self.asm.forward("entry")
-        self.variables = Variables(self.vm, _hot_first(self.nest))
         shared, body = _shared_loops(self.nest.body)
-        self._declare(shared)
+        self.variables = calling_frame(self.vm, _hot_first(self.nest), self._names(shared))
         self.asm.bind(entry)
-        self.vm.prologue(self.variables.registers, self.variables.frame_bytes)
-        self._load_arguments()
+        self.variables.enter()
+        self._load_arguments(is_shared=bool(shared))
         if shared:
             self._shared(shared, body)
         else:
             self._nodes(body)
         if any(isinstance(node, Call) and node.streams for node in walk(self.nest.body)):
             self.vm.order_stores()
-        self.vm.epilogue()
+        self.variables.leave()
         self._emit_kernels()
         return Program(self.asm, entry, self.machine, self.scratch_bytes, self.nest.shared_trips)
 
     # ---- variables --------------------------------------------------------------------------------------------------
 
-    def _declare(self, shared: Sequence[Loop]) -> None:
-        declare = self.variables.declare
+    def _names(self, shared: Sequence[Loop]) -> list[str]:
+        """Return the names of all variables; on the way, note what loops have to know of themselves."""
+        names: list[str] = []
         for loop in _inner_loops_first(self.nest.body):
             if loop in shared:
                 continue
             if loop.kind is ExecType.SFC:
-                self._declare_curve(loop)
+                names += self._curve_names(loop)
                 continue
             dynamic = loop.axis in self.short
             kept = f"kept {loop.name}" if _is_cut_unevenly(loop) else None
@@ -107,23 +107,18 @@ class _Lowering(CurveLowering):
                 loop, dynamic, f"counter {loop.name}", f"entry {loop.name}", f"stop {loop.name}", kept
             )
             if not dynamic and loop.trips > 1:
-                declare(f"counter {loop.name}")
+                names.append(f"counter {loop.name}")
             elif dynamic:
-                declare(f"entry {loop.name}")
-                declare(f"stop {loop.name}")
+                names += [f"entry {loop.name}", f"stop {loop.name}"]
             if kept:
-                declare(kept)
-        for axis in sorted(self.short):
-            declare(f"left {axis}")
-        for buffer in self.nest.buffers:
-            declare(f"at {buffer.name}")
+                names.append(kept)
+        names += [f"left {axis}" for axis in sorted(self.short)]
+        names += [f"at {buffer.name}" for buffer in self.nest.buffers]
         if shared:
-            declare("iteration")
-            declare("end")
-            for buffer in self.nest.buffers:
-                declare(f"base {buffer.name}")
+            names += ["iteration", "end", *(f"base {buffer.name}" for buffer in self.nest.buffers)]
+        return names
 
-    def _load_arguments(self) -> None:
+    def _load_arguments(self, is_shared: bool) -> None:
         """Positions begin at the operands' addresses and at the thread's own scratch."""
         vm = self.vm
         block, thread = vm.arguments[:2]
@@ -136,8 +131,9 @@ class _Lowering(CurveLowering):
                 vm.load(self.other, block, 8 * operands)
                 vm.add(self.work, self.other)
                 vm.add_constant(self.work, buffer.offset)
-            self.variables.store(f"at {buffer.name}", self.work)
-            self.variables.store(f"base {buffer.name}", self.work, optional=True)
+            self.variables.write(f"at {buffer.name}", self.work)
+            if is_shared:
+                self.variables.write(f"base {buffer.name}", self.work)
         for axis in sorted(self.short):
             self.variables.set(f"left {axis}", self.extents[axis])
 
@@ -153,7 +149,7 @@ class _Lowering(CurveLowering):
         for name in ("iteration", "end"):
             vm.multiply_constant(self.work, thread, total)
             vm.divide(quotient, rest, self.work, threads)
-            variables.store(name, quotient)
+            variables.write(name, quotient)
             vm.add_constant(thread, 1)
         top, following, done = self.asm.forward("shared"), self.asm.forward("next"), self.asm.forward("done")
         self.asm.bind(top)
@@ -183,15 +179,15 @@ class _Lowering(CurveLowering):
             self._place_index(loop, index)
         self._skip_outside(loops, following)
 
-    def _place_index(self, loop: Loop, index: Any) -> None:
+    def _place_index(self, loop: Loop, index: Register) -> None:
         """Move positions, and what is left of the axis, by `index` iterations."""
         product = self.vm.arguments[5]
         for buffer, delta in loop.advances:
             self.vm.multiply_constant(product, index, delta * self._element(buffer))
-            self.variables.add_register(f"at {buffer}", product)
+            self.variables.add(f"at {buffer}", product)
         if loop.axis in self.short:
             self.vm.multiply_constant(product, index, -loop.step)
-            self.variables.add_register(f"left {loop.axis}", product)
+            self.variables.add(f"left {loop.axis}", product)
 
     def _skip_outside(self, loops: Sequence[Loop], following: Label) -> None:
         for axis in {loop.axis for loop in loops if loop.is_clipped}:
@@ -244,12 +240,12 @@ class _Lowering(CurveLowering):
         loop, variables, vm = state.loop, self.variables, self.vm
         left = f"left {loop.axis}"
         variables.load(self.work, left)
-        variables.store(state.entry, self.work)
+        variables.write(state.entry, self.work)
         vm.constant(self.other, loop.span)
         if loop.is_clipped:
             vm.minimum(self.other, self.work)
         vm.subtract(self.work, self.other)
-        variables.store(state.stop, self.work)
+        variables.write(state.stop, self.work)
         top = self.asm.label()
         if state.kept:
             variables.copy(state.kept, left)
@@ -273,7 +269,7 @@ class _Lowering(CurveLowering):
         self.variables.load(self.work, f"left {loop.axis}")
         self.vm.constant(self.other, loop.step)
         self.vm.minimum(self.work, self.other)
-        self.variables.store(f"left {loop.axis}", self.work)
+        self.variables.write(f"left {loop.axis}", self.work)
 
     def _rewind_as_far_as_it_went(self, state: _LoopState) -> None:
         loop = state.loop
@@ -288,7 +284,7 @@ class _Lowering(CurveLowering):
             else:
                 self.vm.divide_constant(product, rest, index, loop.step)
                 self.vm.multiply_constant(product, product, -bytes_a_step)
-            self.variables.add_register(f"at {buffer}", product)
+            self.variables.add(f"at {buffer}", product)
 
     def _move(self, loop: Loop, iterations: int) -> None:
         for buffer, delta in loop.advances:
@@ -365,7 +361,7 @@ class _Lowering(CurveLowering):
     def _single(state: _LoopState) -> bool:
         return state.loop.trips == 1 and not state.dynamic
 
-    def _set_flag(self, register: Any, states: Sequence[_LoopState]) -> None:
+    def _set_flag(self, register: Register, states: Sequence[_LoopState]) -> None:
         """1 adds to the output, 0 starts from zero: when every reduced loop is in its first iteration."""
         done = self.asm.forward("flag")
         self.vm.constant(register, 1)
@@ -375,8 +371,8 @@ class _Lowering(CurveLowering):
         self.asm.bind(done)
 
     def _branch(self, condition: Condition, name: str, other: str | int, label: Label) -> None:
-        register = self.variables.get(name, self.work)
-        bound = other if isinstance(other, int) else self.variables.get(other, self.other)
+        register = self.variables.read(name, self.work)
+        bound = other if isinstance(other, int) else self.variables.read(other, self.other)
         self.vm.branch(condition, register, bound, label)
 
     def _emit_kernels(self) -> None:

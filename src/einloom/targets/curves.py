@@ -8,18 +8,21 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from einloom.asm import Assembler, Label
 from einloom.ir.curve import curve
 from einloom.ir.nest import Loop, Nest, Node
-from einloom.kernels import KernelMachine
-from einloom.kernels.verbs.machine import Condition
-from einloom.targets.variables import Variables
+from einloom.kernels.select import AnyMachine
+from einloom.kernels.verbs.frame import Frame
+from einloom.kernels.verbs.scalar import Condition
 
-__all__ = ["CurveLowering"]
+__all__ = ["CurveLowering", "Register"]
+
+Register: TypeAlias = Any
+"""A general register of whichever ISA."""
 
 
 class CurveLowering(ABC):
@@ -27,12 +30,12 @@ class CurveLowering(ABC):
 
     nest: Nest
     asm: Assembler
-    vm: KernelMachine
-    variables: Variables
+    vm: AnyMachine
+    variables: Frame[Any, Any]
     short: set[str]
 
     @abstractmethod
-    def _place_index(self, loop: Loop, index: Any) -> None: ...
+    def _place_index(self, loop: Loop, index: Register) -> None: ...
 
     @abstractmethod
     def _skip_outside(self, loops: Sequence[Loop], following: Label) -> None: ...
@@ -43,15 +46,14 @@ class CurveLowering(ABC):
     @abstractmethod
     def _branch(self, condition: Condition, name: str, other: str | int, label: Label) -> None: ...
 
-    def _declare_curve(self, loop: Loop) -> None:
-        self.variables.declare(f"cell {loop.name}")
-        for name in self._placed():
-            self.variables.declare(f"{name} before {loop.name}")
+    def _curve_names(self, loop: Loop) -> list[str]:
+        return [f"cell {loop.name}", *(f"{name} before {loop.name}" for name in self._positions())]
 
-    def _placed(self) -> list[str]:
+    def _positions(self) -> list[str]:
+        """Return the variables that say where an iteration is: positions in buffers, and what is left of each axis."""
         return [f"at {b.name}" for b in self.nest.buffers] + [f"left {axis}" for axis in sorted(self.short)]
 
-    def _place_on_curve(self, loops: Sequence[Loop], cell: Any) -> None:
+    def _place_on_curve(self, loops: Sequence[Loop], cell: Register) -> None:
         """Read the indices of the curve's cell number `cell` from a table; `cell` is overwritten."""
         vm, row = self.vm, self.vm.arguments[1]
         cells = curve(tuple(loop.trips for loop in loops))
@@ -66,7 +68,7 @@ class CurveLowering(ABC):
     def _curve(self, loops: Sequence[Loop], body: tuple[Node, ...]) -> None:
         """Walk a curve inside other loops: every cell is placed from where the walk began."""
         variables, first = self.variables, loops[0].name
-        for name in self._placed():
+        for name in self._positions():
             variables.copy(f"{name} before {first}", name)
         variables.set(f"cell {first}", 0)
         top, following = self.asm.label(), self.asm.forward("next")
@@ -75,7 +77,7 @@ class CurveLowering(ABC):
         self._skip_outside(loops, following)
         self._nodes(body)
         self.asm.bind(following)
-        for name in self._placed():
+        for name in self._positions():
             variables.copy(name, f"{name} before {first}")
         variables.add(f"cell {first}", 1)
         self._branch("lt", f"cell {first}", math.prod(loop.trips for loop in loops), top)

@@ -17,7 +17,7 @@ from einloom.targets.cpu import lower_nest
 if platform.machine() == "x86_64":  # With the import of einloom, and not within the first compilation.
     import einloom.asm.x86.assembler
     import einloom.kernels.verbs.avx512
-    import einloom.kernels.verbs.x86  # noqa: F401
+    import einloom.kernels.verbs.narrow_x86  # noqa: F401
 
 __all__ = ["Executable"]
 

@@ -20,8 +20,8 @@ from einloom.errors import UnsupportedTarget
 from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
 from einloom.kernels.repeat import emit_repeated
+from einloom.kernels.select import AnyMachine, machine_for
 from einloom.kernels.specs import Brgemm
-from einloom.kernels.verbs.machine import KernelMachine, machine_for
 from einloom.tensor_operation import TensorOperation
 
 __all__ = ["copy_seconds", "prepare", "read_seconds"]
@@ -104,7 +104,7 @@ def read_seconds(source: Array, threads: int, seconds: float) -> float:
     return _least_seconds(lambda block: run(*block), blocks, seconds)
 
 
-def emit_reads(km: KernelMachine) -> tuple[Label, int]:
+def emit_reads(km: AnyMachine) -> tuple[Label, int]:
     """Emit a C function (address, steps) that loads whole vectors; return it and the bytes of a step."""
     vec = km.vectors(data_type("float32"))
     address, steps = km.arguments[:2]

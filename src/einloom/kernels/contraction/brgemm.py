@@ -9,20 +9,23 @@ for rows of tiles, for columns of tiles:      loops where there are several of a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Generic
 
+from einloom.kernels.contraction.by_element import microkernel_for
 from einloom.kernels.contraction.cursor import Cursor, Strides
 from einloom.kernels.contraction.dot import emit_dot
-from einloom.kernels.contraction.microkernel import Microkernel, Setting, microkernel_for
-from einloom.kernels.contraction.pack import Pack
+from einloom.kernels.contraction.microkernel import Microkernel, Setting
 from einloom.kernels.contraction.product import Product
+from einloom.kernels.contraction.scratch import RowScratch
 from einloom.kernels.contraction.steps import Steps
-from einloom.kernels.contraction.tiles import Band, Demand, Tile, bands_of, split
+from einloom.kernels.contraction.tiles import Band, Demand, Tile, bands_of
+from einloom.kernels.parts import parts
 from einloom.kernels.specs import Brgemm, signature
-from einloom.kernels.verbs.frame import Frame, TooManyVariables
-from einloom.kernels.verbs.machine import KernelMachine
+from einloom.kernels.verbs.frame import TooManyVariables, leaf_frame
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import KernelMachine, V
 
 __all__ = ["emit_brgemm"]
 
@@ -33,7 +36,7 @@ BODY = 52
 """Most vector FMAs that the body of a loop over k holds; twice as many where every column has its own pointer."""
 
 
-def emit_brgemm(km: KernelMachine, spec: Brgemm) -> None:
+def emit_brgemm(km: KernelMachine[R, V, A], spec: Brgemm) -> None:
     """Emit the function of a spec at the current position; its arguments are `signature(spec)`."""
     product = Product.of(spec)
     if product.keeps_c:
@@ -44,7 +47,7 @@ def emit_brgemm(km: KernelMachine, spec: Brgemm) -> None:
         _planned(km, spec).emit()
 
 
-def _planned(km: KernelMachine, spec: Brgemm) -> _Generator:
+def _planned(km: KernelMachine[R, V, A], spec: Brgemm) -> _Generator[R, V, A]:
     """Return the plan with the widest tiles whose pointers and strides fit into the registers."""
     for most_columns in (32, 5):
         try:
@@ -54,25 +57,25 @@ def _planned(km: KernelMachine, spec: Brgemm) -> _Generator:
     return _Generator(km, spec, 1)
 
 
-class _Generator:
+class _Generator(Generic[R, V, A]):
     """Plans one kernel in the constructor, emits it in `emit`."""
 
-    def __init__(self, km: KernelMachine, spec: Brgemm, most_columns: int) -> None:
+    def __init__(self, km: KernelMachine[R, V, A], spec: Brgemm, most_columns: int) -> None:
         self.km = km
         self.vec = km.vectors(spec.dtype)
         self.product = product = Product.of(spec)
         lanes = self.vec.lanes
-        room = Pack.most_vectors(product, lanes)
-        self.pack = Pack(product, lanes, room) if room else None
-        if self.pack:
-            product = replace(product, a=self.pack.operand)
+        room = RowScratch.most_vectors(product, lanes)
+        self.scratch = RowScratch(product, lanes, room) if room else None
+        if self.scratch:
+            product = replace(product, a=self.scratch.operand)
         self.demand = Demand.of(product, km.machine)
         self.bands = bands_of(self.demand, most_columns, room or 8)
         self.rows = max(band.vectors for band in self.bands)
         self.columns = max(band.columns for band in self.bands)
-        if self.pack:
-            self.pack = Pack(self.product, lanes, self.rows)
-            self.product = product = replace(product, a=self.pack.operand)
+        if self.scratch:
+            self.scratch = RowScratch(self.product, lanes, self.rows)
+            self.product = product = replace(product, a=self.scratch.operand)
         self.tail = product.m % self.vec.lanes
         self.steps = {band: self._steps_of(band) for band in self.bands}
         self.loops = any(steps.trips for steps in self.steps.values())
@@ -90,18 +93,18 @@ class _Generator:
 
     def _tiles(self, band: Band) -> list[Tile]:
         """Return the different tiles of a band, from the first column to the last."""
-        widths = [columns for columns, _ in split(self.product.n, band.columns)]
+        widths = [columns for columns, _ in parts(self.product.n, band.columns)]
         tiles = [self.demand.with_sets(band.vectors, columns, band.is_last) for columns in widths]
         return [tile for tile in tiles if tile is not None]
 
     def _resolve_strides(self) -> None:
         product = self.product
-        self.strides = Strides(self.km, product.dtype.size)
+        self.strides = Strides(self.km.reach, product.dtype.size)
         most_steps = max(steps.unroll + steps.rest for steps in self.steps.values())
         extents = (self.rows * self.vec.lanes, self.columns, most_steps, 1)
         self.input_strides = [self.strides.of(operand, extents) for operand in product.inputs]
         self.output = self.strides.of(product.c, extents)
-        self.source_strides = self.strides.of(self.pack.source, (1, 1, 1, 1)) if self.pack else ()
+        self.source_strides = self.strides.of(self.scratch.source, (1, 1, 1, 1)) if self.scratch else ()
         self.single = len(self.bands) == self.bands[0].count == 1 and product.n <= self.columns
         self.listed = product.batch_by != "stride"
         moves = self.loops or product.batch > 1 or self.listed or any(isinstance(s[2], str) for s in self.input_strides)
@@ -144,10 +147,10 @@ class _Generator:
             cold += [f"{product.batch_by}_{o.name}" for o in product.inputs]
         self.strided = [o for o in (*product.inputs, product.c) if o.kind == "strided"]
         extra = self.vec.index_bytes * len(self.strided)
-        if self.pack:
-            cold += [self.pack.source.name, *self.pack.variables]
-            extra += self.pack.frame_bytes
-        self.frame = Frame(self.km, signature(spec), hot, cold, extra)
+        if self.scratch:
+            cold += [self.scratch.source.name, *self.scratch.variables]
+            extra += self.scratch.frame_bytes
+        self.frame = leaf_frame(self.km, signature(spec), hot, cold, extra)
 
     # Emission
 
@@ -163,13 +166,7 @@ class _Generator:
         """Bring strides into bytes, and set up masks and the offsets of strided vectors."""
         self.km.asm.comment("strides in bytes, masks")
         km, frame = self.km, self.frame
-        shift = self.product.dtype.size
-        for name in self.strides.scaled:
-            with frame.changed(name) as register:
-                km.multiply_constant(register, register, shift)
-        for name, value in self.strides.constants.items():
-            with frame.assigned(name) as register:
-                km.constant(register, value)
+        frame.set_strides(self.strides.constants, self.strides.scaled)
         for cursor in self.cursors:
             if cursor.triple and self.product.steps:
                 source = frame.read(str(cursor.strides[1]))
@@ -185,8 +182,8 @@ class _Generator:
             self.setting.indices[operand.name] = self.vec.stride_index(stride, slot, self.vec.registers[0])
         if self.product.batch_by == "addresses":
             self._set_up_addresses()
-        if self.pack:
-            self.pack.set_up(km, frame, self.vec.index_bytes * len(self.strided))
+        if self.scratch:
+            self.scratch.set_up(frame, self.vec.index_bytes * len(self.strided))
         self._set_up_masks()
 
     def _set_up_masks(self) -> None:
@@ -198,7 +195,7 @@ class _Generator:
                 grouped = Microkernel(self.setting, tile, self.tail).grouped
                 assert grouped is not None
                 for lanes in grouped.masks({steps.rest, steps.unroll}):
-                    grouped.vec.lane_mask(lanes)
+                    grouped.grouping.mask(lanes)
             elif self.tail:
                 self.vec.mask(self.tail)
 
@@ -207,8 +204,7 @@ class _Generator:
         for operand in self.product.inputs:
             with self.frame.assigned(f"addresses_{operand.name}") as register:
                 self.km.move(register, self.frame.read(operand.name, into=register))
-            with self.frame.assigned(operand.name) as register:
-                self.km.constant(register, 0)
+            self.frame.set(operand.name, 0)
 
     def _set_batch_step(self, cursor: Cursor, name: str) -> None:
         along_k, along_batch = cursor.strides[2:]
@@ -222,20 +218,20 @@ class _Generator:
     def _rows(self) -> None:
         for band in self.bands:
             ends = band is self.bands[-1] and band.count == 1
-            with self._loop(band.count, "m"):
-                if self.pack:
+            with self.frame.loop(band.count, "m"):
+                if self.scratch:
                     rows = (band.vectors - 1) * self.vec.lanes + (self.tail if band.is_last else self.vec.lanes)
-                    self.pack.emit(self.km, self.vec, self.frame, rows, self.source_strides)
+                    self.scratch.emit(self.vec, self.frame, rows, self.source_strides)
                 self._columns(band, rewind=not ends)
                 if not ends:
                     self._move(0, band.vectors * self.vec.lanes)
 
     def _columns(self, band: Band, rewind: bool) -> None:
-        parts = split(self.product.n, band.columns)
+        widths = parts(self.product.n, band.columns)
         moved = 0
-        for index, (columns, count) in enumerate(parts):
-            stays = index == len(parts) - 1 and count == 1
-            with self._loop(count, "n"):
+        for index, (columns, count) in enumerate(widths):
+            stays = index == len(widths) - 1 and count == 1
+            with self.frame.loop(count, "n"):
                 self._tile(band, columns)
                 if not stays:
                     self._move(1, columns)
@@ -243,16 +239,13 @@ class _Generator:
         if rewind:
             self._move(1, -moved)
 
-    def _loop(self, count: int, name: str) -> Any:
-        return self.frame.loop(count, name) if count > 1 else nullcontext()
-
     def _move(self, axis: int, count: int) -> None:
         """Move the pointers of the operands that depend on an axis by `count` indices."""
         for operand, strides in zip((*self.product.inputs, self.product.c), (*self.input_strides, self.output)):
-            if not (self.pack and operand is self.product.a):
+            if not (self.scratch and operand is self.product.a):
                 self.frame.advance(operand.name, strides[axis], count)
-        if self.pack:
-            self.frame.advance(self.pack.source.name, self.source_strides[axis], count)
+        if self.scratch:
+            self.frame.advance(self.scratch.source.name, self.source_strides[axis], count)
 
     def _tile(self, band: Band, columns: int) -> None:
         tile = self.demand.with_sets(band.vectors, columns, band.is_last)
@@ -282,7 +275,7 @@ class _Generator:
             if self.copies:
                 with self.frame.assigned(cursor.pointers[0]) as pointer:
                     self.km.move(pointer, self.frame.read(cursor.operand.name))
-            cursor.spread(self.km, self.frame, columns)
+            cursor.spread(self.frame, columns)
 
     def _start_lists(self) -> None:
         """Go to the beginning of the lists of the batch's matrices."""
@@ -301,7 +294,7 @@ class _Generator:
             if self.product.batch_by == "offsets":
                 km.multiply_constant(pointer, pointer, self.product.dtype.size)
             km.add(pointer, frame.read(name))
-            cursor.spread(km, frame, columns)
+            cursor.spread(frame, columns)
 
     @contextmanager
     def _batches(self, columns: int) -> Iterator[None]:
@@ -316,7 +309,7 @@ class _Generator:
                 for name in cursor.pointers[: -(-columns // cursor.group)]:
                     self.frame.advance(name, step, 1)
 
-    def _sum(self, micro: Microkernel, columns: int, steps: Steps) -> None:
+    def _sum(self, micro: Microkernel[R, V, A], columns: int, steps: Steps) -> None:
         """Emit the sum over k; the pointers end behind it where some tile's sum is a loop."""
         if steps.rest:
             self.km.asm.comment(f"the first {steps.rest} products of {self.product.k}")
@@ -327,7 +320,7 @@ class _Generator:
             return
         micro.clear()
         self.km.asm.comment(f"loop over k: {steps.trips} times {steps.unroll} products")
-        with self._loop(steps.trips, "k"):
+        with self.frame.loop(steps.trips, "k"):
             self._unrolled(micro, columns, steps.unroll)
             self._advance(columns, steps.unroll)
 
@@ -337,7 +330,7 @@ class _Generator:
             if isinstance(cursor.strides[2], int):
                 cursor.advance(self.frame, columns, steps)
 
-    def _unrolled(self, micro: Microkernel, columns: int, count: int) -> None:
+    def _unrolled(self, micro: Microkernel[R, V, A], columns: int, count: int) -> None:
         for step in range(count):
             micro.step(step, is_last=step == count - 1)
             for cursor in self.cursors:

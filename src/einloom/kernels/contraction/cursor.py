@@ -7,11 +7,10 @@ else a pointer of its own for every column.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from einloom.kernels.contraction.product import Operand
 from einloom.kernels.verbs.frame import Frame
-from einloom.kernels.verbs.machine import KernelMachine, Place
+from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
 
 __all__ = ["Cursor", "Strides"]
 
@@ -19,10 +18,10 @@ __all__ = ["Cursor", "Strides"]
 class Strides:
     """Strides of the operands in bytes; those that no displacement can say become variables."""
 
-    def __init__(self, km: KernelMachine, element: int) -> None:
-        self._reach = km.reach
+    def __init__(self, reach: int, element: int) -> None:
+        self._reach = reach
         self._element = element
-        self.scaled: list[str] = []  # arguments in elements, to be multiplied by the element's size
+        self.scaled: dict[str, int] = {}  # arguments in elements, with the element's size
         self.constants: dict[str, int] = {}
 
     def of(self, operand: Operand, extents: tuple[int, ...]) -> tuple[int | str, ...]:
@@ -31,8 +30,7 @@ class Strides:
         result: list[int | str] = []
         for axis, (stride, extent) in enumerate(zip(operand.strides, extents)):
             if isinstance(stride, str):
-                if stride not in self.scaled:
-                    self.scaled.append(stride)
+                self.scaled[stride] = self._element
                 result.append(stride)
                 continue
             span = abs(stride) * self._element * max(extent - 1, 0)
@@ -65,7 +63,7 @@ class Cursor:
     triple: str | None
 
     @staticmethod
-    def of(km: KernelMachine, operand: Operand, strides: tuple[int | str, ...], columns: int, base: str) -> Cursor:
+    def of(km: ScalarVerbs[R, A], operand: Operand, strides: tuple[int | str, ...], columns: int, base: str) -> Cursor:
         """Return the cursor over `columns` columns that starts from the variable `base`."""
         if isinstance(strides[1], int) or columns == 1:
             return Cursor(operand, strides, (base,), max(columns, 1), None)
@@ -84,14 +82,14 @@ class Cursor:
         names += [stride for stride in (self.strides[0], self.strides[2]) if isinstance(stride, str)]
         return names
 
-    def spread(self, km: KernelMachine, frame: Frame, columns: int) -> None:
+    def spread(self, frame: Frame[R, A], columns: int) -> None:
         """Set the pointers of the further groups of columns from the first one."""
         for index in range(1, -(-columns // self.group)):
             before, this = self.pointers[index - 1 : index + 1]
             with frame.assigned(this) as pointer:
-                km.sum_multiple(pointer, frame.read(before), frame.read(str(self.strides[1])), self.group)
+                frame.km.sum_multiple(pointer, frame.read(before), frame.read(str(self.strides[1])), self.group)
 
-    def address(self, frame: Frame, row_bytes: int, column: int, step: int) -> tuple[Any, int, Any, int]:
+    def address(self, frame: Frame[R, A], row_bytes: int, column: int, step: int) -> tuple[R, int, R | None, int]:
         """Return (base, offset, index, scale) of a column and step; `row_bytes` is the known distance along m."""
         offset = row_bytes + (step * self.strides[2] if isinstance(self.strides[2], int) else 0)
         if isinstance(self.strides[1], int):
@@ -104,11 +102,11 @@ class Cursor:
             return base, offset, frame.read(str(self.triple)), 1
         return base, offset, frame.read(self.strides[1]), rest
 
-    def place(self, km: KernelMachine, frame: Frame, row_bytes: int, column: int, step: int) -> Place:
+    def place(self, frame: Frame[R, A], row_bytes: int, column: int, step: int) -> A:
         """Return the address of an element as a place."""
-        return km.place(*self.address(frame, row_bytes, column, step))
+        return frame.km.place(*self.address(frame, row_bytes, column, step))
 
-    def advance(self, frame: Frame, columns: int, steps: int) -> None:
+    def advance(self, frame: Frame[R, A], columns: int, steps: int) -> None:
         """Move the pointers of `columns` columns by `steps` of k."""
         for name in self.pointers[: -(-columns // self.group)]:
             frame.advance(name, self.strides[2], steps)

@@ -6,14 +6,15 @@ at its end the accumulators are summed crosswise into one vector, which is a pie
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from typing import Any
+from collections.abc import Sequence
+from typing import Generic
 
 from einloom.kernels.contraction.cursor import Cursor, Strides
 from einloom.kernels.contraction.product import Operand, Product
-from einloom.kernels.contraction.tiles import split
-from einloom.kernels.verbs.frame import Frame
-from einloom.kernels.verbs.machine import KernelMachine
+from einloom.kernels.parts import parts
+from einloom.kernels.verbs.frame import leaf_frame
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import KernelMachine, Mask, StrideIndex, V
 
 __all__ = ["emit_dot"]
 
@@ -24,20 +25,20 @@ SUMS_IN_FLIGHT = 8
 """Accumulators that hide the latency of products."""
 
 
-def emit_dot(km: KernelMachine, product: Product, arguments: tuple[str, ...]) -> None:
+def emit_dot(km: KernelMachine[R, V, A], product: Product, arguments: tuple[str, ...]) -> None:
     """Emit the function of a product that `is_dot`; `arguments` are the names of its arguments."""
     _Dot(km, product, arguments).emit()
 
 
-class _Dot:
+class _Dot(Generic[R, V, A]):
     """Plans one kernel in the constructor, emits it in `emit`."""
 
-    def __init__(self, km: KernelMachine, product: Product, arguments: tuple[str, ...]) -> None:
+    def __init__(self, km: KernelMachine[R, V, A], product: Product, arguments: tuple[str, ...]) -> None:
         self.km, self.vec, self.product = km, km.vectors(product.dtype), product
         self.rows = min(product.m, self.vec.lanes)
         self.sets = max(1, min(UNROLLED, SUMS_IN_FLIGHT // self.rows, product.k // self.vec.lanes))
         self.trips = product.k // (self.sets * self.vec.lanes)
-        self.strides = Strides(km, product.dtype.size)
+        self.strides = Strides(km.reach, product.dtype.size)
         extents = (self.rows, 1, self.sets * self.vec.lanes, 1)
         self.a = Cursor.of(km, *self._along_rows(product.a, extents), self.rows, "a_walk")
         self.b = Cursor.of(km, product.b, self.strides.of(product.b, extents), 1, "b_walk") if product.b else None
@@ -56,35 +57,32 @@ class _Dot:
         strides = [s for c in cursors for s in c.strides if isinstance(s, str)]
         strides += [s for s in self.output if isinstance(s, str)]
         cold = ["c", *(o.name for o in self.product.inputs), *(["beta"] if self.product.beta is None else [])]
-        self.frame = Frame(self.km, arguments, hot, [*cold, *strides, "n", "m"], self.vec.index_bytes)
+        self.frame = leaf_frame(self.km, arguments, hot, [*cold, *strides, "n", "m"], self.vec.index_bytes)
 
     # Emission
 
     def emit(self) -> None:
         """Emit the function."""
         self.frame.enter()
-        self.frame.set_strides(self.strides.constants, self.strides.scaled, self.product.dtype.size)
+        self.frame.set_strides(self.strides.constants, self.strides.scaled)
         if self.a.triple:
             source = self.frame.read(str(self.a.strides[1]))
             self.km.sum_multiple(self.frame.read(self.a.triple), source, source, 2)
-        self.index: Any = None
+        self.index: StrideIndex | None = None
         if self.product.c.kind == "strided":
             stride = self.output[0] if isinstance(self.output[0], int) else self.frame.read(self.output[0])
             self.index = self.vec.stride_index(stride, 0, self.vec.registers[0])
-        for count in (self.product.k % self.vec.lanes, *(rows for rows, _ in split(self.product.m, self.rows))):
+        for count in (self.product.k % self.vec.lanes, *(rows for rows, _ in parts(self.product.m, self.rows))):
             self.vec.mask(count) if count else None
-        with self._loop(self.product.n, "n"):
-            for rows, count in split(self.product.m, self.rows):
-                with self._loop(count, "m"):
+        with self.frame.loop(self.product.n, "n"):
+            for rows, count in parts(self.product.m, self.rows):
+                with self.frame.loop(count, "m"):
                     self._tile(rows)
                     self._move(0, rows)
             self._move(0, -self.product.m)
             self._move(1, 1)
         self.vec.finish()
         self.frame.leave()
-
-    def _loop(self, count: int, name: str) -> Any:
-        return self.frame.loop(count, name) if count > 1 else nullcontext()
 
     def _move(self, axis: int, count: int) -> None:
         self.frame.advance(self.product.a.name, self.a.strides[1 - axis], count)
@@ -99,12 +97,12 @@ class _Dot:
         for cursor in filter(None, (self.a, self.b)):
             with self.frame.assigned(cursor.pointers[0]) as pointer:
                 self.km.move(pointer, self.frame.read(cursor.operand.name))
-        self.a.spread(self.km, self.frame, rows)
+        self.a.spread(self.frame, rows)
         for register in (r for registers in sets for r in registers):
             self.vec.zero(register)
         lanes = self.vec.lanes
         if self.trips:
-            with self._loop(self.trips, "k"):
+            with self.frame.loop(self.trips, "k"):
                 for step in range(self.sets):
                     self._step(sets[step], free, step * lanes, None)
                 self._advance(rows, self.sets * lanes)
@@ -119,21 +117,22 @@ class _Dot:
         if self.b:
             self.b.advance(self.frame, 1, steps)
 
-    def _step(self, accumulators: list[Any], free: list[Any], step: int, mask: Any) -> None:
-        km, vec, frame = self.km, self.vec, self.frame
+    def _step(self, accumulators: Sequence[V], free: list[V], step: int, mask: Mask) -> None:
+        vec, frame = self.vec, self.frame
         if self.b:
-            vec.load(free[0], self.b.place(km, frame, 0, 0, step), mask)
+            vec.load(free[0], self.b.place(frame, 0, 0, step), mask)
         for row, accumulator in enumerate(accumulators):
-            place = self.a.place(km, frame, 0, row, step)
-            if mask is not None or not vec.memory_operand:
+            place = self.a.place(frame, 0, row, step)
+            is_loaded = mask is not None or not vec.memory_operand
+            if is_loaded:
                 vec.load(free[1], place, mask)
-                place = free[1]
+            operand = free[1] if is_loaded else place
             if self.b:
-                vec.fma(accumulator, free[0], place)
+                vec.fma(accumulator, free[0], operand)
             else:
-                vec.add(accumulator, accumulator, place)
+                vec.add(accumulator, accumulator, operand)
 
-    def _finish(self, sets: list[list[Any]], rows: int, free: list[Any]) -> None:
+    def _finish(self, sets: list[list[V]], rows: int, free: list[V]) -> None:
         """Sum crosswise, scale, add C as beta says, store."""
         km, vec, product = self.km, self.vec, self.product
         for other in sets[1:]:
@@ -158,7 +157,7 @@ class _Dot:
         else:
             vec.store_strided(base, 0, result, self.index, rows, free[-2:])
 
-    def _add(self, result: Any, rows: int, mask: Any, free: list[Any]) -> None:
+    def _add(self, result: V, rows: int, mask: Mask, free: list[V]) -> None:
         vec, base = self.vec, self.frame.read("c")
         if self.index is None:
             vec.add_memory(result, self.km.place(base), mask, free[0])

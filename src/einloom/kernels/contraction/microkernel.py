@@ -5,24 +5,25 @@ It is straight code between pointers that its caller moves; the loops are in `br
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Generic
 
 from einloom.kernels.contraction.cursor import Cursor
+from einloom.kernels.contraction.grouped import GroupedRows
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.contraction.tiles import Tile
 from einloom.kernels.verbs.frame import Frame
-from einloom.kernels.verbs.grouped import GroupedRows
-from einloom.kernels.verbs.machine import GroupingMachine, KernelMachine, VectorMachine
+from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
+from einloom.kernels.verbs.vector import ArithmeticVerbs, LastOperand, Mask, StrideIndex, V
 
-__all__ = ["Microkernel", "Setting", "microkernel_for"]
+__all__ = ["Microkernel", "Setting"]
 
 CACHE_LINE = 64
 
 
 @dataclass(slots=True)
-class Setting:
+class Setting(Generic[R, V, A]):
     """What all tiles of a kernel share: the product, its cursors and pointers, the machine.
 
     Attributes:
@@ -31,19 +32,19 @@ class Setting:
         indices: what strided accesses need, by operand.
     """
 
-    km: KernelMachine
-    vec: VectorMachine
-    frame: Frame
+    km: ScalarVerbs[R, A]
+    vec: ArithmeticVerbs[R, V, A]
+    frame: Frame[R, A]
     product: Product
     inputs: tuple[Cursor, ...]
     output: tuple[int | str, ...]
-    indices: dict[str, Any] = field(default_factory=dict)
+    indices: dict[str, StrideIndex] = field(default_factory=dict)
 
 
-class Microkernel:
+class Microkernel(Generic[R, V, A]):
     """One tile: `vectors` x `columns` accumulators; the last vector of each column has `tail` lanes (0: all)."""
 
-    def __init__(self, setting: Setting, tile: Tile, tail: int) -> None:
+    def __init__(self, setting: Setting[R, V, A], tile: Tile, tail: int) -> None:
         self.setting = setting
         self.vec = setting.vec
         self.tile = tile
@@ -56,12 +57,12 @@ class Microkernel:
         self.grouped = self._grouped_rows(tail, list(registers[used : used + tile.grouped])) if tile.group > 1 else None
         self.fresh = set(range(tile.sets))
         self.reads_on = False
-        self.prefetches: list[tuple[Any, int]] = []
+        self.prefetches: list[tuple[R, int]] = []
         self.prefetches_per_column = 0
         self.strided = setting.product.c.kind == "strided" or any(c.operand.kind == "strided" for c in setting.inputs)
         self.temporaries = self.free[-2:] if self.strided else ()
 
-    def _grouped_rows(self, rows: int, registers: list[Any]) -> GroupedRows:
+    def _grouped_rows(self, rows: int, registers: list[V]) -> GroupedRows[R, V, A]:
         """Return the rows behind the whole vectors; they take two registers for themselves and borrow one."""
         tile, cursor = self.tile, self.setting.inputs[0]
         sets = [registers[s * tile.columns : (s + 1) * tile.columns] for s in range(tile.group_sets)]
@@ -70,9 +71,8 @@ class Microkernel:
         joined_a, joined_c = (
             not tile.vectors and stride == column for stride in (cursor.strides[2], self.setting.output[1])
         )
-        return GroupedRows(
-            cast(GroupingMachine, self.vec), rows, tile.group, tile.columns, sets, own, joined_a, joined_c
-        )
+        assert self.vec.grouping is not None
+        return GroupedRows(self.vec, self.vec.grouping, rows, tile.group, tile.columns, sets, own, joined_a, joined_c)
 
     # Start and steps
 
@@ -117,13 +117,13 @@ class Microkernel:
         if self.grouped:
             self.grouped.step(step, is_last, self._grouped_place, self._multiplier_place)
 
-    def _grouped_place(self, step: int, shift: int) -> Any:
+    def _grouped_place(self, step: int, shift: int) -> A:
         """The place of the grouped rows of A's column `step`, moved by `shift` bytes."""
         above = self.tile.vectors * self.vec.lanes * self.vec.dtype.size
-        return self.setting.inputs[0].place(self.setting.km, self.setting.frame, above + shift, 0, step)
+        return self.setting.inputs[0].place(self.setting.frame, above + shift, 0, step)
 
-    def _multiplier_place(self, column: int, step: int) -> Any:
-        return self.setting.inputs[1].place(self.setting.km, self.setting.frame, 0, column, step)
+    def _multiplier_place(self, column: int, step: int) -> A:
+        return self.setting.inputs[1].place(self.setting.frame, 0, column, step)
 
     def _step(self, step: int) -> None:
         which = step % self.tile.sets
@@ -150,7 +150,7 @@ class Microkernel:
                 self._accumulate(which, column * self.tile.vectors + row, operands, room)
         self.fresh.discard(which)
 
-    def _shared(self, cursor: Cursor, step: int, free: list[Any]) -> list[Any]:
+    def _shared(self, cursor: Cursor, step: int, free: list[V]) -> list[V]:
         """Load what all columns use; return a register for each row."""
         if cursor.operand.kind == "broadcast":
             register = free.pop(0)
@@ -161,22 +161,22 @@ class Microkernel:
             self._load(cursor, register, row, 0, step)
         return registers
 
-    def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[Any]) -> Any:
+    def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[V]) -> LastOperand:
         place = self._place(cursor, 0, column, step)
         others = [c for c in self.setting.inputs if c is not cursor]
-        in_register = others and not others[0].operand.per_column
-        if self.vec.broadcast_operand and self.tile.vectors == 1 and in_register:
+        in_register = bool(others) and not others[0].operand.per_column
+        if self.vec.element is not None and self.tile.vectors == 1 and in_register:
             return self.vec.element(place)
         register = free.pop(0)
         self.vec.broadcast(register, place)
         return register
 
-    def _private(self, cursor: Cursor, row: int, column: int, step: int, free: list[Any]) -> Any:
+    def _private(self, cursor: Cursor, row: int, column: int, step: int, free: list[V]) -> V:
         register = free.pop(0)
         self._load(cursor, register, row, column, step)
         return register
 
-    def _accumulate(self, which: int, index: int, operands: list[Any], free: list[Any]) -> None:
+    def _accumulate(self, which: int, index: int, operands: Sequence[LastOperand], free: list[V]) -> None:
         target = self.accumulators[which][index]
         fresh = which in self.fresh
         if len(operands) == 1:
@@ -205,17 +205,17 @@ class Microkernel:
         """Whether whole vectors of an operand may be read in this step: `_may_read_on` knows about A alone."""
         return self.reads_on and cursor is self.setting.inputs[0]
 
-    def _row_mask(self, row: int) -> Any:
+    def _row_mask(self, row: int) -> Mask:
         return self.mask if row == self.tile.vectors - 1 else None
 
     def _row_lanes(self, row: int) -> int:
         return self.tail if self.tail and row == self.tile.vectors - 1 else self.vec.lanes
 
-    def _place(self, cursor: Cursor, row: int, column: int, step: int) -> Any:
+    def _place(self, cursor: Cursor, row: int, column: int, step: int) -> A:
         row_bytes = row * self.vec.lanes * cursor.strides[0] if isinstance(cursor.strides[0], int) else 0
-        return cursor.place(self.setting.km, self.setting.frame, row_bytes, column, step)
+        return cursor.place(self.setting.frame, row_bytes, column, step)
 
-    def _load(self, cursor: Cursor, register: Any, row: int, column: int, step: int) -> None:
+    def _load(self, cursor: Cursor, register: V, row: int, column: int, step: int) -> None:
         if cursor.operand.kind == "vector":
             mask = None if self._reads_beyond(cursor) else self._row_mask(row)
             self.vec.load(register, self._place(cursor, row, column, step), mask)
@@ -227,7 +227,7 @@ class Microkernel:
         index = self.setting.indices[cursor.operand.name]
         self.vec.load_strided(register, base, offset, index, self._row_lanes(row), self.temporaries)
 
-    def _strided_base(self, cursor: Cursor, row: int, column: int, step: int) -> tuple[Any, int]:
+    def _strided_base(self, cursor: Cursor, row: int, column: int, step: int) -> tuple[R, int]:
         km, frame = self.setting.km, self.setting.frame
         stride = cursor.strides[0]
         row_bytes = row * self.vec.lanes * stride if isinstance(stride, int) else 0
@@ -296,7 +296,7 @@ class Microkernel:
         if skip is not None:
             km.asm.bind(skip)
 
-    def _grouped_part(self, column: int, base: Any, offset: int) -> Iterator[tuple[Any, Any, Any]]:
+    def _grouped_part(self, column: int, base: R, offset: int) -> Iterator[tuple[V, A, Mask]]:
         """Yield (register, place, mask) of the grouped rows of a column of C, unless an earlier column had them."""
         part = self.grouped.part(column) if self.grouped else None
         if part is not None:
@@ -304,7 +304,7 @@ class Microkernel:
             above = self.tile.vectors * self.vec.lanes * self.vec.dtype.size
             yield register, self.setting.km.place(base, offset + above + shift), mask
 
-    def _columns(self) -> Iterator[tuple[int, Any, int]]:
+    def _columns(self) -> Iterator[tuple[int, R, int]]:
         """Yield (column, base, offset) of C; a run-time stride is walked."""
         km, frame, stride = self.setting.km, self.setting.frame, self.setting.output[1]
         if isinstance(stride, int) or self.tile.columns == 1:
@@ -319,7 +319,7 @@ class Microkernel:
                 km.add(walk, frame.read(stride))
             yield column, walk, 0
 
-    def _add_block(self, register: Any, base: Any, offset: int, row: int) -> None:
+    def _add_block(self, register: V, base: R, offset: int, row: int) -> None:
         if self.setting.product.c.kind == "vector":
             place = self.setting.km.place(base, offset + row * self.vec.lanes * self.vec.dtype.size)
             self.vec.add_memory(register, place, self._row_mask(row), self.free[0])
@@ -329,7 +329,7 @@ class Microkernel:
         self.vec.load_strided(self.free[0], base, offset, index, self._row_lanes(row), self.temporaries)
         self.vec.add(register, register, self.free[0])
 
-    def _store(self, register: Any, base: Any, offset: int, row: int) -> None:
+    def _store(self, register: V, base: R, offset: int, row: int) -> None:
         km, stride, product = self.setting.km, self.setting.output[0], self.setting.product
         if product.c.kind == "vector":
             place = km.place(base, offset + row * self.vec.lanes * self.vec.dtype.size)
@@ -340,7 +340,7 @@ class Microkernel:
         index = self.setting.indices["c"]
         self.vec.store_strided(base, offset, register, index, self._row_lanes(row), self.temporaries)
 
-    def _row_base(self, base: Any, offset: int, stride: int | str, row: int) -> tuple[Any, int]:
+    def _row_base(self, base: R, offset: int, stride: int | str, row: int) -> tuple[R, int]:
         if isinstance(stride, int):
             return base, offset + row * self.vec.lanes * stride
         frame = self.setting.frame
@@ -348,9 +348,3 @@ class Microkernel:
             self.setting.km.sum_multiple(frame.temporary, base, frame.read(stride), row * self.vec.lanes)
             base = frame.temporary
         return base, offset
-
-
-def microkernel_for(setting: Setting, tile: Tile, tail: int) -> Microkernel:
-    """Return the microkernel of a tile: the vector ISA's own, where it has one."""
-    kind: type[Microkernel] = getattr(setting.vec, "microkernel", Microkernel)
-    return kind(setting, tile, tail)

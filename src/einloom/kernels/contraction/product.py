@@ -7,20 +7,18 @@ where that makes the vectors run along memory. Run-time strides bear the names o
 >>> row_major = Brgemm("float32", 8, 8, 8, a=(8, 0, 1, 0), b=(0, 1, 8, 0), c=(8, 1))
 >>> product = Product.of(row_major)
 >>> product.a.name, product.a.strides, product.c.strides
-('b', (1, 0, 8, 0), (1, 8))
+('b', (1, 0, 8, 0), (1, 8, 0, 0))
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from einloom.dtypes import DType
-from einloom.kernels.specs import Brgemm, Stride, run_time_strides
+from einloom.kernels.specs import Brgemm, NamedStride, named_strides
 
 __all__ = ["Operand", "Product"]
-
-NamedStride: TypeAlias = int | str
 
 PACKED_COLUMNS = 3
 """With fewer columns a strided operand is not worth a copy of its own."""
@@ -36,7 +34,7 @@ class Operand:
     @property
     def kind(self) -> str:
         """How a vector of it is fetched: `vector`, `broadcast` or `strided`."""
-        return {1: "vector", 0: "broadcast"}.get(self.strides[0], "strided")  # type: ignore[call-overload]
+        return "vector" if self.strides[0] == 1 else "broadcast" if self.strides[0] == 0 else "strided"
 
     @property
     def per_column(self) -> bool:
@@ -67,21 +65,10 @@ class Product:
     @staticmethod
     def of(spec: Brgemm) -> Product:
         """Return the product that a spec describes, in the form that is generated best."""
-        a, b, c = (_named(name, strides) for name, strides in (("a", spec.a), ("b", spec.b), ("c", spec.c)))
-        assert a is not None and c is not None
-        product = Product(
-            spec.dtype,
-            spec.m,
-            spec.n,
-            spec.k,
-            spec.batch,
-            a,
-            b,
-            c,
-            spec.beta,
-            spec.alpha,
-            spec.batch_by,
-        )
+        operands = {name: Operand(name, (*named_strides(name, s), 0, 0)[:4]) for name, s in spec.strides.items()}
+        a, b, c = operands["a"], operands.get("b"), operands["c"]
+        sizes = (spec.m, spec.n, spec.k, spec.batch)
+        product = Product(spec.dtype, *sizes, a, b, c, spec.beta, spec.alpha, spec.batch_by)
         product = product._without_unit_axes()._merged()
         both = (product._vector_operand_first(), product._exchanged()._vector_operand_first())
         dots = [each for each in both if each.is_dot]
@@ -136,7 +123,7 @@ class Product:
         strided = operand.kind == "strided" and not operand.per_column
         return strided and operand.strides[2] == 1 and self.n >= PACKED_COLUMNS and self.batch_by == "stride"
 
-    def _map(self, change) -> Product:
+    def _map(self, change: Callable[[Operand], Operand]) -> Product:
         b = None if self.b is None else change(self.b)
         return replace(self, a=change(self.a), b=b, c=change(self.c))
 
@@ -186,16 +173,6 @@ class Product:
         if self.b is not None and self.a.per_column and not self.b.per_column:
             return replace(self, a=self.b, b=self.a)
         return self
-
-
-def _named(operand: str, strides: tuple[Stride, ...] | None) -> Operand | None:
-    if strides is None:
-        return None
-    names = {axis: name for name, axis in run_time_strides(operand, strides)}
-    named = [names.get(axis, stride) for axis, stride in enumerate(strides[:3])]
-    named += [0] * (3 - len(named))
-    batch = strides[3] if len(strides) == 4 else 0
-    return Operand(operand, (*named, f"br_stride_{operand}" if batch is None else batch))  # type: ignore[arg-type]
 
 
 def _times(stride: NamedStride, count: int) -> NamedStride:

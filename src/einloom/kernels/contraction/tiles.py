@@ -14,9 +14,10 @@ from math import inf
 
 from einloom.dtypes import DType
 from einloom.kernels.contraction.product import Product
+from einloom.kernels.parts import parts
 from einloom.machine import Machine
 
-__all__ = ["Band", "Demand", "Tile", "bands_of", "choose_tile", "split"]
+__all__ = ["Band", "Demand", "Tile", "bands_of", "choose_tile"]
 
 LOADS_PER_CYCLE = 2
 FMA_LATENCY = 5
@@ -236,9 +237,9 @@ def _best_columns(demand: Demand, rows: int, is_last: bool, most: int) -> tuple[
     """Return (cycles, size of the code, columns) of the best cut of one row of tiles, None if none fits."""
     options = []
     for columns in _even_columns(demand, rows, is_last, most):
-        parts = [(*demand.fastest(rows, width, is_last), count) for width, count in split(demand.columns, columns)]
-        cost = sum(count * cycles for cycles, tile, count in parts if tile is not None)
-        code = sum(tile.accumulators + tile.grouped for _, tile, _ in parts if tile is not None)
+        tiles = [(*demand.fastest(rows, width, is_last), count) for width, count in parts(demand.columns, columns)]
+        cost = sum(count * cycles for cycles, tile, count in tiles if tile is not None)
+        code = sum(tile.accumulators + tile.grouped for _, tile, _ in tiles if tile is not None)
         options.append((round(cost, 1), code, columns))
     return min(options, default=None)
 
@@ -252,24 +253,14 @@ def _even_columns(demand: Demand, rows: int, is_last: bool, most: int) -> list[i
     if not widest:
         return []
     fewest = -(-n // widest)
-    return list(dict.fromkeys(-(-n // parts) for parts in range(fewest, 2 * fewest + 2)))[:5]
+    return list(dict.fromkeys(-(-n // count) for count in range(fewest, 2 * fewest + 2)))[:5]
 
 
 def row_parts(demand: Demand, vectors: int) -> list[tuple[int, int, bool]]:
     """Return (vectors, count, whether they end in a part of a vector) of the rows of tiles."""
-    parts = [(rows, count, False) for rows, count in split(demand.vectors, vectors)]
-    if demand.tail and parts:
-        rows, count, _ = parts.pop()
-        parts += [(rows, count - 1, False)] if count > 1 else []
-        parts.append((rows, 1, True))
-    return parts
-
-
-def split(size: int, step: int) -> list[tuple[int, int]]:
-    """Return (length, count) of the parts of a range cut at multiples of `step`: whole ones, then the rest.
-
-    >>> split(64, 6)
-    [(6, 10), (4, 1)]
-    """
-    whole, rest = divmod(size, step)
-    return [(length, count) for length, count in ((step, whole), (rest, 1)) if length and count]
+    rows_of = [(rows, count, False) for rows, count in parts(demand.vectors, vectors)]
+    if demand.tail and rows_of:
+        rows, count, _ = rows_of.pop()
+        rows_of += [(rows, count - 1, False)] if count > 1 else []
+        rows_of.append((rows, 1, True))
+    return rows_of

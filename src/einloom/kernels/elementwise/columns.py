@@ -6,30 +6,22 @@ operand is contiguous along m and the other along n, are `transposition`'s.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any
+from typing import Generic
 
-from einloom.kernels.formula.recipe import Recipe
-from einloom.kernels.specs import ElementWise, Reduce, run_time_strides
+from einloom.kernels.elementwise.application import Application
+from einloom.kernels.specs import ElementWise, Reduce, named_strides
 from einloom.kernels.verbs.frame import Frame
-from einloom.kernels.verbs.machine import KernelMachine
+from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
+from einloom.kernels.verbs.vector import CopyVerbs, Mask, StrideIndex, V
 
-__all__ = ["Application", "Block", "Columns", "Operand"]
-
-UNROLLED = ((3, 8), (6, 4), (12, 2))
-"""Vectors that one iteration of the loop along m handles, by the most steps of the recipe; 1 for longer ones.
-
-The processor overlaps vectors by itself; unrolling spares what a loop costs, which matters where little is computed.
-"""
-
-Register = Any
+__all__ = ["Block", "Columns", "Matrix"]
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
-    """A matrix of the kernel: the name of its pointer and its strides along (m, n) in bytes or names of variables."""
+class Matrix:
+    """A matrix of a kernel: the name of its pointer and its strides along (m, n) in bytes or names of variables."""
 
     name: str
     strides: tuple[int | str, int | str]
@@ -38,7 +30,7 @@ class Operand:
     @property
     def kind(self) -> str:
         """How its vectors along m are read: `vector`, `broadcast` or `strided`."""
-        return {self.element: "vector", 0: "broadcast"}.get(self.strides[0], "strided")  # type: ignore[arg-type]
+        return "vector" if self.strides[0] == self.element else "broadcast" if self.strides[0] == 0 else "strided"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +47,8 @@ class Block:
     @staticmethod
     def of(spec: ElementWise | Reduce, names: Sequence[str]) -> Block:
         """Return the block of a spec whose matrices are called `names`."""
-        strides = {}
-        for name in names:
-            given = getattr(spec, name)
-            arguments = {axis: argument for argument, axis in run_time_strides(name, given)}
-            strides[name] = tuple(arguments.get(axis, stride) for axis, stride in enumerate(given))
-        return Block(spec.m, spec.n, strides)
+        strides = {name: named_strides(name, spec.strides[name]) for name in names}
+        return Block(spec.m, spec.n, {name: (along[0], along[1]) for name, along in strides.items()})
 
     def exchanged(self) -> Block:
         """Return the transposed matrices."""
@@ -68,17 +56,13 @@ class Block:
 
     def with_single_indices_contiguous(self) -> Block:
         """Return the block with stride 1 along axes of one index, where a stride is never used."""
-        single = (self.m == 1, self.n == 1)
-        strides = {
-            name: tuple(1 if one else stride for one, stride in zip(single, given))
-            for name, given in self.strides.items()
-        }
-        return Block(self.m, self.n, strides)  # type: ignore[arg-type]
+        strides = {name: (1 if self.m == 1 else m, 1 if self.n == 1 else n) for name, (m, n) in self.strides.items()}
+        return Block(self.m, self.n, strides)
 
-    def operands(
+    def matrices(
         self, element: int, reach: int, others: dict[str, int] | None = None
-    ) -> tuple[list[Operand], dict[str, int], dict[str, int]]:
-        """Return the operands with strides in bytes, those that no immediate can say by name, and the arguments.
+    ) -> tuple[list[Matrix], dict[str, int], dict[str, int]]:
+        """Return the matrices with strides in bytes, those that no immediate can say by name, and the arguments.
 
         Elements have `element` bytes but where `others` says differently by the name of a matrix; arguments come with
         the size of the elements that they count.
@@ -97,46 +81,19 @@ class Block:
             constants[f"{name}_{axis}"] = stride * element
             return f"{name}_{axis}"
 
-        operands = [
-            Operand(name, (in_bytes(name, 0, m), in_bytes(name, 1, n)), elements[name])
+        matrices = [
+            Matrix(name, (in_bytes(name, 0, m), in_bytes(name, 1, n)), elements[name])
             for name, (m, n) in self.strides.items()
         ]
-        return operands, constants, scaled
+        return matrices, constants, scaled
 
 
-class Application:
-    """A recipe with its constants in registers: what is done to one vector of each input.
-
-    Attributes:
-        registers: those for inputs and intermediate results; constants and temporaries are behind them.
-        temporaries: two registers for loads and stores.
-        unrolled: vectors that one iteration should handle.
-    """
-
-    def __init__(self, vec: Any, recipe: Recipe) -> None:
-        self.vec, self.recipe = vec, recipe
-        self.temporaries = vec.registers[-2:]
-        self.registers = vec.registers[: len(vec.registers) - 2 - len(recipe.held)]
-        self.unrolled = next((vectors for most, vectors in UNROLLED if len(recipe.steps) <= most), 1)
-        self._held: dict[int, Register] = {}
-
-    def prepare(self) -> None:
-        """Load the constants."""
-        self._held = self.recipe.hold(self.vec, self.vec.registers[len(self.registers) : -2])
-
-    def __call__(
-        self, inputs: list[Register], free: list[Register], memory: Mapping[int, Any] = MappingProxyType({})
-    ) -> Register:
-        """Emit the steps, inputs of `memory` being read from there; return the register of the result."""
-        return self.recipe.emit(self.vec, inputs, free, self._held, memory)
-
-
-class Columns:
+class Columns(Generic[R, V, A]):
     """Loops over columns and vectors, with an application in the middle.
 
     Args:
         km: emits the code.
-        vec: its vector verbs.
+        vec: its verbs of copying.
         frame: holds the pointers, the strides and the counters `m` and `n`.
         size: (m, n).
         inputs, output: the matrices.
@@ -145,19 +102,19 @@ class Columns:
 
     def __init__(
         self,
-        km: KernelMachine,
-        vec: Any,
-        frame: Frame,
+        km: ScalarVerbs[R, A],
+        vec: CopyVerbs[R, V, A],
+        frame: Frame[R, A],
         size: tuple[int, int],
-        inputs: Sequence[Operand],
-        output: Operand,
-        apply: Application,
+        inputs: Sequence[Matrix],
+        output: Matrix,
+        apply: Application[V, A],
     ) -> None:
         self.km, self.vec, self.frame = km, vec, frame
         self.m, self.n = size
         self.inputs, self.output = list(inputs), output
         self.apply = apply
-        self.indices: dict[str, Any] = {}
+        self.indices: dict[str, StrideIndex] = {}
 
     def emit(self) -> None:
         """Emit the loops; the pointers end behind the last column."""
@@ -193,17 +150,17 @@ class Columns:
         for operand in operands.values():
             self.frame.advance(operand.name, operand.strides[axis], count)
 
-    def _vectors(self, whole: int, tail: int, mask: Any) -> None:
+    def _vectors(self, whole: int, tail: int, mask: Mask) -> None:
         for row in range(whole + bool(tail)):
             last = row == whole
             self._vector(row, self.vec.lanes if not last else tail, mask if last else None)
 
-    def _vector(self, row: int, count: int, mask: Any) -> None:
+    def _vector(self, row: int, count: int, mask: Mask) -> None:
         free = list(self.apply.registers)
         registers = [free.pop(0) for _ in self.inputs]
-        memory: dict[int, Any] = {}
+        memory: dict[int, A] = {}
         for number, (operand, register) in enumerate(zip(self.inputs, registers)):
-            if number in self.apply.recipe.direct and operand.kind == "vector" and mask is None:
+            if number in self.apply.direct and operand.kind == "vector" and mask is None:
                 memory[number] = self.km.place(*self._place(operand, row))
             else:
                 self._load(operand, register, row, count, mask)
@@ -215,7 +172,7 @@ class Columns:
             index = self.indices[self.output.name]
             self.vec.store_strided(base, offset, result, index, count, self.apply.temporaries)
 
-    def _load(self, operand: Operand, register: Register, row: int, count: int, mask: Any) -> None:
+    def _load(self, operand: Matrix, register: V, row: int, count: int, mask: Mask) -> None:
         base, offset = self._place(operand, row)
         if operand.kind == "vector":
             self.vec.load(register, self.km.place(base, offset), mask)
@@ -224,7 +181,7 @@ class Columns:
         else:
             self.vec.load_strided(register, base, offset, self.indices[operand.name], count, self.apply.temporaries)
 
-    def _place(self, operand: Operand, row: int) -> tuple[Register, int]:
+    def _place(self, operand: Matrix, row: int) -> tuple[R, int]:
         """The pointer and the offset of vector `row`; far ones of a strided operand are reached by adding."""
         base = self.frame.read(operand.name)
         stride, elements = operand.strides[0], row * self.vec.lanes

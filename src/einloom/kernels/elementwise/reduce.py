@@ -12,10 +12,10 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Generic, TypeAlias
 
 from einloom.errors import ShapeError, UnsupportedTarget
-from einloom.kernels.elementwise.columns import Block, Operand
+from einloom.kernels.elementwise.columns import Block, Matrix
 from einloom.kernels.formula.exponentials import Elements
 from einloom.kernels.formula.formula import Formula, Node, argument, fma, maximum, minimum
 from einloom.kernels.formula.functions import elements_of
@@ -23,8 +23,9 @@ from einloom.kernels.formula.numbering import recipe_of
 from einloom.kernels.formula.recipe import Recipe, Traits, traits_of
 from einloom.kernels.specs import Reduce, signature
 from einloom.kernels.verbs.fold import fold_lanes
-from einloom.kernels.verbs.frame import Frame
-from einloom.kernels.verbs.machine import KernelMachine
+from einloom.kernels.verbs.frame import Frame, leaf_frame
+from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
+from einloom.kernels.verbs.vector import FormulaVerbs, KernelMachine, V
 
 __all__ = ["OPERATORS", "Reduction", "emit_reduce"]
 
@@ -82,7 +83,7 @@ def _recipe(formula: Combination, traits: Traits) -> Recipe:
     return recipe_of(formula(elements_of(traits), argument(0), argument(1)), traits, 2, 5)
 
 
-def emit_reduce(km: KernelMachine, spec: Reduce) -> None:
+def emit_reduce(km: KernelMachine[R, V, A], spec: Reduce) -> None:
     """Emit the function of a spec at the current position; its arguments are `signature(spec)`.
 
     Raises:
@@ -95,10 +96,10 @@ def emit_reduce(km: KernelMachine, spec: Reduce) -> None:
         return
     vec, element = km.vectors(spec.dtype), spec.dtype.size
     matrices = {**Block.of(spec, ["a"]).strides, "b": (1, 0)}
-    (a, b), constants, scaled = Block(spec.m, spec.n, matrices).operands(element, km.reach)
-    frame = Frame(km, signature(spec), ["a", "b"], ["n", "m", *constants, *scaled])
+    (a, b), constants, scaled = Block(spec.m, spec.n, matrices).matrices(element, km.reach)
+    frame = leaf_frame(km, signature(spec), ["a", "b"], ["n", "m", *constants, *scaled])
     frame.enter()
-    frame.set_strides(constants, [*scaled], element)
+    frame.set_strides(constants, scaled)
     emission = _Emission(km, vec, frame, spec, a, b)
     if spec.axis == "n":
         emission.along_n()
@@ -120,10 +121,18 @@ def _check(spec: Reduce) -> None:
         raise ShapeError(f"{spec.op} over {spec.axis}, which has no elements\n  Give the axis an extent of 1 or more.")
 
 
-class _Emission:
+class _Emission(Generic[R, V, A]):
     """The loops of one kernel."""
 
-    def __init__(self, km: KernelMachine, vec: Any, frame: Frame, spec: Reduce, a: Operand, b: Operand) -> None:
+    def __init__(
+        self,
+        km: ScalarVerbs[R, A],
+        vec: FormulaVerbs[R, V, A],
+        frame: Frame[R, A],
+        spec: Reduce,
+        a: Matrix,
+        b: Matrix,
+    ) -> None:
         self.km, self.vec, self.frame = km, vec, frame
         self.m, self.n = spec.m, spec.n
         self.a, self.b = a, b
@@ -165,7 +174,7 @@ class _Emission:
         self._advance(self.a, 0, sum(counts))
         self._advance(self.b, 0, sum(counts))
 
-    def _columns(self, accumulators: Sequence[Sequence[Any]], counts: Sequence[int]) -> None:
+    def _columns(self, accumulators: Sequence[Sequence[V]], counts: Sequence[int]) -> None:
         """Join one column to each set of accumulators; lanes without a row are never stored."""
         for registers in accumulators:
             for vector, (register, count) in enumerate(zip(registers, counts)):
@@ -211,7 +220,7 @@ class _Emission:
         self._advance(self.a, 1, columns)
         self._advance(self.b, 0, columns)
 
-    def _rows(self, accumulators: Sequence[Sequence[Any]], count: int) -> None:
+    def _rows(self, accumulators: Sequence[Sequence[V]], count: int) -> None:
         """Join the next vector of every column to each set of accumulators; a part of one is filled up."""
         if not accumulators:
             return
@@ -236,18 +245,18 @@ class _Emission:
 
     # Both
 
-    def _clear(self, registers: Sequence[Any]) -> None:
+    def _clear(self, registers: Sequence[V]) -> None:
         for register in registers:
             self.vec.load_constant(register, self.neutral)
 
-    def _apply(self, recipe: Recipe, accumulator: Any, element: Any) -> None:
+    def _apply(self, recipe: Recipe, accumulator: V, element: V) -> None:
         result = recipe.emit(self.vec, [accumulator, element], [*self.temporaries, self.work[-1]], self.held)
         assert result is accumulator
 
-    def _store(self, register: Any, first: int, count: int) -> None:
+    def _store(self, register: V, first: int, count: int) -> None:
         """Store results from result `first` on."""
         place = self.km.place(self.frame.read("b"), first * self.b.element)
         self.vec.store(place, register, self.vec.mask(count), False, self.temporaries[0])
 
-    def _advance(self, operand: Operand, axis: int, count: int) -> None:
-        self.frame.advance(operand.name, operand.strides[axis], count)
+    def _advance(self, matrix: Matrix, axis: int, count: int) -> None:
+        self.frame.advance(matrix.name, matrix.strides[axis], count)

@@ -9,14 +9,15 @@ line. An ordinary store would fetch the line first, and every later store would 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Generic
 
 from einloom.dtypes import FLOAT32
 from einloom.kernels.elementwise.columns import Block
 from einloom.kernels.elementwise.unary import emit_unary
 from einloom.kernels.specs import Stream, Unary, signature
-from einloom.kernels.verbs.frame import Frame
-from einloom.kernels.verbs.machine import KernelMachine
+from einloom.kernels.verbs.frame import leaf_frame
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import KernelMachine, V
 
 __all__ = ["emit_stream"]
 
@@ -27,7 +28,7 @@ UNROLLED = 4
 """Lines that one iteration copies."""
 
 
-def emit_stream(km: KernelMachine, spec: Stream) -> None:
+def emit_stream(km: KernelMachine[R, V, A], spec: Stream) -> None:
     """Emit the function of a spec at the current position; its arguments are `signature(spec)`.
 
     Columns that are not contiguous, or shorter than a line, are copied as usual.
@@ -40,28 +41,28 @@ def emit_stream(km: KernelMachine, spec: Stream) -> None:
     _Columns(km, spec).emit()
 
 
-class _Columns:
+class _Columns(Generic[R, V, A]):
     """One run of the generator."""
 
-    def __init__(self, km: KernelMachine, spec: Stream) -> None:
+    def __init__(self, km: KernelMachine[R, V, A], spec: Stream) -> None:
         self.km, self.n = km, spec.n
-        self.vec: Any = km.vectors(FLOAT32)  # Lines are lines, whatever they hold.
+        self.vec = km.vectors(FLOAT32)  # Lines are lines, whatever they hold.
         self.element = spec.dtype.size
         self.size, self.vector = spec.m * self.element, self.vec.lanes * FLOAT32.size
-        operands, constants, _ = Block(spec.m, spec.n, {"a": spec.a, "b": spec.b}).operands(spec.dtype.size, km.reach)
-        self.operands, self.constants = operands, constants
+        block = Block(spec.m, spec.n, {"a": spec.a, "b": spec.b})
+        self.matrices, self.constants, _ = block.matrices(spec.dtype.size, km.reach)
         variables = ("source", "target", "end", "rest")
-        self.frame = Frame(km, signature(spec), ["a", "b", *variables], ["n", *constants])
+        self.frame = leaf_frame(km, signature(spec), ["a", "b", *variables], ["n", *self.constants])
         self.source, self.target, self.end, self.rest = (self.frame.read(name) for name in variables)
 
     def emit(self) -> None:
         self.frame.enter()
-        self.frame.set_strides(self.constants, [], 1)
+        self.frame.set_strides(self.constants, {})
         with self.frame.loop(self.n, "n"):
             self._column()
             if self.n > 1:
-                for operand in self.operands:
-                    self.frame.advance(operand.name, operand.strides[1], 1)
+                for matrix in self.matrices:
+                    self.frame.advance(matrix.name, matrix.strides[1], 1)
         self.vec.finish()
         self.frame.leave()
 

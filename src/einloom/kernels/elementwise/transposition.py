@@ -7,16 +7,18 @@ of registers, then pairs of pairs, and exchanging 128-bit parts at last, takes l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Generic
 
-from einloom.kernels.elementwise.columns import Operand
+from einloom.kernels.elementwise.columns import Matrix
+from einloom.kernels.parts import parts
 from einloom.kernels.verbs.frame import Frame
-from einloom.kernels.verbs.machine import KernelMachine
+from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
+from einloom.kernels.verbs.vector import CopyVerbs, V
 
 __all__ = ["Blocks"]
 
 
-class Blocks:
+class Blocks(Generic[R, V, A]):
     """Loops over square blocks. `a` is contiguous along m, `b` along n; `apply` works on one register in place.
 
     The pointers end behind the last column; `counters` name the variables that count along m and n. With `padded` whole
@@ -25,13 +27,13 @@ class Blocks:
 
     def __init__(
         self,
-        km: KernelMachine,
-        vec: Any,
-        frame: Frame,
+        km: ScalarVerbs[R, A],
+        vec: CopyVerbs[R, V, A],
+        frame: Frame[R, A],
         size: tuple[int, int],
-        a: Operand,
-        b: Operand,
-        apply: Callable[[list[Any], list[Any]], Any],
+        a: Matrix,
+        b: Matrix,
+        apply: Callable[[list[V], list[V]], V],
         counters: tuple[str, str] = ("m", "n"),
         padded: bool = False,
     ) -> None:
@@ -45,9 +47,9 @@ class Blocks:
     def emit(self) -> None:
         """Emit the loops: along n outside, along m, where the reads are contiguous, inside."""
         lanes = self.vec.lanes
-        for columns, count in _parts(self.n, lanes):
+        for columns, count in parts(self.n, lanes):
             with self.frame.loop(count, self.counters[1]):
-                for rows, times in _parts(self.m, lanes):
+                for rows, times in parts(self.m, lanes):
                     with self.frame.loop(times, self.counters[0]):
                         self._block(rows, columns)
                         self._advance(0, rows)
@@ -64,9 +66,8 @@ class Blocks:
         registers = list(vec.registers[: 2 * lanes])
         block, free = registers[:lanes], registers[lanes:]
         row_mask, column_mask = vec.mask(rows), None if self.padded else vec.mask(columns)
-        load_transposed = getattr(vec, "load_transposed", None)  # There where it spares shuffles.
-        if rows == lanes and load_transposed is not None:
-            block, free = load_transposed(self._lines(self.a, 1, columns), block, free)
+        if rows == lanes and vec.load_transposed is not None:
+            block, free = vec.load_transposed(self._lines(self.a, 1, columns), block, free)
         else:
             for register, (base, offset) in zip(block, self._lines(self.a, 1, columns)):
                 vec.load(register, self.km.place(base, offset), row_mask)
@@ -77,22 +78,6 @@ class Blocks:
             result = self.apply([register], free)
             vec.store(self.km.place(base, offset), result, column_mask, temporary=free[0])
 
-    def _lines(self, operand: Operand, axis: int, count: int) -> Iterator[tuple[Any, int]]:
-        """Yield (base, offset) of the columns or rows of a block; large and run-time strides are walked."""
-        stride, base = operand.strides[axis], self.frame.read(operand.name)
-        if isinstance(stride, int) and abs(stride) * count <= self.km.reach:
-            for line in range(count):
-                yield base, line * stride
-            return
-        walk = self.frame.temporary
-        self.km.move(walk, base)
-        for line in range(count):
-            if line:
-                self.frame.add_multiple(walk, stride, 1)
-            yield walk, 0
-
-
-def _parts(size: int, lanes: int) -> list[tuple[int, int]]:
-    """Return (length, count): whole blocks, then the rest."""
-    whole, rest = divmod(size, lanes)
-    return [(length, count) for length, count in ((lanes, whole), (rest, 1)) if length and count]
+    def _lines(self, matrix: Matrix, axis: int, count: int) -> Iterator[tuple[R, int]]:
+        """Return (base, offset) of the columns or rows of a block."""
+        return self.frame.walk(matrix.name, matrix.strides[axis], count)

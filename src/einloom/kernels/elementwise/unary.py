@@ -6,21 +6,23 @@ steps of the operator stand in the code once and not for every register of a blo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from einloom.dtypes import UINT16
 from einloom.errors import UnsupportedTarget
 from einloom.ir.meanings import UNARY as UNARY_MEANINGS
-from einloom.kernels.elementwise.columns import Application, Block, Columns, Operand
+from einloom.kernels.elementwise.application import Application, Copying, Formulaic
+from einloom.kernels.elementwise.columns import Block, Columns, Matrix
 from einloom.kernels.elementwise.transposition import Blocks
 from einloom.kernels.formula.functions import UNARY, formula_of, function_of
 from einloom.kernels.formula.numbering import recipe_of
 from einloom.kernels.formula.recipe import traits_of
 from einloom.kernels.specs import Unary, signature
-from einloom.kernels.verbs.converted import ConvertedVectors
-from einloom.kernels.verbs.frame import Frame
-from einloom.kernels.verbs.machine import KernelMachine
+from einloom.kernels.verbs.converted import ConvertedCopies
+from einloom.kernels.verbs.frame import Frame, leaf_frame
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, V
 
 __all__ = ["emit_unary"]
 
@@ -31,32 +33,69 @@ SHORT = 2
 """Most steps of an operator that is applied to each register of a transposed block."""
 
 
-def emit_unary(km: KernelMachine, spec: Unary) -> None:
+def emit_unary(km: KernelMachine[R, V, A], spec: Unary) -> None:
     """Emit the function of a spec at the current position; its arguments are `signature(spec)`.
 
     Raises:
         UnsupportedTarget: there is no such operator, or it takes no parameter or no second type.
     """
-    function = function_of(UNARY, "unary", spec.op)
+    function_of(UNARY, "unary", spec.op)
     _check(spec)
     if spec.m == 0 or spec.n == 0:
         km.return_()
-        return
-    spec = _in_half_words(spec) if _copies_single_registers(spec) else spec
-    vec: Any = km.vectors(spec.dtype) if spec.output is None else ConvertedVectors(km, spec.dtype.size == 4)
+    elif spec.op == "identity":
+        spec = _in_half_words(spec) if _copies_single_registers(spec) else spec
+        copies = km.copies(spec.dtype) if spec.output is None else ConvertedCopies(km, spec.dtype.size == 4)
+        _emit(km, copies, spec, lambda hold: Copying(copies))
+    else:
+        vec = km.vectors(spec.dtype)
+        _emit(km, vec, spec, lambda hold: _operator(vec, spec, hold))
+
+
+def _operator(vec: FormulaVerbs[R, V, A], spec: Unary, hold: bool) -> Formulaic[R, V, A]:
+    """Return a spec's operator; `hold` says whether constants may stay in registers."""
+    traits, inputs = traits_of(vec), 0 if spec.op == "zero" else 1
+    alpha = UNARY_MEANINGS[spec.op].alpha if spec.alpha is None else spec.alpha
+    formula = formula_of(UNARY[spec.op], traits, inputs, alpha)
+    return Formulaic(vec, recipe_of(formula, traits, inputs, len(vec.registers) - 2, hold))
+
+
+def _emit(
+    km: KernelMachine[R, V, A], vec: CopyVerbs[R, V, A], spec: Unary, operator: Callable[[bool], Application[V, A]]
+) -> None:
+    """Emit the function; `operator` makes what is applied to registers, with or without constants in others."""
     names = ["b"] if spec.op == "zero" else ["a", "b"]
     block = _oriented(Block.of(spec, names))
     output = spec.output or spec.dtype
-    operands, constants, scaled = block.operands(spec.dtype.size, km.reach, {"b": output.size})
-    frame = Frame(km, signature(spec), names, ["n", "m", *constants, *scaled], len(names) * vec.index_bytes)
+    matrices, constants, scaled = block.matrices(spec.dtype.size, km.reach, {"b": output.size})
+    frame = leaf_frame(km, signature(spec), names, ["n", "m", *constants, *scaled], len(names) * vec.index_bytes)
     frame.enter()
-    frame.set_strides(constants, [], 1)
-    for name, element in scaled.items():
-        frame.set_strides({}, [name], element)
-    formula = formula_of(function, traits_of(vec), len(operands) - 1, _alpha(spec))
-    _Emission(km, vec, frame, block, operands).emit(formula)
+    frame.set_strides(constants, scaled)
+    if _transposes(block):
+        _transpose(km, vec, frame, block, matrices, operator)
+    else:
+        Columns(km, vec, frame, (block.m, block.n), matrices[:-1], matrices[-1], operator(True)).emit()
     vec.finish()
     frame.leave()
+
+
+def _transpose(
+    km: KernelMachine[R, V, A],
+    vec: CopyVerbs[R, V, A],
+    frame: Frame[R, A],
+    block: Block,
+    matrices: Sequence[Matrix],
+    operator: Callable[[bool], Application[V, A]],
+) -> None:
+    source, target = matrices
+    size, short = (block.m, block.n), operator(False)
+    if short.steps <= SHORT:
+        Blocks(km, vec, frame, size, source, target, short).emit()
+        return
+    Blocks(km, vec, frame, size, source, target, Copying(vec)).emit()
+    frame.advance(target.name, target.strides[1], -block.n)
+    transposed = Matrix(target.name, (target.strides[1], target.strides[0]), target.element)
+    Columns(km, vec, frame, (block.n, block.m), [transposed], transposed, operator(True)).emit()
 
 
 def _copies_single_registers(spec: Unary) -> bool:
@@ -73,10 +112,6 @@ def _in_half_words(spec: Unary) -> Unary:
     return replace(spec, dtype=UINT16, m=spec.m * words, a=a, b=b)
 
 
-def _alpha(spec: Unary) -> float | None:
-    return UNARY_MEANINGS[spec.op].alpha if spec.alpha is None else spec.alpha
-
-
 def _check(spec: Unary) -> None:
     if spec.alpha is not None and UNARY_MEANINGS[spec.op].alpha is None:
         having = ", ".join(name for name, meaning in UNARY_MEANINGS.items() if meaning.alpha is not None)
@@ -87,36 +122,6 @@ def _check(spec: Unary) -> None:
         raise UnsupportedTarget(
             f"{spec.op} from {spec.dtype} to {spec.output}\n  Only identity converts; other operators keep the type."
         )
-
-
-class _Emission:
-    """The loops of one kernel."""
-
-    def __init__(self, km: KernelMachine, vec: Any, frame: Frame, block: Block, operands: list[Operand]) -> None:
-        self.km, self.vec, self.frame, self.block = km, vec, frame, block
-        self.operands = operands
-
-    def emit(self, formula: Any) -> None:
-        size, (*inputs, output) = (self.block.m, self.block.n), self.operands
-        if not _transposes(self.block):
-            self._columns(size, inputs, output, formula)
-            return
-        short = self._application(formula, 1, hold=False)
-        plain = len(short.recipe.steps) <= SHORT
-        apply = short if plain else (lambda inputs, free: inputs[0])
-        Blocks(self.km, self.vec, self.frame, size, inputs[0], output, apply).emit()
-        if not plain:
-            self.frame.advance(output.name, output.strides[1], -self.block.n)
-            turned = Operand(output.name, (output.strides[1], output.strides[0]), output.element)
-            self._columns((size[1], size[0]), [turned], turned, formula)
-
-    def _columns(self, size: tuple[int, int], inputs: list[Operand], output: Operand, formula: Any) -> None:
-        apply = self._application(formula, len(inputs))
-        Columns(self.km, self.vec, self.frame, size, inputs, output, apply).emit()
-
-    def _application(self, formula: Any, inputs: int, hold: bool = True) -> Application:
-        available = len(self.vec.registers) - 2
-        return Application(self.vec, recipe_of(formula, traits_of(self.vec), inputs, available, hold))
 
 
 def _oriented(block: Block) -> Block:

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from einloom.errors import InternalError
 from einloom.kernels.formula.formula import COMPARISONS, Bits, Formula, Node, nodes_of
-from einloom.kernels.formula.recipe import Condition, Constant, Input, Place, Recipe, Slot, Step, Traits
+from einloom.kernels.formula.recipe import Condition, Constant, Input, Location, Recipe, Slot, Step, Traits
 
 __all__ = ["recipe_of"]
 
@@ -94,7 +94,7 @@ class _Numbering:
             (self.conditions if isinstance(place, Condition) else self.free).append(place.number)
         return place
 
-    def _operand(self, operand: Formula) -> Place:
+    def _operand(self, operand: Formula) -> Location:
         """Return a last operand, which may be in memory where the ISA allows it."""
         if isinstance(operand, Node):
             place = self._take(operand)
@@ -104,7 +104,7 @@ class _Numbering:
     def _is_direct(self, operand: Formula) -> bool:
         return isinstance(operand, Node) and operand.operation == "argument" and operand.number in self.single
 
-    def _register(self, operand: Formula) -> Place:
+    def _register(self, operand: Formula) -> Location:
         """Return an operand in a register; a constant's is free behind this step, or held."""
         if isinstance(operand, Node):
             return self._take(operand)
@@ -116,7 +116,7 @@ class _Numbering:
         self.steps.append(("load_constant", (register, bits)))
         return register
 
-    def _both(self, first: Formula, last: Formula) -> tuple[Place, Place]:
+    def _both(self, first: Formula, last: Formula) -> tuple[Location, Location]:
         """Return an operand in a register and a last one; a constant is loaded before a node gives up its register."""
         if isinstance(last, Node):
             return self._register(first), self._operand(last)

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from einloom.kernels.verbs.formula_machine import FormulaMachine
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import FormulaVerbs, V
 
-__all__ = ["Condition", "Constant", "Input", "Place", "Recipe", "Slot", "Step", "Traits", "traits_of"]
+__all__ = ["Condition", "Constant", "Input", "Location", "Recipe", "Slot", "Step", "Traits", "traits_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What a recipe needs to know of a vector ISA; see `FormulaMachine`.
+    """What a recipe needs to know of a vector ISA; see `FormulaVerbs`.
 
     Attributes:
         size: bytes of an element.
@@ -35,10 +36,17 @@ class Traits:
     nan_table: int
 
 
-def traits_of(vec: FormulaMachine) -> Traits:
+def traits_of(vec: FormulaVerbs[R, V, A]) -> Traits:
     """Return the traits of a vector ISA for its type of elements."""
-    flags = (vec.memory_operand, vec.multiplies_in_place, len(vec.conditions), vec.scales, vec.keeps_nan, vec.nan_table)
-    return Traits(vec.dtype.size, *flags)
+    return Traits(
+        vec.dtype.size,
+        vec.memory_operand,
+        vec.multiply_add is not None,
+        len(vec.conditions),
+        vec.scale is not None,
+        vec.keeps_nan,
+        vec.nan_table,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,7 @@ class Input:
     number: int
 
 
-Place: TypeAlias = Slot | Condition | Constant | Input
+Location: TypeAlias = Slot | Condition | Constant | Input
 Step: TypeAlias = tuple[str, tuple[Any, ...]]
 
 
@@ -91,7 +99,7 @@ class Recipe:
     held: tuple[int, ...] = ()
     direct: frozenset[int] = frozenset()
 
-    def hold(self, vec: FormulaMachine, registers: Iterable[Any]) -> dict[int, Any]:
+    def hold(self, vec: FormulaVerbs[R, V, A], registers: Iterable[V]) -> dict[int, V]:
         """Load the constants that are held into the last of these registers; return where each is."""
         places = dict(zip(self.held, reversed([*registers])))
         for bits, register in places.items():
@@ -100,17 +108,18 @@ class Recipe:
 
     def emit(
         self,
-        vec: FormulaMachine,
-        inputs: Sequence[Any],
-        free: Sequence[Any],
-        held: dict[int, Any],
-        memory: Mapping[int, Any] = MappingProxyType({}),
-    ) -> Any:
+        vec: FormulaVerbs[R, V, A],
+        inputs: Sequence[V],
+        free: Sequence[V],
+        held: Mapping[int, V],
+        memory: Mapping[int, A] = MappingProxyType({}),
+    ) -> V:
         """Emit the steps over the registers of the inputs, which they may overwrite; return the result's register.
 
         Inputs of `memory` are read from these places; each of them is `direct`.
         """
         registers = [*inputs, *free]
+        in_memory = vec.constant_operand
 
         def operand(place: Any) -> Any:
             kind = type(place)
@@ -121,7 +130,9 @@ class Recipe:
             if kind is Condition:
                 return vec.conditions[place.number]
             if kind is Constant:
-                return held[place.bits] if place.bits in held else vec.constant_operand(place.bits)
+                if place.bits in held or in_memory is None:
+                    return held[place.bits]
+                return in_memory(place.bits)
             return place
 
         for verb, arguments in self.steps:

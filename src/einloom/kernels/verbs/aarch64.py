@@ -4,8 +4,9 @@ x16 and x17 are the machine's own: verbs that need a register take them, so they
 platform, x29 and x30 to frames.
 
 >>> from einloom.asm import Assembler
+>>> from einloom.kernels import machine_for
 >>> from einloom.machine import NEON
->>> km = AArch64Machine(Assembler("aarch64"), NEON)
+>>> km = machine_for(Assembler("aarch64"), NEON)
 >>> km.add_constant(km.arguments[0], 1 << 40)
 >>> print(km.asm.listing())
      0    d2c02010  mov x16, #1099511627776
@@ -14,26 +15,36 @@ platform, x29 and x30 to frames.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, cast
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from einloom.asm import Assembler, Label
-from einloom.asm.aarch64.operands import X, mem, sp, w, x
+from einloom.asm.aarch64.operands import Address, Arranged, Offset, Register, StackX, X, mem, sp, w, x
 from einloom.dtypes import DType
 from einloom.errors import InternalError
-from einloom.kernels.verbs.machine import Condition, Place, VectorMachine
 from einloom.kernels.verbs.preserved import PreservedVectors
+from einloom.kernels.verbs.scalar import Condition
+from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, Verb
 from einloom.machine import Machine
 
 __all__ = ["AArch64Machine"]
+
+Copies: TypeAlias = CopyVerbs[X, Arranged, Offset]
+Vectors: TypeAlias = FormulaVerbs[X, Arranged, Offset]
 
 own, other = x[16], x[17]
 LINK = (x[29], x[30])
 
 
-class AArch64Machine:
-    """See `einloom.kernels.verbs.machine.KernelMachine`."""
+class AArch64Machine(KernelMachine[X, Arranged, Offset]):
+    """The scalar verbs.
+
+    Args:
+        asm: takes the instructions.
+        machine: what they are for.
+        vectors: makes the vector verbs of a type of 4 or 8 bytes.
+        narrow: makes the verbs of copying for a type of 1 or 2 bytes.
+    """
 
     arguments = x[:8]
     scratch = x[8:16]
@@ -44,9 +55,16 @@ class AArch64Machine:
     # As far as the load of one float32 reaches; what a vector's load does not reach costs an addition.
     reach = 4095 * 4
 
-    def __init__(self, asm: Assembler, machine: Machine) -> None:
-        self.asm: Any = asm
+    def __init__(
+        self,
+        asm: Assembler,
+        machine: Machine,
+        vectors: Callable[[AArch64Machine, DType], Vectors],
+        narrow: Callable[[AArch64Machine, DType], Copies],
+    ) -> None:
+        self.asm = asm
         self.machine = machine
+        self._make_vectors, self._make_narrow = vectors, narrow
         self._saved: tuple[X, ...] = ()
         self._frame = 0
         self._vectors: PreservedVectors | None = None
@@ -77,7 +95,7 @@ class AArch64Machine:
         return 16 * len(_pairs(self._saved))
 
     @staticmethod
-    def _each_of(registers: tuple[X, ...], place: Place, both: Any, one: Any) -> None:
+    def _each_of(registers: tuple[X, ...], place: Address, both: Verb, one: Verb) -> None:
         (both if len(registers) == 2 else one)(*registers, place)
 
     def _move_stack(self, distance: int) -> None:
@@ -98,7 +116,7 @@ class AArch64Machine:
         self.load(own, sp, slot)
         self.asm.add(dst, dst, own)
 
-    def slot_place(self, slot: int) -> Place:
+    def slot_place(self, slot: int) -> Offset:
         return mem(sp, slot)
 
     def slot_address(self, dst: X, slot: int) -> None:
@@ -117,14 +135,7 @@ class AArch64Machine:
     def call_register(self, address: X) -> None:
         self.asm.blr(address)
 
-    def return_(self) -> None:
-        self.asm.ret()
-
     # Integers
-
-    def move(self, dst: X, src: X) -> None:
-        if dst is not src:
-            self.asm.mov(dst, src)
 
     def constant(self, dst: X, value: int) -> None:
         self.asm.mov_constant(dst, value)
@@ -136,7 +147,7 @@ class AArch64Machine:
         if value:
             self.sum_constant(dst, dst, value)
 
-    def sum_constant(self, dst: X, src: Any, value: int) -> None:
+    def sum_constant(self, dst: X, src: Register, value: int) -> None:
         if not -1 << 24 < value < 1 << 24:
             self.asm.mov_constant(own, value)
             self.asm.add(dst, src, own)
@@ -146,8 +157,8 @@ class AArch64Machine:
         for part in parts:
             operation(dst, src, part)
             src = dst
-        if not parts:
-            self.move(dst, src)
+        if not parts and dst is not src:
+            self.asm.mov(dst, src)
 
     def sum_multiple(self, dst: X, src: X, addend: X, count: int) -> None:
         shift = abs(count).bit_length() - 1
@@ -205,12 +216,12 @@ class AArch64Machine:
 
     # Memory and flow
 
-    def place(self, base: X, offset: int = 0, index: X | None = None, scale: int = 1) -> Place:
+    def place(self, base: X, offset: int = 0, index: X | None = None, scale: int = 1) -> Offset:
         if index is not None:
             raise InternalError("an AArch64 address has no index beside an offset")
         return mem(base, offset)
 
-    def near(self, place: Place, size: int) -> Place:
+    def near(self, place: Offset, size: int) -> Offset:
         """Return a place that a load or store of `size` bytes reaches; one that is too far is first added up in x16."""
         if _reaches(place.offset, size):
             return place
@@ -220,22 +231,22 @@ class AArch64Machine:
             return mem(own, rest)
         return self.at(place)
 
-    def near_all(self, place: Place, size: int, count: int) -> Place:
+    def near_all(self, place: Offset, size: int, count: int) -> Offset:
         """Return a place from which `count` consecutive loads or stores of `size` bytes reach."""
         last = place.offset + (count - 1) * size
         return place if _reaches(place.offset, size) and _reaches(last, size) else self.at(place)
 
-    def at(self, place: Place) -> Place:
+    def at(self, place: Offset) -> Offset:
         """Return a place without offset, for instructions that take none."""
         if not place.offset:
             return place
         self.sum_constant(own, place.base, place.offset)
         return mem(own)
 
-    def load(self, dst: X, base: Any, offset: int = 0) -> None:
+    def load(self, dst: X, base: X | StackX, offset: int = 0) -> None:
         self.asm.ldr(dst, self.near(mem(base, offset), 8))
 
-    def store(self, base: Any, offset: int, src: X) -> None:
+    def store(self, base: X | StackX, offset: int, src: X) -> None:
         self.asm.str(src, self.near(mem(base, offset), 8))
 
     def stream_part(self, target: X, source: X, size: int) -> None:
@@ -246,7 +257,7 @@ class AArch64Machine:
             load(register, mem(source, offset))
             store(register, mem(target, offset))
 
-    def prefetch(self, place: Place) -> None:
+    def prefetch(self, place: Offset) -> None:
         self.asm.prfm("pstl1keep", self.near(place, 8))
 
     def order_stores(self) -> None:
@@ -268,34 +279,17 @@ class AArch64Machine:
     def jump(self, label: Label) -> None:
         self.asm.b(label)
 
-    @contextmanager
-    def loop(self, count: X | int, counter: X) -> Iterator[None]:
-        if isinstance(count, int) and count == 1:
-            yield
-            return
-        end = self.asm.forward("loop_end")
-        if isinstance(count, int):
-            self.constant(counter, count)
-        else:
-            self.move(counter, count)
-            self.branch("le", counter, 0, end)
-        top = self.asm.label("loop")
-        yield
+    def count_down(self, counter: X, label: Label) -> None:
         self.asm.sub(counter, counter, 1)
-        self.asm.cbnz(counter, top)
-        if not isinstance(count, int):
-            self.asm.bind(end)
+        self.asm.cbnz(counter, label)
 
     # Vectors
 
-    def vectors(self, dtype: DType) -> VectorMachine:
-        if dtype.size < 4:
-            from einloom.kernels.verbs.moved import MovedNeon
+    def vectors(self, dtype: DType) -> Vectors:
+        return self._make_vectors(self, dtype)
 
-            return cast("VectorMachine", MovedNeon(self, dtype))  # Verbs of arithmetic are absent.
-        from einloom.kernels.verbs.neon import NeonVectors
-
-        return cast("VectorMachine", NeonVectors(self, dtype))  # Verbs that Neon has another way for are absent.
+    def copies(self, dtype: DType) -> Copies:
+        return self._make_narrow(self, dtype) if dtype.size < 4 else self._make_vectors(self, dtype)
 
 
 def _reaches(offset: int, size: int) -> bool:

@@ -1,17 +1,18 @@
-"""Vector verbs of float64 whose memory holds float32 on one side: what converting kernels are generated with."""
+"""Copies of float64 whose memory holds float32 on one side: what converting kernels are generated with."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from einloom.dtypes import FLOAT32, FLOAT64
-from einloom.kernels.verbs.machine import KernelMachine, Mask, Place
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import Block, CopyVerbs, KernelMachine, Mask, StrideIndex, V
 
-__all__ = ["ConvertedVectors"]
+__all__ = ["ConvertedCopies"]
 
 
-class ConvertedVectors:
-    """Registers hold float64; what is read (or else what is written) is float32. Other verbs are float64's own.
+class ConvertedCopies(CopyVerbs[R, V, A]):
+    """Registers hold float64; what is read (or else what is written) is float32.
 
     Args:
         km: emits the code.
@@ -20,43 +21,61 @@ class ConvertedVectors:
 
     load_transposed = None  # It would load float64.
 
-    def __init__(self, km: KernelMachine, reads: bool) -> None:
-        self._wide: Any = km.vectors(FLOAT64)
-        self._single: Any = km.vectors(FLOAT32)
-        self._views = {register.number: register for register in self._single.registers}
+    def __init__(self, km: KernelMachine[R, V, A], reads: bool) -> None:
+        self._wide, self._single = km.vectors(FLOAT64), km.vectors(FLOAT32)
+        self._views = dict(zip(self._wide.registers, self._single.registers))
         self._reads = reads
+        self.dtype, self.lanes, self.registers = FLOAT64, self._wide.lanes, self._wide.registers
+        self.index_bytes = self._wide.index_bytes
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._wide, name)
+    def mask(self, count: int) -> Mask:
+        return self._wide.mask(count)
 
-    def load(self, dst: Any, place: Place, mask: Mask = None) -> None:
+    def load(self, dst: V, place: A, mask: Mask = None) -> None:
         (self._wide.load_single if self._reads else self._wide.load)(dst, place, mask)
 
-    def store(
-        self, place: Place, src: Any, mask: Mask = None, nontemporal: bool = False, temporary: Any = None
-    ) -> None:
+    def store(self, place: A, src: V, mask: Mask = None, nontemporal: bool = False, temporary: V | None = None) -> None:
         if self._reads:
             self._wide.store(place, src, mask, nontemporal, temporary)
         else:
             self._wide.store_single(place, src, mask)
 
-    def broadcast(self, dst: Any, place: Place) -> None:
+    def broadcast(self, dst: V, place: A) -> None:
         if not self._reads:
             self._wide.broadcast(dst, place)
             return
-        self._single.broadcast(self._views[dst.number], place)
+        self._single.broadcast(self._views[dst], place)
         self._wide.widen(dst)
 
-    def load_strided(self, dst: Any, base: Any, offset: int, index: Any, count: int, temporaries: Any) -> None:
+    def zero(self, dst: V) -> None:
+        self._wide.zero(dst)
+
+    def copy(self, dst: V, src: V) -> None:
+        self._wide.copy(dst, src)
+
+    def transpose(self, block: list[V], free: list[V]) -> Block[V]:
+        return self._wide.transpose(block, free)
+
+    def stride_index(self, stride: R | int, slot: int, temporary: V) -> StrideIndex:
+        return self._wide.stride_index(stride, slot, temporary)
+
+    def load_strided(
+        self, dst: V, base: R, offset: int, index: StrideIndex, count: int, temporaries: Sequence[V]
+    ) -> None:
         if not self._reads:
             self._wide.load_strided(dst, base, offset, index, count, temporaries)
             return
-        self._single.load_strided(self._views[dst.number], base, offset, index, count, temporaries)
+        self._single.load_strided(self._views[dst], base, offset, index, count, temporaries)
         self._wide.widen(dst)
 
-    def store_strided(self, base: Any, offset: int, src: Any, index: Any, count: int, temporaries: Any) -> None:
+    def store_strided(
+        self, base: R, offset: int, src: V, index: StrideIndex, count: int, temporaries: Sequence[V]
+    ) -> None:
         if self._reads:
             self._wide.store_strided(base, offset, src, index, count, temporaries)
             return
         self._wide.narrow(src)
-        self._single.store_strided(base, offset, self._views[src.number], index, count, temporaries)
+        self._single.store_strided(base, offset, self._views[src], index, count, temporaries)
+
+    def finish(self) -> None:
+        self._wide.finish()

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import ArithmeticVerbs, V
 
 __all__ = ["fold_lanes"]
 
 
-def fold_lanes(vec: Any, registers: list[Any], temporary: Any, combine: Callable[[Any, Any], None]) -> None:
+def fold_lanes(
+    vec: ArithmeticVerbs[R, V, A], registers: list[V], temporary: V, combine: Callable[[V, V], None]
+) -> None:
     """Emit registers[0] = in lane i all lanes of registers[i] combined; up to `lanes` registers, all clobbered.
 
     Args:
-        vec: vector verbs with `split_lanes`.
+        vec: the vector verbs.
         combine: emits first = first combined with second; neither of them is `temporary` but the second.
     """
     for level in range(vec.lanes.bit_length() - 1):

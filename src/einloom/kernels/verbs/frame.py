@@ -1,82 +1,75 @@
-"""The integers of one function: pointers, strides and counters in registers while there are some, else in slots.
+"""The named integers of one function: pointers, strides and counters in registers while there are some, else in slots.
 
-A function says which names it uses all the time (`hot`) and which now and then (`cold`). Arguments stay where the
-caller put them unless a hot name needs the register. One scratch register, `temporary`, is left to the caller.
+Places are decided before the first instruction, by `leaf_frame` for kernels and by `calling_frame` for what calls
+them. One scratch register, `temporary`, is left to the caller of most methods.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Generic
 
-from einloom.kernels.verbs.machine import KernelMachine
+from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
 
-__all__ = ["Frame", "TooManyVariables"]
-
-Register = Any
+__all__ = ["Frame", "TooManyVariables", "calling_frame", "leaf_frame"]
 
 
 class TooManyVariables(Exception):
     """The hot names outnumber the registers; the generator tries a smaller tile."""
 
 
-class Frame:
-    """Places of the variables of a function, decided before its first instruction."""
+class Frame(Generic[R, A]):
+    """Where each variable lives, and code that reads and writes it.
+
+    Args:
+        km: emits the code.
+        registers, slots: the variables' places; slots are bytes of the frame.
+        extra_bytes: of the frame, before the slots, for its owner.
+        arguments: names of the function's arguments, those nobody uses included.
+        calls: whether the function calls others.
+    """
 
     def __init__(
-        self, km: KernelMachine, arguments: Sequence[str], hot: Sequence[str], cold: Sequence[str], extra_bytes: int = 0
+        self,
+        km: ScalarVerbs[R, A],
+        registers: Mapping[str, R],
+        slots: Mapping[str, int],
+        extra_bytes: int = 0,
+        arguments: Sequence[str] = (),
+        calls: bool = False,
     ) -> None:
         self.km = km
-        self.temporary: Register = km.scratch[0]
-        self._arguments = tuple(arguments)
-        self._homes = dict(zip(arguments, km.arguments))
-        self._registers: dict[str, Register] = {}
-        self._slots: dict[str, int] = {}
-        self._extra_bytes = extra_bytes
-        self._place(tuple(dict.fromkeys(hot)), tuple(dict.fromkeys(cold)))
+        self.temporary = km.scratch[0]
+        self._registers, self._slots = registers, slots
+        self._bytes = extra_bytes + 8 * len(slots)
+        self._arguments, self._calls = arguments, calls
 
-    def _place(self, hot: tuple[str, ...], cold: tuple[str, ...]) -> None:
-        used = {*hot, *cold}
-        kept = {name: home for name, home in self._homes.items() if name in used}
-        free = [r for r in self.km.arguments if r not in kept.values()]
-        free = [*self.km.scratch[1:], *free, *self.km.saved]
-        stealable = [name for name in reversed(cold) if name in kept and name not in hot]
-        for name in hot:
-            if name not in kept and not free:
-                if not stealable:
-                    raise TooManyVariables(name)
-                free.append(kept.pop(stealable.pop(0)))
-            self._registers[name] = kept[name] if name in kept else free.pop(0)
-        for name in cold:
-            if name in self._registers:
-                continue
-            if name in kept:
-                self._registers[name] = kept[name]
-            elif free:
-                self._registers[name] = free.pop(0)
-            else:
-                self._slots[name] = self._extra_bytes + 8 * len(self._slots)
+    # The function
 
     def enter(self) -> None:
         """Emit the prologue: save what must be, and bring every argument to its place."""
-        saved = [register for register in self.km.saved if register in self._registers.values()]
-        self.km.prologue(saved, self._extra_bytes + 8 * len(self._slots), calls=False)
-        for name, slot in self._slots.items():  # First, while the arguments' registers still hold them.
-            if name in self._homes:
-                self.km.store_slot(slot, self._homes[name])
-        for index, name in enumerate(self._arguments[len(self.km.arguments) :], len(self.km.arguments)):
-            if name in self._registers:
-                self.km.load_argument(self._registers[name], index)
-            elif name in self._slots:
-                self.km.load_argument(self.temporary, index)
-                self.km.store_slot(self._slots[name], self.temporary)
+        km, registers, slots = self.km, self._registers, self._slots
+        used = [*registers.values()]
+        km.prologue([register for register in km.saved if register in used], self._bytes, self._calls)
+        homes = dict(zip(self._arguments, km.arguments))
+        for name, slot in slots.items():  # First, while the arguments' registers still hold them.
+            if name in homes:
+                km.store_slot(slot, homes[name])
+        for index, name in enumerate(self._arguments[len(km.arguments) :], len(km.arguments)):
+            if name in registers:
+                km.load_argument(registers[name], index)
+            elif name in slots:
+                km.load_argument(self.temporary, index)
+                km.store_slot(slots[name], self.temporary)
 
     def leave(self) -> None:
         """Emit the epilogue."""
         self.km.epilogue()
 
-    def read(self, name: str, into: Register = None) -> Register:
+    # Variables
+
+    def read(self, name: str, into: R | None = None) -> R:
         """Return the register that holds a variable; one in a slot is loaded into `into`, else the temporary."""
         if name in self._registers:
             return self._registers[name]
@@ -84,34 +77,57 @@ class Frame:
         self.km.load_slot(register, self._slots[name])
         return register
 
-    def write(self, name: str, src: Register) -> None:
-        """Assign a register to a variable."""
+    def load(self, register: R, name: str) -> None:
+        """register = a variable."""
+        self.km.move(register, self.read(name, into=register))
+
+    def write(self, name: str, src: R) -> None:
+        """A variable = a register."""
         if name in self._registers:
             self.km.move(self._registers[name], src)
         else:
             self.km.store_slot(self._slots[name], src)
 
+    def copy(self, name: str, source: str) -> None:
+        """A variable = another."""
+        self.write(name, self.read(source))
+
+    def set(self, name: str, value: int) -> None:
+        """A variable = a constant."""
+        with self.assigned(name) as register:
+            self.km.constant(register, value)
+
+    def add(self, name: str, addend: R | int) -> None:
+        """A variable += a constant, or a register that is not the temporary."""
+        register = self.read(name)
+        if isinstance(addend, int):
+            self.km.add_constant(register, addend)
+        else:
+            self.km.add(register, addend)
+        self.write(name, register)
+
     @contextmanager
-    def changed(self, name: str) -> Iterator[Register]:
+    def changed(self, name: str) -> Iterator[R]:
         """Give a register that holds the variable, and write it back."""
         register = self.read(name)
         yield register
         self.write(name, register)
 
     @contextmanager
-    def assigned(self, name: str) -> Iterator[Register]:
+    def assigned(self, name: str) -> Iterator[R]:
         """Give a register to set, and write it to the variable."""
         register = self._registers.get(name, self.temporary)
         yield register
         self.write(name, register)
 
+    # Pointers and strides: a stride is a number of bytes or a variable
+
     def advance(self, name: str, stride: int | str, count: int) -> None:
-        """Emit variable += stride * count; a stride is a number of bytes or a variable."""
+        """Emit variable += stride * count."""
         if count == 0 or stride == 0:
             return
         if isinstance(stride, int):
-            with self.changed(name) as pointer:
-                self.km.add_constant(pointer, stride * count)
+            self.add(name, stride * count)
             return
         step = self.read(stride)
         if name not in self._registers:
@@ -123,17 +139,8 @@ class Frame:
         else:
             self.km.sum_multiple(self._registers[name], self._registers[name], step, count)
 
-    def set_strides(self, constants: dict[str, int], scaled: Sequence[str], element: int) -> None:
-        """Assign strides that are known, and bring those that are arguments from elements into bytes."""
-        for name in scaled:
-            with self.changed(name) as register:
-                self.km.multiply_constant(register, register, element)
-        for name, value in constants.items():
-            with self.assigned(name) as register:
-                self.km.constant(register, value)
-
-    def add_multiple(self, register: Register, stride: int | str, count: int) -> None:
-        """Emit register += stride * count; a stride is a number of bytes or a variable."""
+    def add_multiple(self, register: R, stride: int | str, count: int) -> None:
+        """Emit register += stride * count."""
         if isinstance(stride, int):
             self.km.add_constant(register, stride * count)
         elif stride in self._registers:
@@ -142,17 +149,91 @@ class Frame:
             for _ in range(count):
                 self.km.add_slot(register, self._slots[stride])
 
+    def set_strides(self, constants: Mapping[str, int], scaled: Mapping[str, int]) -> None:
+        """Bring strides that are arguments from elements (of so many bytes) into bytes, and assign known ones."""
+        for name, element in scaled.items():
+            with self.changed(name) as register:
+                self.km.multiply_constant(register, register, element)
+        for name, value in constants.items():
+            self.set(name, value)
+
+    def walk(self, name: str, stride: int | str, count: int) -> Iterator[tuple[R, int]]:
+        """Yield (base, offset) of `count` places that lie a stride apart, the first where a pointer is.
+
+        What no displacement reaches is walked by the temporary: each place must be used before the next is asked for.
+        """
+        base = self.read(name)
+        if isinstance(stride, int) and abs(stride) * count <= self.km.reach:
+            yield from ((base, index * stride) for index in range(count))
+            return
+        self.km.move(self.temporary, base)
+        for index in range(count):
+            if index:
+                self.add_multiple(self.temporary, stride, 1)
+            yield self.temporary, 0
+
+    # Loops
+
     @contextmanager
     def loop(self, count: int, name: str) -> Iterator[None]:
-        """Run the body a known number of times; the variable counts down."""
-        if name in self._registers or count == 1:
-            with self.km.loop(count, self._registers.get(name)):
+        """Run the body a known number of times, 1 at least; the variable counts down, but for a single time."""
+        if count == 1:
+            yield
+            return
+        if name in self._registers:
+            with self.km.loop(count, self._registers[name]):
                 yield
             return
-        with self.assigned(name) as counter:
-            self.km.constant(counter, count)
+        self.set(name, count)
         top = self.km.asm.label("loop")
         yield
-        with self.changed(name) as counter:
-            self.km.add_constant(counter, -1)
+        self.add(name, -1)
         self.km.branch("ne", self.temporary, 0, top)
+
+
+def leaf_frame(
+    km: ScalarVerbs[R, A], arguments: Sequence[str], hot: Sequence[str], cold: Sequence[str], extra_bytes: int = 0
+) -> Frame[R, A]:
+    """Return the frame of a function that calls no other.
+
+    Arguments stay where the caller put them unless a hot name needs the register.
+
+    Args:
+        arguments: names of the function's arguments.
+        hot: names that are used all the time and have to be in registers.
+        cold: names that are used now and then.
+        extra_bytes: of the frame, for its owner.
+
+    Raises:
+        TooManyVariables: there are too few registers for the hot names.
+    """
+    hot, cold = tuple(dict.fromkeys(hot)), tuple(dict.fromkeys(cold))
+    used = {*hot, *cold}
+    kept = {name: home for name, home in zip(arguments, km.arguments) if name in used}
+    free = [*km.scratch[1:], *(r for r in km.arguments if r not in kept.values()), *km.saved]
+    stealable = [name for name in reversed(cold) if name in kept and name not in hot]
+    registers: dict[str, R] = {}
+    slots: dict[str, int] = {}
+    for name in hot:
+        if name not in kept and not free:
+            if not stealable:
+                raise TooManyVariables(name)
+            free.append(kept.pop(stealable.pop(0)))
+        registers[name] = kept[name] if name in kept else free.pop(0)
+    for name in cold:
+        if name in registers:
+            continue
+        if name in kept:
+            registers[name] = kept[name]
+        elif free:
+            registers[name] = free.pop(0)
+        else:
+            slots[name] = extra_bytes + 8 * len(slots)
+    return Frame(km, registers, slots, extra_bytes, arguments)
+
+
+def calling_frame(km: ScalarVerbs[R, A], hot: Sequence[str], cold: Sequence[str]) -> Frame[R, A]:
+    """Return the frame of a function that calls others: the hottest names in the registers that calls preserve."""
+    registers = dict(zip(dict.fromkeys(hot), km.saved))
+    slots = {name: 8 * index for index, name in enumerate(n for n in dict.fromkeys(cold) if n not in registers)}
+    return Frame(km, registers, slots, calls=True)

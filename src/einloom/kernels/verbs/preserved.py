@@ -6,8 +6,7 @@ end only; so room for four instructions is left at its beginning, and filled in 
 
 from __future__ import annotations
 
-from typing import Any
-
+from einloom.asm import Assembler
 from einloom.asm.aarch64.operands import Arranged, Lane, Scalar, d, mem, sp
 
 __all__ = ["PreservedVectors"]
@@ -18,7 +17,7 @@ PAIRS = tuple((d[number], d[number + 1]) for number in range(8, 16, 2))
 class PreservedVectors:
     """The place at the function's beginning, taken by making one, and what is stored there."""
 
-    def __init__(self, asm: Any) -> None:
+    def __init__(self, asm: Assembler) -> None:
         self.asm = asm
         self._all = False
         self._record, self._position = len(asm.records), asm.size

@@ -3,23 +3,25 @@
 r11 is the machine's own: verbs that need a register take it, so it appears in no list.
 
 >>> from einloom.asm import Assembler
+>>> from einloom.kernels import machine_for
 >>> from einloom.machine import AVX512
->>> km = X86Machine(Assembler("x86_64"), AVX512)
+>>> km = machine_for(Assembler("x86_64"), AVX512)
 >>> km.add_constant(km.arguments[0], 1 << 40)
 >>> print(km.asm.listing())
-     0    49bb0000000000010000                mov r11, 1099511627776
-     a    4c01df                              add rdi, r11
+     0    49bb0000000000010000              mov r11, 1099511627776
+     a    4c01df                            add rdi, r11
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from einloom.asm import Assembler, Label
 from einloom.asm.x86.operands import (
     R64,
+    Address,
+    Vector,
     gpr32,
     mem,
     r8,
@@ -43,16 +45,27 @@ from einloom.asm.x86.operands import (
     rsp,
 )
 from einloom.dtypes import DType
-from einloom.kernels.verbs.machine import Condition, Place, VectorMachine
+from einloom.kernels.verbs.scalar import Condition
+from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine
 from einloom.machine import Machine
 
 __all__ = ["X86Machine"]
 
+Copies: TypeAlias = CopyVerbs[R64, Vector, Address]
+Vectors: TypeAlias = FormulaVerbs[R64, Vector, Address]
+
 JUMPS = {"lt": "jl", "le": "jle", "eq": "je", "ne": "jne", "ge": "jge", "gt": "jg"}
 
 
-class X86Machine:
-    """See `einloom.kernels.verbs.machine.KernelMachine`."""
+class X86Machine(KernelMachine[R64, Vector, Address]):
+    """The scalar verbs.
+
+    Args:
+        asm: takes the instructions.
+        machine: what they are for.
+        vectors: makes the vector verbs of a type of 4 or 8 bytes.
+        narrow: makes the verbs of copying for a type of 1 or 2 bytes.
+    """
 
     arguments = (rdi, rsi, rdx, rcx, r8, r9)
     scratch = (rax, r10)
@@ -62,9 +75,16 @@ class X86Machine:
     scales: tuple[int, ...] = (1, 2, 4, 8)
     reach = (1 << 31) - 1
 
-    def __init__(self, asm: Assembler, machine: Machine) -> None:
+    def __init__(
+        self,
+        asm: Assembler,
+        machine: Machine,
+        vectors: Callable[[X86Machine, DType], Vectors],
+        narrow: Callable[[X86Machine, DType], Copies],
+    ) -> None:
         self.asm = asm
         self.machine = machine
+        self._vectors, self._narrow = vectors, narrow
         self._saved: tuple[R64, ...] = ()
         self._frame = 0
 
@@ -96,7 +116,7 @@ class X86Machine:
     def slot_address(self, dst: R64, slot: int) -> None:
         self.asm.lea(dst, mem(rsp, slot))
 
-    def slot_place(self, slot: int) -> Place:
+    def slot_place(self, slot: int) -> Address:
         return mem(rsp, slot)
 
     def load_argument(self, dst: R64, index: int) -> None:
@@ -112,14 +132,7 @@ class X86Machine:
     def call_register(self, address: R64) -> None:
         self.asm.call(address)
 
-    def return_(self) -> None:
-        self.asm.ret()
-
     # Integers
-
-    def move(self, dst: R64, src: R64) -> None:
-        if dst is not src:
-            self.asm.mov(dst, src)
 
     def constant(self, dst: R64, value: int) -> None:
         if value == 0:
@@ -209,7 +222,7 @@ class X86Machine:
 
     # Memory and flow
 
-    def place(self, base: R64, offset: int = 0, index: R64 | None = None, scale: int = 1) -> Place:
+    def place(self, base: R64, offset: int = 0, index: R64 | None = None, scale: int = 1) -> Address:
         return mem.direct(base, offset) if index is None else mem(base, offset, index, scale)
 
     def load(self, dst: R64, base: R64, offset: int = 0) -> None:
@@ -225,7 +238,7 @@ class X86Machine:
             self.asm.mov(register, mem(source, offset))
             store(mem(target, offset), register)
 
-    def prefetch(self, place: Place) -> None:
+    def prefetch(self, place: Address) -> None:
         if "prefetchw" in self.machine.features:
             self.asm.prefetchw(place)
         else:
@@ -250,35 +263,25 @@ class X86Machine:
     def jump(self, label: Label) -> None:
         self.asm.jmp(label)
 
-    @contextmanager
-    def loop(self, count: R64 | int, counter: R64) -> Iterator[None]:
-        if isinstance(count, int) and count == 1:
-            yield
-            return
-        end = self.asm.forward("loop_end")
-        if isinstance(count, int):
-            self.constant(counter, count)
-        else:
-            self.move(counter, count)
-            self.branch("le", counter, 0, end)
-        top = self.asm.label("loop")
-        yield
+    def count_down(self, counter: R64, label: Label) -> None:
         self.asm.dec(counter)
-        self.asm.jne(top)
-        if not isinstance(count, int):
-            self.asm.bind(end)
+        self.asm.jne(label)
 
     # Vectors
 
-    def vectors(self, dtype: DType) -> VectorMachine:
-        if dtype.size < 4:
-            from einloom.kernels.verbs.moved import MovedX86
+    def vectors(self, dtype: DType) -> Vectors:
+        return self._vectors(self, dtype)
 
-            return cast("VectorMachine", MovedX86(self, dtype))  # Verbs of arithmetic are absent.
-        if self.machine.vector == "avx512":
-            from einloom.kernels.verbs.avx512 import Avx512Vectors
+    def copies(self, dtype: DType) -> Copies:
+        return self._narrow(self, dtype) if dtype.size < 4 else self._vectors(self, dtype)
 
-            return Avx512Vectors(self, dtype)
-        from einloom.kernels.verbs.avx2 import Avx2Vectors
-
-        return Avx2Vectors(self, dtype)
+    def strided_places(self, base: R64, offset: int, stride: R64 | int, count: int) -> Iterator[Address]:
+        """Yield the address of each lane: a walk along r11, so each must be used before the next is asked for."""
+        if isinstance(stride, int):
+            yield from (mem(base, offset + lane * stride) for lane in range(count))
+            return
+        self.asm.lea(r11, mem(base, offset))
+        for lane in range(count):
+            if lane:
+                self.asm.add(r11, stride)
+            yield mem(r11)

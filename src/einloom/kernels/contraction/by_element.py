@@ -1,4 +1,4 @@
-"""The microkernel on Neon, whose FMA takes one element of a register for all lanes, and no operand from memory.
+"""`ByElement`: the microkernel where an FMA takes one element of a register for all lanes, and no operand from memory.
 
 Elements of B are loaded as they lie, one or, where columns follow each other in memory, a register full; nothing is
 broadcast. C is loaded first, and products are added to it, where enough accumulators hide the latency of that.
@@ -6,31 +6,30 @@ broadcast. C is loaded first, and products are added to it, where enough accumul
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Sequence
 
-from einloom.asm.aarch64.operands import Lane
 from einloom.kernels.contraction.cursor import Cursor
 from einloom.kernels.contraction.microkernel import Microkernel, Setting
 from einloom.kernels.contraction.tiles import Tile
+from einloom.kernels.verbs.abilities import ElementVerbs
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import LastOperand, V
 
-if TYPE_CHECKING:
-    from einloom.kernels.verbs.neon import NeonVectors
-
-__all__ = ["NeonMicrokernel"]
+__all__ = ["ByElement", "microkernel_for"]
 
 SHORT = 64
 """Up to so many products C is loaded first; while more are computed, it can come into the cache."""
 
 ROTATED = 4
-"""Registers that elements of B take turns in, where there are so many free."""
+"""Registers that elements of B are loaded into, one after the other, where there are so many free."""
 
 
-class NeonMicrokernel(Microkernel):
+class ByElement(Microkernel[R, V, A]):
     """See `einloom.kernels.contraction.microkernel.Microkernel`."""
 
-    def __init__(self, setting: Setting, tile: Tile, tail: int) -> None:
+    def __init__(self, setting: Setting[R, V, A], tile: Tile, tail: int, verbs: ElementVerbs[V, A]) -> None:
         super().__init__(setting, tile, tail)
-        self.neon = cast("NeonVectors", self.vec)
+        self.verbs = verbs
         product = setting.product
         self.contiguous = product.c.kind == "vector"
         # Several sets mean few accumulators: C's latency would count, and it is added at the end.
@@ -38,7 +37,7 @@ class NeonMicrokernel(Microkernel):
         self.begins_with_c = plain and tile.sets == 1 and product.steps <= SHORT
         kinds = [cursor.operand.kind for cursor in setting.inputs]
         self.by_element = len(kinds) == 2 and kinds.count("broadcast") == 1
-        self.elements: list[Any] = []
+        self.elements: Sequence[LastOperand] = ()
 
     # Start and steps
 
@@ -51,39 +50,39 @@ class NeonMicrokernel(Microkernel):
         """Load C, once."""
         if self.begins_with_c and 0 in self.fresh:
             for register, place in self._rows_of_c():
-                self.neon.load_row(register, place, self.mask)
+                self.verbs.load_row(register, place, self.mask)
             self.fresh.discard(0)
 
     def _step(self, step: int) -> None:
         self._begin()
         super()._step(step)
 
-    def _shared(self, cursor: Cursor, step: int, free: list[Any]) -> list[Any]:
+    def _shared(self, cursor: Cursor, step: int, free: list[V]) -> list[V]:
         if cursor.operand.kind != "vector":
             return super()._shared(cursor, step, free)
         registers = [free.pop(0) for _ in range(self.tile.vectors)]
         mask = None if self._reads_beyond(cursor) else self.mask
-        self.neon.load_row(registers, self._place(cursor, 0, 0, step), mask)
+        self.verbs.load_row(registers, self._place(cursor, 0, 0, step), mask)
         return registers
 
-    def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[Any]) -> Any:
+    def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[V]) -> LastOperand:
         if not self.by_element:
             return super()._broadcast(cursor, column, step, free)
         width = self.vec.lanes if cursor.strides[1] == self.vec.dtype.size else 1
         if column % width == 0:
-            turn = column // width % self._turns(free)
+            register = free[column // width % self._rotated(free)]
             count = min(width, self.tile.columns - column)
-            self.elements = self.neon.load_element(free[turn], self._place(cursor, 0, column, step), count)
+            self.elements = self.verbs.load_elements(register, self._place(cursor, 0, column, step), count)
         del free[0]
         return self.elements[column % width]
 
-    def _turns(self, free: list[Any]) -> int:
-        """Return how many registers the elements of B may take turns in."""
+    def _rotated(self, free: list[V]) -> int:
+        """Return how many registers the elements of B are loaded into, one after the other."""
         shared = any(not cursor.operand.per_column for cursor in self.setting.inputs)
         return min(len(free), ROTATED) if shared and not self.strided else 1
 
-    def _accumulate(self, which: int, index: int, operands: list[Any], free: list[Any]) -> None:
-        if isinstance(operands[0], Lane):
+    def _accumulate(self, which: int, index: int, operands: Sequence[LastOperand], free: list[V]) -> None:
+        if operands[0] in self.elements:
             operands = operands[::-1]
         super()._accumulate(which, index, operands, free)
 
@@ -98,10 +97,16 @@ class NeonMicrokernel(Microkernel):
             super()._store_columns()
             return
         for registers, place in self._rows_of_c():
-            self.neon.store_row(place, registers, self.mask)
+            self.verbs.store_row(place, registers, self.mask)
 
-    def _rows_of_c(self) -> Any:
+    def _rows_of_c(self) -> Iterator[tuple[Sequence[V], A]]:
         """Yield (registers, place) of each column of the tile."""
         vectors = self.tile.vectors
         for column, base, offset in self._columns():
             yield self.accumulators[0][column * vectors : (column + 1) * vectors], self.setting.km.place(base, offset)
+
+
+def microkernel_for(setting: Setting[R, V, A], tile: Tile, tail: int) -> Microkernel[R, V, A]:
+    """Return the microkernel of a tile that suits the vector ISA."""
+    verbs = setting.vec.elements
+    return Microkernel(setting, tile, tail) if verbs is None else ByElement(setting, tile, tail, verbs)

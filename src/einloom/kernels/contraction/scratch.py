@@ -1,4 +1,4 @@
-"""`Pack`: the rows of A that one band of tiles needs, transposed into scratch, where vectors along m are contiguous.
+"""`RowScratch`: the rows of A that one band of tiles needs, transposed to where vectors along m are contiguous.
 
 For an A whose k is contiguous: [m][k] becomes [batch][k][rows of the band]. The scratch is a part of the frame.
 """
@@ -6,12 +6,13 @@ For an A whose k is contiguous: [m][k] becomes [batch][k][rows of the band]. The
 from __future__ import annotations
 
 from einloom.kernels.contraction.product import Operand, Product
-from einloom.kernels.elementwise.columns import Operand as Matrix
+from einloom.kernels.elementwise.columns import Matrix
 from einloom.kernels.elementwise.transposition import Blocks
 from einloom.kernels.verbs.frame import Frame
-from einloom.kernels.verbs.machine import KernelMachine, VectorMachine
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import CopyVerbs, V
 
-__all__ = ["Pack"]
+__all__ = ["RowScratch"]
 
 MOST_BYTES = 128 * 1024
 """Of scratch: what the second-level cache holds with ease, and a thread's stack as well."""
@@ -19,7 +20,7 @@ MOST_BYTES = 128 * 1024
 ALIGNMENT = 64
 
 
-class Pack:
+class RowScratch:
     """Scratch for `vectors` x `lanes` rows of A.
 
     Attributes:
@@ -40,29 +41,26 @@ class Pack:
 
     @staticmethod
     def most_vectors(product: Product, lanes: int) -> int:
-        """Return how many vectors of rows the scratch may hold; 0 where A is not to be packed."""
+        """Return how many vectors of rows the scratch may hold; 0 where A is to be read as it is."""
         return MOST_BYTES // (product.steps * lanes * product.dtype.size) if product.wants_packing else 0
 
-    def set_up(self, km: KernelMachine, frame: Frame, slot: int) -> None:
+    def set_up(self, frame: Frame[R, A], slot: int) -> None:
         """Set the variable that points to the scratch."""
         with frame.assigned("packed") as register:
-            km.slot_address(register, slot + ALIGNMENT - 1)
-            km.align_down(register, ALIGNMENT)
+            frame.km.slot_address(register, slot + ALIGNMENT - 1)
+            frame.km.align_down(register, ALIGNMENT)
 
-    def emit(
-        self, km: KernelMachine, vec: VectorMachine, frame: Frame, rows: int, strides: tuple[int | str, ...]
-    ) -> None:
+    def emit(self, vec: CopyVerbs[R, V, A], frame: Frame[R, A], rows: int, strides: tuple[int | str, ...]) -> None:
         """Fill the scratch with `rows` rows from where the source's pointer is; `strides` of the source in bytes."""
-        size, product = self.product.dtype.size, self.product
+        size, product, km = self.product.dtype.size, self.product, frame.km
         for variable, source in (("pack_from", self.source.name), ("pack_to", "packed")):
             with frame.assigned(variable) as register:
-                km.move(register, frame.read(source, into=register))
+                frame.load(register, source)
         matrix = Matrix("pack_from", (strides[2], strides[0]), size)
         scratch = Matrix("pack_to", (self.rows * size, size), size)
         km.asm.comment(f"transpose {rows} rows of {self.source.name} into scratch")
-        blocks = Blocks(
-            km, vec, frame, (product.k, rows), matrix, scratch, _as_they_are, counters=("pack_m", "pack_n"), padded=True
-        )
+        counters = ("pack_m", "pack_n")
+        blocks = Blocks(km, vec, frame, (product.k, rows), matrix, scratch, _as_they_are, counters, padded=True)
         with frame.loop(product.batch, "pack_batch"):
             blocks.emit()
             if product.batch > 1:
@@ -71,5 +69,5 @@ class Pack:
                 frame.advance("pack_to", size, product.k * self.rows - rows)
 
 
-def _as_they_are(inputs: list[object], free: list[object]) -> object:
+def _as_they_are(inputs: list[V], free: list[V]) -> V:
     return inputs[0]

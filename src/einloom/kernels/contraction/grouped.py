@@ -8,21 +8,23 @@ work of 2 (or 4). The sum over the lanes of a row is taken once at the end, for 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Generic
 
-from einloom.kernels.verbs.machine import GroupingMachine
+from einloom.kernels.verbs.abilities import GroupingVerbs
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import ArithmeticVerbs, V
 
 __all__ = ["GroupedRows"]
 
-Register = Any
-PlaceOf = Callable[[int, int], Any]  # (step, bytes to add) -> address in A; (column, step) -> address in B
+PlaceOf = Callable[[int, int], A]  # (step, bytes to add) -> address in A; (column, step) -> address in B
 
 
-class GroupedRows:
+class GroupedRows(Generic[R, V, A]):
     """Accumulators, steps and end of the grouped rows of one tile.
 
     Args:
         vec: the vector verbs.
+        grouping: those that put several products side by side.
         rows: how many rows.
         group: how many products share a register.
         columns: columns of the tile.
@@ -34,16 +36,17 @@ class GroupedRows:
 
     def __init__(
         self,
-        vec: GroupingMachine,
+        vec: ArithmeticVerbs[R, V, A],
+        grouping: GroupingVerbs[V, A],
         rows: int,
         group: int,
         columns: int,
-        registers: list[list[Register]],
-        free: list[Register],
+        registers: list[list[V]],
+        free: list[V],
         joined_a: bool,
         joined_c: bool,
     ) -> None:
-        self.vec = vec
+        self.vec, self.grouping = vec, grouping
         self.rows = rows
         self.group = group
         self.columns = columns
@@ -61,12 +64,12 @@ class GroupedRows:
                 self.vec.zero(register)
         self.fresh.clear()
 
-    def step(self, step: int, is_last: bool, a: PlaceOf, b: PlaceOf) -> None:
+    def step(self, step: int, is_last: bool, a: PlaceOf[A], b: PlaceOf[A]) -> None:
         """Fetch one column of A; with the last one of a group add the group's products."""
         piece = step % self.group
         is_complete = is_last or piece == self.group - 1
         if not self.joined_a:
-            self.vec.load_piece(
+            self.grouping.load_piece(
                 self.pieces, a(step, -piece * self.width * self.vec.dtype.size), piece, self.rows, self.group
             )
         if is_complete:
@@ -74,22 +77,22 @@ class GroupedRows:
             self._order(a(first, 0), piece + 1)
             self._accumulate(first // self.group % len(self.sets), first, piece + 1, b)
 
-    def _order(self, place: Any, count: int) -> None:
+    def _order(self, place: A, count: int) -> None:
         """Bring `count` columns of A, in `pieces` or at a place, into lanes (row, k)."""
         if not self.joined_a:
-            self.vec.order_rows(self.fragment, self.pieces, self.group, self.width)
+            self.grouping.order_rows(self.fragment, self.pieces, self.group, self.width)
             return
         lanes = count * self.rows
         if lanes == self.vec.lanes and self.vec.memory_operand:
-            self.vec.order_rows(self.fragment, place, self.group, self.rows)
+            self.grouping.order_rows(self.fragment, place, self.group, self.rows)
             return
         self.vec.load(self.pieces, place, self.vec.mask(lanes))
-        self.vec.order_rows(self.fragment, self.pieces, self.group, self.rows)
+        self.grouping.order_rows(self.fragment, self.pieces, self.group, self.rows)
 
-    def _accumulate(self, which: int, step: int, count: int, b: PlaceOf) -> None:
+    def _accumulate(self, which: int, step: int, count: int, b: PlaceOf[A]) -> None:
         operation = self.vec.mul if which in self.fresh else self.vec.fma
         for column, accumulator in enumerate(self.sets[which]):
-            self.vec.broadcast_group(self.multiplier, b(column, step), self.group, count)
+            self.grouping.broadcast_group(self.multiplier, b(column, step), self.group, count)
             operation(accumulator, self.fragment, self.multiplier)
         self.fresh.discard(which)
 
@@ -103,7 +106,7 @@ class GroupedRows:
         self.blocks = []
         for first in range(0, self.columns, self.group):
             block = registers[first : first + self.group]
-            self.vec.sum_groups(block, self.group, self.pitch, self.multiplier)
+            self.grouping.sum_groups(block, self.group, self.pitch, self.multiplier)
             self.blocks.append(block[0])
 
     @property
@@ -111,7 +114,7 @@ class GroupedRows:
         """Lanes from one column to the next in the registers that are stored."""
         return self.rows if self.joined_c else self.width
 
-    def part(self, column: int) -> tuple[Register, int, Any] | None:
+    def part(self, column: int) -> tuple[V, int, int | None] | None:
         """Return the register of a column of C, the bytes by which its place shifts, and the mask of its lanes.
 
         None for a column that is stored together with one before it.
@@ -120,7 +123,7 @@ class GroupedRows:
         if self.joined_c:
             count = min(self.group, self.columns - column)
             return None if index else (self.blocks[column // self.group], 0, self.vec.mask(count * self.rows))
-        mask = self.vec.lane_mask(((1 << self.rows) - 1) << index * self.width)
+        mask = self.grouping.mask(((1 << self.rows) - 1) << index * self.width)
         return self.blocks[column // self.group], -index * self.width * self.vec.dtype.size, mask
 
     def masks(self, steps: set[int]) -> list[int]:

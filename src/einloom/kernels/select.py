@@ -1,0 +1,57 @@
+"""`machine_for`: which classes emit for a machine. The one place that knows all of them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from einloom.asm import Assembler
+from einloom.errors import UnsupportedTarget
+from einloom.kernels.verbs.vector import KernelMachine
+from einloom.machine import Machine
+
+__all__ = ["AnyMachine", "machine_for"]
+
+AnyMachine: TypeAlias = KernelMachine[Any, Any, Any]
+"""A machine of whichever ISA: its registers and places are its own business."""
+
+
+def machine_for(asm: Assembler, machine: Machine) -> AnyMachine:
+    """Return the abstract machine that emits into `asm` what `machine` can run.
+
+    Raises:
+        UnsupportedTarget: no kernels exist for the machine's vector ISA.
+    """
+    make = {"avx512": _avx512, "avx2": _avx2, "neon": _neon}.get(machine.vector)
+    if make is None or asm.isa != machine.isa or machine.vectors.isa != machine.isa:
+        raise UnsupportedTarget(
+            f"no kernels for vector ISA {machine.vector!r} on {machine.isa}, assembled for {asm.isa}\n"
+            "  There are avx512 and avx2 on x86_64, neon on aarch64. target='interpreter' runs anywhere."
+        )
+    return make(asm, machine)
+
+
+# Imported with the first use: nobody needs the verbs of all ISAs.
+
+
+def _avx512(asm: Assembler, machine: Machine) -> AnyMachine:
+    from einloom.kernels.verbs.avx512 import Avx512Vectors
+    from einloom.kernels.verbs.narrow_x86 import NarrowX86
+    from einloom.kernels.verbs.x86 import X86Machine
+
+    return X86Machine(asm, machine, Avx512Vectors, NarrowX86)
+
+
+def _avx2(asm: Assembler, machine: Machine) -> AnyMachine:
+    from einloom.kernels.verbs.avx2 import Avx2Vectors
+    from einloom.kernels.verbs.narrow_x86 import NarrowX86
+    from einloom.kernels.verbs.x86 import X86Machine
+
+    return X86Machine(asm, machine, Avx2Vectors, NarrowX86)
+
+
+def _neon(asm: Assembler, machine: Machine) -> AnyMachine:
+    from einloom.kernels.verbs.aarch64 import AArch64Machine
+    from einloom.kernels.verbs.narrow_neon import NarrowNeon
+    from einloom.kernels.verbs.neon import NeonVectors
+
+    return AArch64Machine(asm, machine, NeonVectors, NarrowNeon)

@@ -1,0 +1,245 @@
+"""The protocols of vector verbs: copying, arithmetic on top of it, formulas on top of that.
+
+A verb writes its first operand: `add(dst, a, b)`. What only some ISAs have is a field that may be None. One class a
+vector ISA has all of them; elements that are only copied (1 and 2 bytes) have a class with the verbs of copying.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from einloom.dtypes import DType
+from einloom.kernels.verbs.abilities import ElementVerbs, GroupingVerbs
+from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
+
+__all__ = [
+    "ArithmeticVerbs",
+    "Block",
+    "CopyVerbs",
+    "FormulaVerbs",
+    "KernelMachine",
+    "LastOperand",
+    "Mask",
+    "StrideIndex",
+    "V",
+    "Verb",
+]
+
+V = TypeVar("V")
+"""A vector register of the assembler."""
+
+Mask: TypeAlias = int | None
+"""The bits of the lanes that an access touches; None: all of them. It comes from `CopyVerbs.mask`."""
+
+StrideIndex: TypeAlias = Any
+"""What `CopyVerbs.stride_index` returned: only the verbs of the same ISA look into it."""
+
+Verb: TypeAlias = Callable[..., None]
+"""An instruction of the assembler. The last operand may be a place, where `ArithmeticVerbs.memory_operand`."""
+
+LastOperand: TypeAlias = Any
+"""What arithmetic takes last: a register, where the ISA has it also a place or one lane of a register."""
+
+Block: TypeAlias = tuple[list[V], list[V]]
+"""Where a block of registers is now, and the registers that are free now."""
+
+TransposedLoad: TypeAlias = Callable[[Iterable[tuple[R, int]], list[V], list[V]], Block[V]]
+
+
+class CopyVerbs(ABC, Generic[R, V, A]):
+    """Verbs that move elements of one type between memory and registers.
+
+    Attributes:
+        dtype: the type.
+        lanes: elements of a register.
+        registers: all vector registers.
+        index_bytes: bytes of the frame that `stride_index` needs for a stride in a register.
+        load_transposed: loads a block from up to `lanes` places (base, offset), transposed; 0 in lanes without a place.
+            None: loading and `transpose` are as good.
+    """
+
+    dtype: DType
+    lanes: int
+    registers: tuple[V, ...]
+    index_bytes: int
+    load_transposed: TransposedLoad[R, V] | None
+
+    def mask(self, count: int) -> Mask:
+        """Return the mask of the first `count` lanes; emits what sets it up, once."""
+        return None if count == self.lanes else (1 << count) - 1
+
+    @abstractmethod
+    def load(self, dst: V, place: A, mask: Mask = None) -> None:
+        """dst = the lanes at a place, 0 where masked; masked bytes are not touched."""
+
+    @abstractmethod
+    def store(self, place: A, src: V, mask: Mask = None, nontemporal: bool = False, temporary: V | None = None) -> None:
+        """The lanes at a place = src; masked bytes are not touched. A mask may need a free register.
+
+        A non-temporal store of a whole vector needs a place that is a multiple of the vector's size.
+        """
+
+    @abstractmethod
+    def broadcast(self, dst: V, place: A) -> None:
+        """Every lane of dst = the element at a place."""
+
+    @abstractmethod
+    def zero(self, dst: V) -> None:
+        """dst = 0."""
+
+    @abstractmethod
+    def copy(self, dst: V, src: V) -> None:
+        """dst = src."""
+
+    @abstractmethod
+    def transpose(self, block: list[V], free: list[V]) -> Block[V]:
+        """Transpose a block of `lanes` registers with as many free ones."""
+
+    def stride_index(self, stride: R | int, slot: int, temporary: V) -> StrideIndex:
+        """Return what strided accesses need to know of a stride in bytes; it may use the frame from `slot` on."""
+        return stride
+
+    @abstractmethod
+    def load_strided(
+        self, dst: V, base: R, offset: int, index: StrideIndex, count: int, temporaries: Sequence[V]
+    ) -> None:
+        """dst = `count` elements that lie a stride apart, the first at base + offset; 0 in the other lanes.
+
+        Needs two free registers.
+        """
+
+    @abstractmethod
+    def store_strided(
+        self, base: R, offset: int, src: V, index: StrideIndex, count: int, temporaries: Sequence[V]
+    ) -> None:
+        """`count` elements that lie a stride apart, the first at base + offset, = the first lanes of src."""
+
+    def finish(self) -> None:
+        """End a function that used vectors."""
+
+
+class ArithmeticVerbs(CopyVerbs[R, V, A]):
+    """Verbs of sums and products.
+
+    Attributes:
+        memory_operand: whether arithmetic takes a place as its last operand.
+        fma: dst += a * b, rounded once.
+        add, sub, mul, div: of two.
+        min, max: of two; b if either is NaN or both are zeros (on x86).
+        element: makes of a place a last operand that is one element for all lanes; None: there are no such operands.
+        grouping: verbs for several products of k in one register, where the ISA has them.
+        elements: verbs for products with one lane of a register, where the ISA has them.
+    """
+
+    memory_operand: bool
+    fma: Verb
+    add: Verb
+    sub: Verb
+    mul: Verb
+    div: Verb
+    min: Verb
+    max: Verb
+    element: Callable[[A], A] | None
+    grouping: GroupingVerbs[V, A] | None
+    elements: ElementVerbs[V, A] | None
+
+    @abstractmethod
+    def broadcast_constant(self, dst: V, value: float) -> None:
+        """Every lane of dst = a number."""
+
+    @abstractmethod
+    def add_memory(self, dst: V, place: A, mask: Mask = None, temporary: V | None = None) -> None:
+        """dst += the lanes at a place; masked bytes are not touched. It may need a free register."""
+
+    @abstractmethod
+    def sum_lanes(self, registers: list[V], temporary: V) -> None:
+        """registers[0] = in lane i the sum over the lanes of registers[i]; up to `lanes` registers, all clobbered."""
+
+    @abstractmethod
+    def split_lanes(self, level: int, first: V, second: V, temporary: V) -> None:
+        """temporary, first = the even and the odd ones of neighbours, those of first before those of second.
+
+        What neighbours are depends on the level; after log2(lanes) levels every lane has met every other.
+        """
+
+
+class FormulaVerbs(ArithmeticVerbs[R, V, A]):
+    """Verbs for `einloom.kernels.formula.recipe`. They may write to a register that they read.
+
+    Constants are given by the bits of one element.
+
+    Attributes:
+        conditions: registers for conditions; none: they are vectors.
+        keeps_nan: whether min and max are NaN if either operand is; otherwise they return the second operand then.
+        fnma: dst -= a * b, rounded once.
+        sqrt: the square root of an operand.
+        bit_and, bit_or, bit_xor: of two.
+        shift_left, shift_right: dst = a shifted by a number of bits, zeros coming in.
+        multiply_add: dst = dst * factor + addend, rounded once; None: a sum is overwritten, never a factor.
+        scale: dst = a * 2**b for whole numbers b, rounded once; None: by multiplying with powers of two.
+        fix_nan: lanes of dst = src where src is NaN, given the constant `nan_table`; None: by other verbs.
+        constant_operand: makes of a constant a last operand, where `memory_operand`.
+    """
+
+    conditions: tuple[Any, ...]
+    keeps_nan: bool
+    nan_table: int
+    fnma: Verb
+    sqrt: Verb
+    bit_and: Verb
+    bit_or: Verb
+    bit_xor: Verb
+    shift_left: Verb
+    shift_right: Verb
+    multiply_add: Verb | None
+    scale: Verb | None
+    fix_nan: Verb | None
+    constant_operand: Callable[[int], A] | None
+
+    @abstractmethod
+    def compare(self, operation: str, dst: Any, a: V, b: LastOperand) -> None:
+        """Condition dst = in each lane whether a `operation` b; `ne` is true for NaN, the others false."""
+
+    @abstractmethod
+    def select(self, dst: V, condition: Any, a: LastOperand, b: V) -> None:
+        """dst = a where the condition holds, else b."""
+
+    @abstractmethod
+    def load_constant(self, dst: V, bits: int) -> None:
+        """Every lane of dst = the element of these bits."""
+
+    @abstractmethod
+    def keep_lanes(self, dst: V, other: V, mask: int, temporary: V) -> None:
+        """Lanes of dst that are masked = those of another register."""
+
+    # Elements of float64 that are float32 in memory
+
+    @abstractmethod
+    def load_single(self, dst: V, place: A, mask: Mask = None) -> None:
+        """Lanes of float64 = as many float32 at a place; 0 where masked; masked bytes are not touched."""
+
+    @abstractmethod
+    def store_single(self, place: A, src: V, mask: Mask = None) -> None:
+        """float32 at a place = lanes of float64, rounded to nearest; src is clobbered."""
+
+    @abstractmethod
+    def widen(self, register: V) -> None:
+        """Lanes of float64 = the first lanes of float32."""
+
+    @abstractmethod
+    def narrow(self, register: V) -> None:
+        """The first lanes of float32 = lanes of float64, rounded to nearest."""
+
+
+class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
+    """All verbs of an ISA: the abstract machine that kernels and loop nests are written on."""
+
+    @abstractmethod
+    def copies(self, dtype: DType) -> CopyVerbs[R, V, A]:
+        """Return the verbs of copying for a type of elements."""
+
+    @abstractmethod
+    def vectors(self, dtype: DType) -> FormulaVerbs[R, V, A]:
+        """Return the vector verbs for a type of elements that there is arithmetic for."""

@@ -1,0 +1,142 @@
+"""What the vector verbs on AVX2 and AVX-512 share: instructions by the type of elements, transpositions, constants."""
+
+from __future__ import annotations
+
+import struct
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import ClassVar
+
+from einloom.asm.x86.operands import R64, Address, Vector, mem, xmm
+from einloom.dtypes import DType
+from einloom.kernels.verbs.fold import fold_lanes
+from einloom.kernels.verbs.interleave import in_row_order, interleave
+from einloom.kernels.verbs.vector import Block, FormulaVerbs, Verb
+from einloom.kernels.verbs.x86 import X86Machine
+
+__all__ = ["X86Vectors"]
+
+# Predicates of comparisons: all but "ne" are false where an operand is NaN, and none of them signals.
+PREDICATES = {"eq": 0, "lt": 17, "le": 18, "ne": 4, "ge": 29, "gt": 30}
+
+# Instructions whose names end in `ps` or `pd`, by verb.
+INSTRUCTIONS = {
+    "_mov": "vmovu",
+    "_stream": "vmovnt",
+    "_compare": "vcmp",
+    "fma": "vfmadd231",
+    "fnma": "vfnmadd231",
+    "multiply_add": "vfmadd213",
+    "add": "vadd",
+    "sub": "vsub",
+    "mul": "vmul",
+    "div": "vdiv",
+    "min": "vmin",
+    "max": "vmax",
+    "sqrt": "vsqrt",
+    "bit_and": "vand",
+    "bit_or": "vor",
+    "bit_xor": "vxor",
+}
+
+
+class X86Vectors(FormulaVerbs[R64, Vector, Address]):
+    """Verbs that are the same on both, and what they are made of."""
+
+    width: ClassVar[int]  # of a register in bytes
+    memory_operand = True
+    keeps_nan = False
+    elements = None
+
+    _mov: Verb
+    _stream: Verb
+    _compare: Verb
+    _insert_part: Verb  # 128 bits
+
+    def __init__(self, km: X86Machine, dtype: DType) -> None:
+        self.km = km
+        self.dtype = dtype
+        self.lanes = self.width // dtype.size
+        asm = self.asm = km.asm
+        suffix, integer = {4: ("ps", "d"), 8: ("pd", "q")}[dtype.size]
+        for verb, mnemonic in INSTRUCTIONS.items():
+            setattr(self, verb, getattr(asm, mnemonic + suffix))
+        self.shift_left: Verb = getattr(asm, f"vpsll{integer}")
+        self.shift_right: Verb = getattr(asm, f"vpsrl{integer}")
+        self._broadcast: Verb = asm.vbroadcastss if dtype.size == 4 else asm.vbroadcastsd
+        self.load_transposed = self._load_transposed
+
+    @property
+    def is_single(self) -> bool:
+        """Whether elements are float32."""
+        return self.dtype.size == 4
+
+    def broadcast(self, dst: Vector, place: Address) -> None:
+        self._broadcast(dst, place)
+
+    def broadcast_constant(self, dst: Vector, value: float) -> None:
+        self._broadcast(dst, mem(self.asm.data(struct.pack("<f" if self.is_single else "<d", value))))
+
+    def copy(self, dst: Vector, src: Vector) -> None:
+        self._mov(dst, src)
+
+    def finish(self) -> None:
+        """End a function that used vectors: SSE code that follows runs at full speed."""
+        self.asm.vzeroupper()
+
+    # Transpositions
+
+    def _load_transposed(
+        self, lines: Iterable[tuple[R64, int]], block: list[Vector], free: list[Vector]
+    ) -> Block[Vector]:
+        """Load parts of 128 bits to where they belong, which spares half of the shuffles."""
+        per_part, line = 16 // self.dtype.size, -1
+        for line, (base, offset) in enumerate(lines):
+            part, row = divmod(line, per_part)
+            for column, register in enumerate(block[row::per_part]):
+                place = mem(base, offset + 16 * column)
+                if part == 0:
+                    self._mov(xmm[register.number], place)
+                else:
+                    self._insert_part(register, register, place, part)
+        for row in range(line + 1, per_part):
+            for register in block[row::per_part]:
+                self.zero(register)
+        return self._transpose_parts(block, free)
+
+    def _transpose_parts(self, block: list[Vector], free: list[Vector]) -> Block[Vector]:
+        """Transpose inside every 128 bits."""
+        asm = self.asm
+        if not self.is_single:
+            return interleave(block, free, asm.vunpcklpd, asm.vunpckhpd, 1)
+        block, free = interleave(block, free, asm.vunpcklps, asm.vunpckhps, 1)
+        return in_row_order(*interleave(block, free, asm.vunpcklpd, asm.vunpckhpd, 2))
+
+    # Lanes of several registers folded into one
+
+    def sum_lanes(self, registers: list[Vector], temporary: Vector) -> None:
+        fold_lanes(self, registers, temporary, lambda first, second: self.add(first, first, second))
+
+    def split_lanes(self, level: int, first: Vector, second: Vector, temporary: Vector) -> None:
+        """Take neighbours apart in every 128 bits, then among the 128-bit parts."""
+        if level >= (2 if self.is_single else 1):
+            self._split_parts(first, second, temporary)
+        elif self.is_single:
+            self.asm.vshufps(temporary, first, second, 0x88)
+            self.asm.vshufps(first, first, second, 0xDD)
+        else:
+            self.asm.vunpcklpd(temporary, first, second)
+            self.asm.vunpckhpd(first, first, second)
+
+    @abstractmethod
+    def _split_parts(self, first: Vector, second: Vector, temporary: Vector) -> None:
+        """Take the even and odd 128-bit parts apart."""
+
+    # Formulas
+
+    def compare(self, operation: str, dst: object, a: Vector, b: object) -> None:
+        self._compare(dst, a, b, PREDICATES[operation])
+
+    def _constant(self, bits: int, count: int) -> Address:
+        size = self.dtype.size
+        return mem(self.asm.data(bits.to_bytes(size, "little") * count, size * count))
