@@ -5,6 +5,8 @@ A message says where, what and what to do: the equation with carets where there 
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "ArgumentError",
     "DTypeError",
@@ -55,7 +57,13 @@ class ScheduleError(EinloomError):
 
 
 class DeadEnd(ScheduleError):
-    """A decision leaves no legal implementation. The message names the constraint and the decisions."""
+    """A decision leaves no legal implementation. The message names the constraint and the decisions.
+
+    Attributes:
+        conflict: why, as a `csp.Reason`; None where no propagation was involved.
+    """
+
+    conflict: Any = None
 
 
 class EncodingError(EinloomError, ValueError):

@@ -26,7 +26,7 @@ def values(mask: int) -> list[int]:
     >>> values(0b101)
     [1, 4]
     """
-    found = []
+    found: list[int] = []
     while mask:
         low = mask & -mask
         found.append(low)

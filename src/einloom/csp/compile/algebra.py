@@ -87,7 +87,7 @@ def _relation(
 
 def consistent_triples(row: EnumRow, clauses: Sequence[ClauseRow]) -> list[tuple[int, int, int]]:
     """Return the triples of values (a to b, b to c, a to c) that satisfy all clauses for all orders of a, b and c."""
-    found = []
+    found: list[tuple[int, int, int]] = []
     size = len(row.values)
     for r, s, t in product(range(size), repeat=3):
         values = {(0, 1): r, (1, 2): s, (0, 2): t}
@@ -137,7 +137,7 @@ def relation_function(number: int, row: RelationRow) -> str:
         f"def relation_{number}(rows, starts):",
         f"    {starts} = starts",
     ]
-    names = []
+    names: list[str] = []
     for mask in range(1 << size):
         rules = relation_rules(row, mask) if mask else {}
         names.append(f"check_{mask}" if rules else "None")

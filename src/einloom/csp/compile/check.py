@@ -25,6 +25,7 @@ from einloom.csp.language.printer import show_condition, show_statement
 from einloom.csp.language.syntax import (
     Compare,
     Condition,
+    Constant,
     CounterDef,
     EnumDef,
     Host,
@@ -48,14 +49,14 @@ IDLE_KEYS = frozenset({"id_type", "id_getter", "new_objs", "reverse", "add_to_se
 class Tables:
     """The rows of a space, by kind, in order of appearance."""
 
-    hosts: list[HostRow] = field(default_factory=list)
-    sets: list[SetRow] = field(default_factory=list)
-    enums: list[EnumRow] = field(default_factory=list)
-    integers: list[IntegerRow] = field(default_factory=list)
-    counters: list[CounterRow] = field(default_factory=list)
-    clauses: list[ClauseRow] = field(default_factory=list)
-    quotients: list[QuotientRow] = field(default_factory=list)
-    triggers: list[TriggerRow] = field(default_factory=list)
+    hosts: list[HostRow] = field(default_factory=list[HostRow])
+    sets: list[SetRow] = field(default_factory=list[SetRow])
+    enums: list[EnumRow] = field(default_factory=list[EnumRow])
+    integers: list[IntegerRow] = field(default_factory=list[IntegerRow])
+    counters: list[CounterRow] = field(default_factory=list[CounterRow])
+    clauses: list[ClauseRow] = field(default_factory=list[ClauseRow])
+    quotients: list[QuotientRow] = field(default_factory=list[QuotientRow])
+    triggers: list[TriggerRow] = field(default_factory=list[TriggerRow])
 
 
 def check(tree: SyntaxTree) -> Tables:
@@ -150,7 +151,7 @@ def _clauses(
     scope = outer.extended(statement.quantifiers)
     quantifiers = scope.quantifiers()
     members = memberships(scope, statement.quantifiers, FALSE)
-    found = []
+    found: list[ClauseRow] = []
     for clause in statement.clauses:
         split = conditions.disjunction(clause, scope)
         if split is None:
@@ -167,7 +168,8 @@ def _clause_span(clause: tuple[Condition, ...], otherwise: Span) -> Span:
     match clause[0]:
         case Is(choice=reference) | Compare(left=reference):
             return reference.span
-    return clause[0].span or otherwise
+        case Host(span=span) | Constant(span=span):
+            return span or otherwise
 
 
 def _trigger(conditions: Conditions, statement: TriggerDef) -> list[TriggerRow]:

@@ -174,7 +174,7 @@ def _counted(names: Names, reference: ChoiceRef) -> set[str]:
 
 def memberships(scope: Scope, parameters: Iterable[Parameter], mask: int) -> tuple[ValueLiteral, ...]:
     """Return a literal on the representative choice for each variable that ranges over a quotient."""
-    found = []
+    found: list[ValueLiteral] = []
     for parameter in parameters:
         definition = scope.names.set(parameter.set)
         if isinstance(definition, QuotientDef):

@@ -138,16 +138,18 @@ def compile_space(tree: SyntaxTree, key: str = "") -> Space:
     )
 
 
+Row = SetRow | EnumRow | IntegerRow | CounterRow | RelationRow | ClauseRow | QuotientRow | TriggerRow
+
 _SECTIONS = ("SETS", "ENUMS", "INTEGERS", "COUNTERS", "RELATIONS", "CLAUSES", "QUOTIENTS", "TRIGGERS")
 
 
-def _row_text(value: Any, indent: int) -> str:
+def _row_text(value: tuple[Any, ...] | Row | dict[str, int] | str | int | None, indent: int) -> str:
     """Return a row as Python text without the fields that have their default, broken over lines where it is long."""
     if isinstance(value, tuple):
         parts = [_row_text(each, indent + 4) for each in value]
         brackets = "()"
         single = len(value) == 1
-    elif is_dataclass(value) and not isinstance(value, type):
+    elif is_dataclass(value):
         set_fields = [each for each in fields(value) if getattr(value, each.name) != each.default]
         parts = [f"{each.name}={_row_text(getattr(value, each.name), indent + 4)}" for each in set_fields]
         brackets, single = f"{type(value).__name__}()", False

@@ -100,7 +100,7 @@ class Conditions:
     ) -> tuple[tuple[HostCall, ...], tuple[Literal, ...], tuple[bool, bool]]:
         guards: list[HostCall] = []
         literals: list[Literal] = []
-        constants = set()
+        constants: set[bool] = set()
         for condition in conditions:
             match condition:
                 case Constant():

@@ -104,7 +104,8 @@ class _Writer:
 
     def _split(self, free: int, fixed: set[int]) -> tuple[list[int], list[int]]:
         """Return the literals over fixed variables only, and those over `free` (and fixed ones)."""
-        scalars, crossing = [], []
+        scalars: list[int] = []
+        crossing: list[int] = []
         for k, literal in enumerate(self.literals):
             used = set(literal.arguments)
             if used <= fixed:

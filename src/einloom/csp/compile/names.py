@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from einloom.csp.compile.rows import Quantifier
 from einloom.csp.language.source import SpaceError
@@ -17,10 +17,12 @@ from einloom.csp.language.syntax import (
     IntegerDef,
     Parameter,
     QuotientDef,
+    Require,
     SetDef,
     SetRef,
     Span,
     SyntaxTree,
+    TriggerDef,
 )
 
 __all__ = ["Names", "Scope"]
@@ -51,10 +53,12 @@ class Names:
                     self._define(self.choices, statement.representative, statement, span, "choice")
                 case EnumDef() | IntegerDef() | CounterDef():
                     self._define(self.choices, statement.name, statement, statement.span, "choice")
+                case Require() | TriggerDef():
+                    pass
 
-    def _define(self, table: dict, name: str, statement: object, span: Span, what: str) -> None:
+    def _define(self, table: dict[str, Any], name: str, statement: SetLike | ChoiceLike, span: Span, what: str) -> None:
         if name in table:
-            first = table[name].span
+            first: Span = table[name].span
             where = f" (first on line {first.line})" if first.line else ""
             self.fail(f"{what} {name!r} is defined twice{where}", span)
         table[name] = statement
@@ -157,7 +161,7 @@ class Scope:
 
     def quantifiers(self) -> tuple[Quantifier, ...]:
         """Return the variables as quantifiers over plain sets: a quotient counts as the set that it divides."""
-        found = []
+        found: list[Quantifier] = []
         for variable, place in self.sets.items():
             while isinstance(self.names.sets[place[0]], QuotientDef):
                 place = self.names.superset(*place) or place

@@ -21,6 +21,8 @@ from einloom.csp.propagators.table import Clause
 
 __all__ = ["GroundClause", "ground_clause", "tuples"]
 
+Compared = tuple[int, bool, str, int, bool]
+
 
 @dataclass(slots=True)
 class GroundClause:
@@ -32,9 +34,9 @@ class GroundClause:
         bounds: literals on counters.
     """
 
-    masks: dict[int, int] = field(default_factory=dict)
-    pairs: list[tuple[int, bool, str, int, bool]] = field(default_factory=list)
-    bounds: list[Bound] = field(default_factory=list)
+    masks: dict[int, int] = field(default_factory=dict[int, int])
+    pairs: list[Compared] = field(default_factory=list[Compared])
+    bounds: list[Bound] = field(default_factory=list[Bound])
 
     def add(self, slot: int, mask: int) -> None:
         """Add a literal on one slot."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from einloom.csp.engine.state import Decision, State
 from einloom.csp.layout.names import Names
-from einloom.csp.propagators.propagator import Change, Explanation
+from einloom.csp.propagators.propagator import Change, Constraint, Explanation
 from einloom.errors import DeadEnd
 
 __all__ = ["Decisions", "Reason", "dead_end", "explain_removal"]
@@ -62,7 +62,7 @@ def dead_end(state: State, decision: tuple[str, tuple[Any, ...]] | None) -> Dead
     if decision is not None:
         head = f"{decision[0]} = {_listed(decision[1])} leaves no implementation"
     error = DeadEnd(f"{head}: {reason}")
-    error.conflict = reason  # type: ignore[attr-defined]
+    error.conflict = reason
     return error
 
 
@@ -113,11 +113,12 @@ def _explain(state: State, reason: Any, end: int, slot: int | None) -> Reason:
     return Reason(text, tuple(reversed(decisions)), tuple(reversed(chain)))
 
 
-def _said(names: Names, reason: Any, change: Change) -> Explanation:
+def _said(names: Names, reason: Constraint | tuple[Any, ...] | None, change: Change) -> Explanation:
     if reason is None:
         return "a limit that was set", ()
-    constraint, *detail = reason if isinstance(reason, tuple) else (reason,)
-    return constraint.explain(change, names, *detail)
+    if isinstance(reason, tuple):
+        return reason[0].explain(change, names, *reason[1:])
+    return reason.explain(change, names)
 
 
 def _decision(names: Names, decision: Decision) -> tuple[str, tuple[Any, ...]]:

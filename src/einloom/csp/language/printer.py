@@ -27,6 +27,7 @@ from einloom.csp.language.syntax import (
     SetRef,
     Statement,
     SyntaxTree,
+    TriggerDef,
 )
 
 __all__ = ["show", "show_condition", "show_statement"]
@@ -53,9 +54,10 @@ def show_statement(statement: Statement) -> str:
             return _quotient(statement)
         case Require():
             return f"require {_requirement(statement, '')}"
-    head = "".join(f"forall {_parameter(each)}:\n  " for each in statement.quantifiers)
-    conditions = " && ".join(map(show_condition, statement.conditions))
-    return f"trigger {head}{_host(statement.callback)} when {conditions}"
+        case TriggerDef():
+            head = "".join(f"forall {_parameter(each)}:\n  " for each in statement.quantifiers)
+            conditions = " && ".join(map(show_condition, statement.conditions))
+            return f"trigger {head}{_host(statement.callback)} when {conditions}"
 
 
 def show_condition(condition: Condition) -> str:
@@ -68,7 +70,8 @@ def show_condition(condition: Condition) -> str:
             return f"{_reference(condition.left)} {condition.operator} {_operand(condition.right)}"
         case Constant():
             return "true" if condition.value else "false"
-    return _host(condition)
+        case Host():
+            return _host(condition)
 
 
 def _host(host: Host) -> str:

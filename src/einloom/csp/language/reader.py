@@ -36,7 +36,7 @@ class Reader:
     @property
     def documentation(self) -> str:
         """Take the documentation that stands here."""
-        lines = []
+        lines: list[str] = []
         while self.tokens[self.position].kind == "documentation":
             lines.append(self.tokens[self.position].text)
             self.position += 1

@@ -39,7 +39,7 @@ class Domain:
     full: int
     converse: tuple[int, ...] | None
     bytes: int
-    _extremes: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _extremes: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
 
     def extremes(self, mask: int) -> tuple[int, int]:
         """Return the smallest and largest integer of a non-empty mask."""
@@ -72,7 +72,7 @@ class Choice:
     """
 
     row: EnumRow | IntegerRow
-    slots: dict[tuple[int, ...], int] = field(default_factory=dict)
+    slots: dict[tuple[int, ...], int] = field(default_factory=dict[tuple[int, ...], int])
 
     @property
     def hidden(self) -> bool:

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from einloom.csp.compile.rows import BoundLiteral, CounterRow, HostCall, Literal, PairLiteral, ValueLiteral
@@ -99,10 +97,10 @@ class Counter:
     base: int
     identity: int
     half: bool
-    terms: list[Term] = field(default_factory=list)
-    parents: list[int] = field(default_factory=list)
-    limits: list[Disjunction] = field(default_factory=list)
-    readers: dict[Bound, list[int]] = field(default_factory=dict)
+    terms: list[Term] = field(default_factory=list[Term])
+    parents: list[int] = field(default_factory=list[int])
+    limits: list[Disjunction] = field(default_factory=list["Disjunction"])
+    readers: dict[Bound, list[int]] = field(default_factory=dict["Bound", list[int]])
     at: int = 0
 
     def watch(self, watches: Watches) -> None:
@@ -214,7 +212,9 @@ class Counters:
             constant, slot, child = self._increment(row, objects)
             if constant == counter.identity:
                 continue
-            told = reduce(or_, (self.layout.need_of[each] for each, _ in literals), 0)
+            told = 0
+            for each, _ in literals:
+                told |= self.layout.need_of[each]
             number, identity = len(self.terms), counter.identity
             term = Term(number, counter.number, literals, constant, slot, child, need, identity, told)
             self.terms.append(term)

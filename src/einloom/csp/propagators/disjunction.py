@@ -137,3 +137,5 @@ class Disjunctions:
                     store.narrow(slot, mask, disjunction)
             case [(slot, mask)]:
                 store.narrow(slot, mask, disjunction)
+            case _:
+                pass

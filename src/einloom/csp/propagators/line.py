@@ -129,7 +129,7 @@ class Line:
     def explain(self, change: Change, names: Names, free: int, first: int, second: int) -> Explanation:
         """Name the clause for the third object that the changed slot tells; for all, if it does not tell."""
         fixed, layout = (first, second), self.layout
-        mentioned = set() if change.slot is None else set(layout.objects_of[change.slot]) - set(fixed)
+        mentioned = set[int]() if change.slot is None else set(layout.objects_of[change.slot]) - set(fixed)
         thirds = sorted(mentioned & set(self.sets[free]))
         tuples = [_inserted(fixed, free, each) for each in thirds or sorted(set(self.sets[free]) - set(fixed))]
         found = {

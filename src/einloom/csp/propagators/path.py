@@ -121,7 +121,7 @@ class Path:
 def make_paths(layout: Layout, rows: BitRows) -> list[Path]:
     """Return the paths of a problem, one for each context that has pairs."""
     members = layout.members
-    found = []
+    found: list[Path] = []
     for number, row in enumerate(members.space.relations):
         function = members.space.checks[number]
         for context, _ in sorted(members.tuples(row.context)):

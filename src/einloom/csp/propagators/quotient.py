@@ -60,15 +60,15 @@ class Quotient:
     members: int = 0
     marked: int = -1
     eligible: int = 0
-    sleepers: list[tuple[int, int]] = field(default_factory=list)
-    needs: dict[int, int] = field(default_factory=dict)
-    marks: dict[int, int] = field(default_factory=dict)
-    conditions: list[RowCondition] = field(default_factory=list)
-    fixed: list[tuple[int, int]] = field(default_factory=list)
+    sleepers: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    needs: dict[int, int] = field(default_factory=dict[int, int])
+    marks: dict[int, int] = field(default_factory=dict[int, int])
+    conditions: list[RowCondition] = field(default_factory=list[RowCondition])
+    fixed: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     equal: tuple[int, ...] = ()
     unequal: tuple[int, ...] = ()
     mask: int = 0
-    slots: dict[tuple[int, int], int] = field(default_factory=dict)
+    slots: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
 
     def watch(self, watches: Watches) -> None:
         """Look again at an object when one of its conditions or its mark is decided, and at all of them when lowerings

@@ -78,10 +78,10 @@ class Store:
 
     def propagate_table(self, entry: tuple[Any, ...]) -> None:
         """Run a table over any number of slots; the entry is that of a `TableConstraint`."""
-        table, *slots, _, reason = entry
-        for slot, mask in zip(slots, table[tuple([self.domains[slot] for slot in slots])]):
+        slots: tuple[int, ...] = entry[1:-2]
+        for slot, mask in zip(slots, entry[0][tuple([self.domains[slot] for slot in slots])]):
             if mask != self.domains[slot]:
-                self.assign(slot, mask, reason)
+                self.assign(slot, mask, entry[-1])
 
     def fail(self, reason: Any) -> NoReturn:
         """Give up: a constraint cannot hold."""

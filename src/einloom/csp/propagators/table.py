@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
+from math import prod
 from typing import Any
 
 from einloom.csp.compile.rows import ClauseRow
@@ -61,10 +60,7 @@ class Table(dict[tuple[int, ...], Any]):
         super().__init__()
         self.domains = tuple(domains)
         self.supports = _supports([len(domain.values) for domain in domains])
-        rows = 1
-        for domain in domains:
-            rows *= len(domain.values)
-        self.rows = (1 << rows) - 1
+        self.rows = (1 << prod(len(domain.values) for domain in domains)) - 1
         self.allowed = self.rows
         for clause in clauses:
             self.allowed &= self._satisfying(clause)
@@ -156,13 +152,13 @@ def sentence(names: Names, sources: Iterable[Source]) -> str:
 
 def _supports(sizes: Sequence[int]) -> list[list[int]]:
     """Return, for each slot and value, the rows (in mixed radix order) that hold the value."""
-    total = reduce(lambda product, size: product * size, sizes, 1)
-    found = []
+    total = prod(sizes)
+    found: list[list[int]] = []
     stride = total
     for size in sizes:
         period, stride = stride, stride // size
         block = (1 << stride) - 1
-        repeats = reduce(or_, (1 << start for start in range(0, total, period)), 0)
+        repeats = sum(1 << start for start in range(0, total, period))
         found.append([(block << stride * value) * repeats for value in range(size)])
     return found
 

@@ -88,8 +88,8 @@ class Watches:
 
     def table(self, entry: tuple[Any, ...]) -> None:
         """Run a table at every change of its slots."""
-        slots = entry[1:-2]
-        lists = {2: self.pairs, 3: self.triples}.get(len(slots), self.wide)
+        slots: tuple[int, ...] = entry[1:-2]
+        lists = self.pairs if len(slots) == 2 else self.triples if len(slots) == 3 else self.wide
         for slot in slots:
             lists[slot].append(entry)
 
