@@ -49,7 +49,7 @@ def test_listed_batches(batch: str) -> None:
 def test_lists_are_checked() -> None:
     kernel = el.primitives.brgemm(m=5, n=6, k=7, batch_size=3, batch="offsets")
     a, b, c, zeros = random(135), random(42), random(30), np.zeros(3, np.int64)
-    with pytest.raises(el.StrideError, match="a: the kernel reaches"):
+    with pytest.raises(el.StrideError, match="a: elements"):
         kernel(a, b, c, 5, 7, 5, np.array([0, 101, 0]), zeros)
     with pytest.raises(el.ShapeError, match="3 integers"):
         kernel(a, b, c, 5, 7, 5, np.zeros(2, np.int64), zeros)
@@ -127,12 +127,12 @@ def refused_calls() -> dict[str, tuple[type[Exception], str, Any]]:
             r"takes 6 to 8 arguments, not 5\n  Pass \(a, b, c, ld_a, ld_b, ld_c\[, br_stride_a, br_stride_b\]\)",
             (a, b, c, 4, 6),
         ),
-        "too short A": (el.StrideError, "a: the kernel reaches elements 0 to 23", (a[:23], b, c, 4, 6, 4)),
+        "too short A": (el.StrideError, "a: elements 0 to 23", (a[:23], b, c, 4, 6, 4)),
         "too short C": (el.StrideError, "c: the kernel reaches", (a, b, c, 4, 6, 5)),
         "leading dimension": (el.StrideError, "ld_b is 5", (a, b, c, 4, 5, 4)),
         "negative": (el.StrideError, "ld_c is -4", (a, b, c, 4, 6, -4)),
         "read-only": (el.StrideError, "c is read-only", (a, b, locked, 4, 6, 4)),
-        "not aligned": (el.StrideError, "does not begin at a multiple", (a, b, bytes_, 4, 6, 4)),
+        "not aligned": (el.StrideError, "not aligned", (a, b, bytes_, 4, 6, 4)),
         "overlap": (el.OverlapError, "c shares memory with a", (both, b, both[10:], 4, 6, 4)),
     }
 

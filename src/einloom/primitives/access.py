@@ -1,20 +1,24 @@
-"""What a primitive reaches of its arguments, and every check of them: type, place, overlap. It computes nothing."""
+"""What a primitive reaches of its arguments: regions of memory, from arrays and strides. It computes nothing."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from einloom.arrays.check import check_alignment, check_dtype, check_reach, check_writable
+from einloom.arrays.library import Imported, region_of
+from einloom.arrays.region import Region
 from einloom.dtypes import MOVED
-from einloom.errors import DTypeError, OverlapError, ShapeError, StrideError
+from einloom.errors import DTypeError, ShapeError, StrideError
 from einloom.kernels.specs import Brgemm, Reduce, Spec, Stride, Unary, run_time_strides
-from einloom.plan.arrays import byte_span
 
-__all__ = ["Access", "Place", "accesses_of", "check_access", "check_overlaps"]
+__all__ = ["Access", "Arguments", "accesses_of", "regions_of"]
 
-SOLVER_WORK: Any = 100_000
+Arguments = Mapping[str, Imported | int | None]
+"""What a primitive is called with, by name: arrays, numbers, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +42,6 @@ class Access:
     written: bool
     count: int = 0
     offsets: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """An operand at a call: where it begins, the bytes that are reached, and the strides in bytes.
-
-    `shifts` are the bytes by which the matrices of a listed batch lie apart from the beginning.
-    """
-
-    name: str
-    address: int
-    low: int
-    high: int
-    strides: tuple[int, ...]
-    is_array: bool
-    shifts: tuple[int, ...] = (0,)
 
 
 def accesses_of(spec: Spec) -> tuple[Access, ...]:
@@ -90,57 +78,61 @@ def _named(operand: str, strides: tuple[Stride, ...]) -> list[int | str]:
     return [names[axis] if stride is None else stride for axis, stride in enumerate(strides)]
 
 
-def check_access(access: Access, values: dict[str, Any]) -> Place:
-    """Return where an operand lies at a call with these arguments; no bytes of it if some extent is 0.
+def regions_of(access: Access, arguments: Arguments) -> list[Region]:
+    """Return what an operand reaches at a call: a region for each matrix of a listed batch, one otherwise.
+
+    Matrices of which only addresses are known are left out.
 
     Raises:
-        DTypeError, StrideError: see `PrimitiveKernel`.
+        DTypeError, ShapeError, StrideError: see `PrimitiveKernel`.
     """
-    value = values[access.name]
+    given = arguments[access.name]
+    if given is None:
+        raise DTypeError(f"{access.name} is None\n  Pass an array or an address.")
     if access.count and not access.offsets:
-        return _check_addresses(access, value)
-    strides = tuple(values[s] if isinstance(s, str) else s for s in access.strides)
-    if isinstance(value, np.ndarray):
-        _check_array(access, value)
-    for stride, name in zip(strides, access.strides):
-        if isinstance(name, str) and not isinstance(stride, int):
-            raise DTypeError(f"{name} is an array\n  Pass an integer, in elements.")
-    if 0 in access.sizes:
-        return Place(access.name, _address(value), 0, 0, strides, False)
-    _check_leading(access, strides)
-    size = np.dtype(access.dtype).itemsize
-    ends = [(extent - 1) * stride for extent, stride in zip(access.sizes, strides)]
-    offsets = _checked_offsets(access, values)
-    low = sum(min(end, 0) for end in ends) + min(offsets)
-    high = sum(max(end, 0) for end in ends) + max(offsets)
-    address = _address(value)
-    place = Place(
-        access.name,
-        address,
-        address + low * size,
-        address + (high + 1) * size,
-        tuple(stride * size for stride in strides),
-        isinstance(value, np.ndarray),
-        tuple(offset * size for offset in offsets),
-    )
-    if isinstance(value, np.ndarray):
-        _check_reach(place, value, low, high)
-    return place
+        if isinstance(given, Imported):
+            _check_list(access.name, given.array, access.count)
+        return []
+    strides = tuple(_stride(stride, arguments) for stride in access.strides)
+    if isinstance(given, Imported):
+        _check_type(access, given)
+    if 0 not in access.sizes:
+        _check_leading(access, strides)
+    offsets = _offsets(access, arguments)
+    return [] if isinstance(given, int) else _regions_of_array(access, given, strides, offsets)
 
 
-def _checked_offsets(access: Access, values: dict[str, Any]) -> list[int]:
+def _regions_of_array(access: Access, given: Imported, strides: tuple[int, ...], offsets: list[int]) -> list[Region]:
+    size = given.array.itemsize
+    region = region_of(access.name, given, access.sizes, tuple(stride * size for stride in strides), access.written)
+    check_alignment(region)
+    regions = [region.shifted(offset * size) for offset in offsets]
+    for each in regions:
+        check_reach(each)
+    return regions
+
+
+def _stride(stride: int | str, arguments: Arguments) -> int:
+    if isinstance(stride, int):
+        return stride
+    value = arguments[stride]
+    if isinstance(value, int):
+        return value
+    kind = "None" if value is None else "an array"
+    raise DTypeError(f"{stride} is {kind}\n  Pass an integer, in elements.")
+
+
+def _offsets(access: Access, arguments: Arguments) -> list[int]:
     """Return the offsets of a listed batch in elements; the list of an address is taken as it is."""
-    offsets = values[access.offsets] if access.offsets else 0
-    if not isinstance(offsets, np.ndarray):
+    if not access.offsets:
         return [0]
-    _check_list(access.offsets, offsets, access.count)
-    return [int(offset) for offset in offsets[: access.count]] or [0]
-
-
-def _check_addresses(access: Access, value: Any) -> Place:
-    if isinstance(value, np.ndarray):
-        _check_list(access.name, value, access.count)
-    return Place(access.name, _address(value), 0, 0, (), False)
+    given = arguments[access.offsets]
+    if given is None:
+        raise DTypeError(f"{access.offsets} is None\n  Pass an array of 64-bit integers, or its address.")
+    if isinstance(given, int):
+        return [0]
+    _check_list(access.offsets, given.array, access.count)
+    return [int(offset) for offset in given.array[: access.count]]
 
 
 def _check_list(name: str, array: np.ndarray[Any, Any], count: int) -> None:
@@ -148,20 +140,15 @@ def _check_list(name: str, array: np.ndarray[Any, Any], count: int) -> None:
         raise DTypeError(f"{name} has type {array.dtype}\n  Pass an array of 64-bit integers, one for each matrix.")
     if array.ndim != 1 or array.size < count or not array.flags.c_contiguous:
         raise ShapeError(f"{name} has shape {array.shape}\n  Pass a contiguous array of {count} integers.")
+    check_alignment(region_of(name, Imported(array, str(array.dtype))))
 
 
-def _address(value: Any) -> int:
-    return value.__array_interface__["data"][0] if isinstance(value, np.ndarray) else value
-
-
-def _check_array(access: Access, array: np.ndarray[Any, Any]) -> None:
-    same_bytes = access.dtype in MOVED and array.dtype.itemsize == MOVED[access.dtype].size
-    if array.dtype != np.dtype(access.dtype) and not same_bytes:
-        raise DTypeError(f"{access.name} has type {array.dtype}, the kernel takes {access.dtype}\n  Convert the array.")
-    if access.written and not array.flags.writeable:
-        raise StrideError(f"{access.name} is read-only\n  Pass a writable array.")
-    if _address(array) % array.itemsize:
-        raise StrideError(f"{access.name} does not begin at a multiple of {array.itemsize} bytes\n  Pass a copy.")
+def _check_type(access: Access, given: Imported) -> None:
+    same_bytes = access.dtype in MOVED and given.array.dtype.itemsize == MOVED[access.dtype].size
+    if not same_bytes:
+        check_dtype(access.name, given.dtype, access.dtype)
+    if access.written:
+        check_writable(access.name, given.array.flags.writeable)
 
 
 def _check_leading(access: Access, strides: tuple[int, ...]) -> None:
@@ -173,63 +160,3 @@ def _check_leading(access: Access, strides: tuple[int, ...]) -> None:
                 f"{name} is {stride}, but {contiguous} elements of {access.name} lie side by side\n"
                 f"  Pass a leading dimension of {contiguous} or more."
             )
-
-
-def _check_reach(place: Place, array: np.ndarray[Any, Any], low: int, high: int) -> None:
-    first, end = byte_span(array)
-    if place.low < first or place.high > end:
-        size = array.itemsize
-        raise StrideError(
-            f"{place.name}: the kernel reaches elements {low} to {high}, the array holds "
-            f"{(first - place.address) // size} to {(end - place.address) // size - 1}\n"
-            "  Pass a larger array, or mend sizes and strides."
-        )
-
-
-def check_overlaps(accesses: tuple[Access, ...], places: list[Place], in_place: bool) -> None:
-    """Refuse an output array that shares bytes with an input array; exact, unless that takes too long to find out.
-
-    With `in_place` an input may be the output itself, element for element.
-
-    Raises:
-        OverlapError: they overlap.
-    """
-    output, written = places[-1], accesses[-1]
-    if not output.is_array:
-        return
-    for access, place in zip(accesses[:-1], places[:-1]):
-        if not place.is_array or place.high <= output.low or output.high <= place.low:
-            continue
-        same = place.shifts == (0,) and _elements(access, place) == _elements(written, output)
-        if not (in_place and same) and _share(access, place, written, output):
-            raise OverlapError(
-                f"{written.name} shares memory with {access.name}\n  Pass arrays whose elements do not overlap."
-            )
-
-
-def _elements(access: Access, place: Place) -> tuple[object, ...]:
-    """Return what two operands have in common if they are the same elements in the same order."""
-    strides = [stride for stride, extent in zip(place.strides, access.sizes) if extent > 1]
-    return place.address, access.dtype, access.sizes, strides
-
-
-def _share(first: Access, place: Place, second: Access, other: Place) -> bool:
-    try:
-        return any(
-            np.shares_memory(_view(first, place, shift), _view(second, other, 0), max_work=SOLVER_WORK)
-            for shift in place.shifts
-        )
-    except np.exceptions.TooHardError:
-        return True
-
-
-def _view(access: Access, place: Place, shift: int) -> np.ndarray[Any, Any]:
-    """Return an array that has the operand's addresses; it is never read."""
-    interface = {
-        "version": 3,
-        "data": (place.address + shift, True),
-        "shape": access.sizes,
-        "strides": place.strides,
-        "typestr": np.dtype(access.dtype).str,
-    }
-    return np.asarray(type("View", (), {"__array_interface__": interface})())

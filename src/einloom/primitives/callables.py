@@ -7,27 +7,37 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from einloom.arrays.chain import Chain
+from einloom.arrays.check import check_disjoint
+from einloom.arrays.entry import Apart, ArrayArgument, Call, Data, Entry, IntegerArgument, NoneArgument
+from einloom.arrays.library import Imported, incoming, is_array
+from einloom.arrays.region import Region
+from einloom.arrays.signature import array_argument, integer_argument, none_argument, signature_of
 from einloom.asm import Assembler
 from einloom.errors import DTypeError, ShapeError
+from einloom.jit.arrays import array_address
+from einloom.jit.entrycode import Number
 from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
+from einloom.jit.native import Native
 from einloom.kernels.emit import emit_kernel
 from einloom.kernels.select import machine_for
 from einloom.kernels.specs import Brgemm, Reduce, Spec, Stream, Unary, signature
 from einloom.machine import Machine
 from einloom.once import OnceTable
-from einloom.primitives.access import accesses_of, check_access, check_overlaps
+from einloom.primitives.access import accesses_of, regions_of
 
 __all__ = ["KERNELS", "PrimitiveKernel"]
 
 CACHED_KERNELS = 512
 
 
-class PrimitiveKernel:
+class PrimitiveKernel(Native):
     """A primitive, compiled for one ISA; call it with arrays or addresses.
 
     Attributes:
@@ -45,6 +55,7 @@ class PrimitiveKernel:
         self._order = [self._names.index(name) for name in signature(spec)]
         self._optional = sum(name.startswith("br_stride") for name in names)
         self._accesses = accesses_of(spec)
+        self._chain = Chain(PrimitiveKernel.__call__)
 
     def __call__(self, *arguments: Any) -> None:
         """Run the kernel.
@@ -61,15 +72,20 @@ class PrimitiveKernel:
             UnsupportedTarget: the code is for another machine than this one.
         """
         values = self._bound(arguments)
-        placed = [check_access(access, values) for access in self._accesses]
-        check_overlaps(self._accesses, placed, in_place=not isinstance(self.spec, Brgemm | Reduce))
-        numbers = list(values.values())
-        for place in placed:
-            numbers[self._names.index(place.name)] = place.address
-        self._kernel.call(*(numbers[i] for i in self._order))  # arrays of offsets go as their addresses
+        regions = [region for access in self._accesses for region in regions_of(access, values)]
+        check_disjoint(regions, self._may_coincide)
+        if len(regions) == len(self._accesses):
+            signature = tuple(_signature(argument) for argument in arguments)
+            self._chain.meet(self, signature, lambda: self._describe(arguments, regions))
+        numbers = [_number(value) for value in values.values()]
+        self._kernel.call(*(numbers[i] for i in self._order))
 
-    def _bound(self, arguments: tuple[Any, ...]) -> dict[str, Any]:
-        """Return the arguments by name, optional strides 0, everything but arrays as Python integers."""
+    def _may_coincide(self, written: Region, other: Region) -> bool:
+        """Element-wise operations read an element before they write it."""
+        return not isinstance(self.spec, Brgemm | Reduce)
+
+    def _bound(self, arguments: tuple[Any, ...]) -> dict[str, Imported | int | None]:
+        """Return the arguments by name, optional strides 0, numbers as Python integers."""
         least = len(self._names) - self._optional * (self._batch == 1)
         if not least <= len(arguments) <= len(self._names):
             counts = dict.fromkeys((str(least), str(len(self._names))))
@@ -77,7 +93,34 @@ class PrimitiveKernel:
             usage = ", ".join(self._names[:least]) + (f"[{optional}]" if optional else "")
             raise ShapeError(f"{self!r} takes {' to '.join(counts)} arguments, not {len(arguments)}\n  Pass ({usage}).")
         padded = (*arguments, *(0,) * (len(self._names) - len(arguments)))
-        return {name: _integer(name, value) for name, value in zip(self._names, padded)}
+        return {name: _argument(name, value) for name, value in zip(self._names, padded)}
+
+    def _describe(self, arguments: Sequence[Any], regions: Sequence[Region]) -> tuple[Entry, object] | None:
+        """Return the entry for calls with arguments like these, and what it refers to; None if there can be none."""
+        reached = {region.name: region for region in regions}
+        checks = [_check_of(argument, reached.get(name)) for name, argument in zip(self._names, arguments)]
+        known = [check for check in checks if check is not None]
+        if len(known) < len(checks):
+            return None
+        by_name = {name: self._value(place, arguments) for place, name in enumerate(self._names)}
+        places = {name: place for place, name in enumerate(self._names)}
+        output = regions[-1]
+        entry = Entry(
+            arguments=tuple(known),
+            calls=(Call(self._kernel.address, tuple(by_name[name] for name in signature(self.spec))),),
+            result=Number(id(None)),
+            apart=tuple(self._apart(output, other, places) for other in regions[:-1]),
+        )
+        return entry, (self._kernel, [thing.dtype for thing in arguments if isinstance(thing, np.ndarray)])
+
+    def _value(self, place: int, arguments: Sequence[Any]) -> Data | Number:
+        """Return where an entry finds what goes to the kernel for the argument of this place; left out ones are 0."""
+        argument = arguments[place] if place < len(arguments) else 0
+        return Data(place) if isinstance(argument, np.ndarray) else Number(argument or 0)
+
+    def _apart(self, output: Region, other: Region, places: dict[str, int]) -> Apart:
+        same = self._may_coincide(output, other) and replace(other, address=output.address).elements == output.elements
+        return Apart(places[output.name], places[other.name], same)
 
     @property
     def _batch(self) -> int:
@@ -100,14 +143,34 @@ class PrimitiveKernel:
         return f"{_title(self.spec)} {self.isa}, {len(self.code)} bytes"
 
 
-def _integer(name: str, value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value
+def _argument(name: str, value: Any) -> Imported | int | None:
+    if is_array(value):
+        return incoming(value, name)
     if value is None:
-        return 0
+        return None
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
     raise DTypeError(f"{name} is a {type(value).__name__}\n  Pass an array or an address, and integers as strides.")
+
+
+def _number(value: Imported | int | None) -> int:
+    """Return what the kernel gets for an argument: arrays, those of offsets too, go as their addresses."""
+    return array_address(value.array) if isinstance(value, Imported) else value or 0
+
+
+def _signature(argument: Any) -> Any:
+    return signature_of(argument) if type(argument) is np.ndarray else (type(argument), argument)
+
+
+def _check_of(argument: Any, region: Region | None) -> ArrayArgument | IntegerArgument | NoneArgument | None:
+    """Return what an entry checks of an argument; None for one that it cannot check, such as an address."""
+    if argument is None and region is None:
+        return none_argument()
+    if type(argument) is int and region is None:
+        return integer_argument(argument)
+    if type(argument) is np.ndarray and region is not None and argument.size and not region.is_empty:
+        return array_argument(argument, region, region.size)
+    return None
 
 
 def _title(spec: Spec) -> str:
