@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.imports import Graph, circles, import_graph, modules, part_graph, part_of
+from tests.architecture.imports import ROOT, Graph, circles, import_graph, modules, part_graph, part_of
 from tests.architecture.plan import FLOORS, ONLY_ERRORS, PARTS, PURE, REST
 
 GRAPH = import_graph()
@@ -49,6 +50,24 @@ def test_everything_has_a_floor_and_the_plan_names_nothing_else(package: str) ->
 
 def test_imports_go_downwards() -> None:
     assert set().union(*(upward_imports(GRAPH, package, order) for package, order in ORDERS.items())) == set()
+
+
+def test_the_architecture_page_says_the_same() -> None:
+    """Floor by floor, and part by part in the same order."""
+    page = (ROOT.parents[1] / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    floors = [set[str]() for _ in FLOORS]
+    for number, names in re.findall(r"^\| (\d) \| (.*?) \|", page, re.MULTILINE):
+        floors[int(number)] |= _names_in(names)
+    assert floors == [floor - {"__init__", "__main__"} for floor in FLOORS]
+    for package, order in PARTS.items():
+        (row,) = re.findall(rf"^\| `{package}/` \| (`.*) \|$", page, re.MULTILINE)
+        named = [_names_in(part) for part in re.sub(r"\(.*?\)", "", row).split(", ")]
+        ordered = [floor - {"__init__", REST} for floor in order]
+        assert [part for part in named if part] == [part for part in ordered if part]
+
+
+def _names_in(text: str) -> set[str]:
+    return {name.strip("/") for name in re.findall(r"`(.*?)`", text)}
 
 
 def test_what_is_pure_never_touches_the_host() -> None:

@@ -1,0 +1,53 @@
+"""The pages: their examples run, their links lead somewhere, and readers of the README are led there from anywhere."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PLACES = ("*.md", "docs/**/*.md", "benchmarks/*.md", "tests/*.md")
+PAGES = sorted(page for place in PLACES for page in ROOT.glob(place))
+RUN = ("README.md", "docs/how-to/debug.md", "docs/how-to/fuse-bias-and-activation.md")
+"""Pages whose Python blocks are one program; other pages have tests of their own."""
+
+
+def project() -> dict[str, object]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+@pytest.mark.parametrize("page", RUN)
+def test_examples_run(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    assert blocks
+    exec("\n".join(blocks), {})
+    wrong = re.findall(r"(\d+) elements are wrong", capsys.readouterr().out)
+    assert set(wrong) <= {"0"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files(page: Path) -> None:
+    """Links of the project's own home are files of this checkout."""
+    home = f"{project()['urls']['Source']}/blob/main/"  # type: ignore[index]
+    for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+        target = link.partition("#")[0]
+        if target.startswith(home):
+            assert (ROOT / target.removeprefix(home)).exists(), link
+        elif target and "://" not in target:
+            assert (page.parent / target).exists(), link
+
+
+def test_the_readme_is_read_on_other_sites_too() -> None:
+    """A package index shows it without the files beside it: its links are absolute."""
+    links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not link.startswith("https://")] == []
+
+
+def test_readers_meet_the_terms_of_the_field() -> None:
+    """What users read says architecture and packages."""
+    for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")):
+        assert not re.findall(r"\bhouses?\b|\brooms?\b", page.read_text(encoding="utf-8"), re.I), page
