@@ -7,7 +7,7 @@ from operator import index
 from typing import Any, Protocol, runtime_checkable
 
 from einloom.arrays.library import Array, element_strides, incoming
-from einloom.errors import EquationError, ShapeError
+from einloom.errors import EquationError, ScheduleError, ShapeError, UnsupportedTarget
 from einloom.expression import Expression
 from einloom.expression.remembered import evaluate, forget, remembered
 from einloom.expression.types import computed_type
@@ -92,6 +92,10 @@ def compile(
     ]
     strides = [None if item is None else element_strides(item.array) for item in given]
     computed = computed_type(equation, [item for item in given if item is not None], dtype)
+    if not isinstance(schedule, Schedule | str | None):
+        raise ScheduleError(f"schedule is a {type(schedule).__name__}\n  Pass a Schedule, or its text.")
+    if not isinstance(target, Machine | str):
+        raise UnsupportedTarget(f"target {target!r:.80}\n  Targets: 'cpu', 'interpreter' or a Machine.")
     return Expression(equation, shapes, computed, strides, optimize, schedule, threads, target)
 
 

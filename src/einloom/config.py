@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from operator import index
 from typing import Any
 
-from einloom.errors import ScheduleError
+from einloom.errors import ArgumentError
 from einloom.once import once
 
 __all__ = [
@@ -62,7 +62,7 @@ def settings(*, threads: int | None = None) -> Iterator[Settings]:
     Settings(threads=3)
 
     Raises:
-        ScheduleError: `threads` is no whole number from 1 to 4096.
+        ArgumentError: `threads` is no whole number from 1 to 4096.
     """
     before = _current.get()
     now = before if threads is None else replace(before, threads=_checked(threads, "settings(threads=…)"))
@@ -77,7 +77,7 @@ def set_process_limit(threads: int | None) -> None:
     """Set how many threads work uses in this process where neither the call nor its context says; None: no limit.
 
     Raises:
-        ScheduleError: no whole number from 1 to 4096.
+        ArgumentError: no whole number from 1 to 4096.
     """
     _limits[:] = [] if threads is None else [_checked(threads, "the limit of the process")]
     _changes.value += 1
@@ -117,7 +117,7 @@ def thread_count(threads: int | None = None, *, cores: int) -> int:
     OpenMP to complain about.
 
     Raises:
-        ScheduleError: `threads` or `EINLOOM_THREADS` is no whole number from 1 to 4096.
+        ArgumentError: `threads` or `EINLOOM_THREADS` is no whole number from 1 to 4096.
     """
     if threads is not None:
         return _checked(threads, "threads=…")
@@ -134,10 +134,10 @@ def environment_threads() -> int | None:
     """Return the number of threads that the environment asks for, read once in a process as OpenMP does.
 
     Raises:
-        ScheduleError: as `thread_count`; then it is read again.
+        ArgumentError: as `thread_count`; then it is read again.
     """
     if text := os.environ.get("EINLOOM_THREADS", "").strip():
-        return _checked(text, "EINLOOM_THREADS")
+        return _checked(_number(text), "EINLOOM_THREADS")
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if first.isascii() and first.isdigit() and 1 <= int(first) <= MOST_THREADS:
         return int(first)
@@ -146,11 +146,16 @@ def environment_threads() -> int | None:
 
 def _checked(value: Any, where: str) -> int:
     try:
-        count = int(value) if isinstance(value, str) else index(value)
-    except (TypeError, ValueError):
+        count = 0 if isinstance(value, bool) else index(value)
+    except TypeError:
         count = 0
-    if isinstance(value, bool) or not 1 <= count <= MOST_THREADS:
-        raise ScheduleError(
-            f"{where} is {value!r}\n  Give a whole number of threads from 1 to {MOST_THREADS}, or leave it out."
+    if not 1 <= count <= MOST_THREADS:
+        raise ArgumentError(
+            f"{where} is {value!r:.80}\n  Give a whole number of threads from 1 to {MOST_THREADS}, or leave it out."
         )
     return count
+
+
+def _number(text: str) -> int | str:
+    """Return the whole number that a text says, or else the text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text

@@ -5,8 +5,10 @@ from __future__ import annotations
 import html
 from typing import Any
 
+import numpy as np
+
 from einloom.config import thread_count
-from einloom.errors import ScheduleError, UnsupportedTarget
+from einloom.errors import ArgumentError, UnsupportedTarget
 from einloom.execution import Execution
 from einloom.ir.bind import bind
 from einloom.ir.configuration import TensorOperationConfig
@@ -27,7 +29,7 @@ class TensorOperation:
         threads: how many threads share the `shared` dimensions; None for the settings' at each call.
 
     Raises:
-        ScheduleError, StrideError: the configuration is illegal; the message names the dimension.
+        ArgumentError: it is no configuration, or `threads` is no number of threads.
         UnsupportedTarget: this host has no vector ISA that kernels are written for.
 
     Attributes:
@@ -36,8 +38,9 @@ class TensorOperation:
     """
 
     def __init__(self, config: TensorOperationConfig, threads: int | None = None) -> None:
-        self.config = config
+        self.config = _checked_config(config)
         self.nest = bind(config.operation, config.schedule)
+        thread_count(threads, cores=1)  # Refuses what is no number of threads.
         self._machine = host()
         self._executable = Executable(self.nest, self._machine)
         self._execution = Execution(self.nest.operation, self._executable, threads)
@@ -67,13 +70,13 @@ class TensorOperation:
         """Return the costs, the schedule and the loop nest (`"nest"`) or the machine code (`"asm"`) as text.
 
         Raises:
-            ScheduleError: another word.
+            ArgumentError: another word.
         """
         if what == "nest":
             return nest_text(self.nest.operation, self.config.schedule, self._executable)
         if what == "asm":
             return self._executable.kernel.listing()
-        raise ScheduleError(f"show({what!r})\n  Show 'nest' or 'asm'.")
+        raise ArgumentError(f"show({what!r})\n  Show 'nest' or 'asm'.")
 
     def __repr__(self) -> str:
         operation, code = self.nest.operation, self._executable.kernel.code
@@ -113,16 +116,17 @@ def optimize(
             sequential dimensions become shared up to `thread_target` iterations. Nothing is packed.
 
     Raises:
-        ScheduleError: an option that is not of its kind, or a kernel size below 1.
+        ArgumentError: no configuration, an option that is not of its kind, or a kernel size below 1.
     """
+    _checked_config(config)
     for name, size in (("max_kernel_size", max_kernel_size), ("min_kernel_size", min_kernel_size)):
-        if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
-            raise ScheduleError(f"{name} is {size!r}; it is a number of indices, at least 1, or None")
+        if size is not None and not _is_positive(size):
+            raise ArgumentError(f"{name} is {size!r}; it is a number of indices, at least 1, or None")
     for name, choice in (("packing", packing), ("sfc", sfc)):
-        if choice not in (None, True, False):
-            raise ScheduleError(f"{name} is {choice!r}; it is True, False or None")
+        if not isinstance(choice, bool | None):
+            raise ArgumentError(f"{name} is {choice!r}; it is True, False or None")
     if rules not in tuple(Rules):
-        raise ScheduleError(f"rules is {rules!r}; it is one of {', '.join(Rules)}")
+        raise ArgumentError(f"rules is {rules!r}; it is one of {', '.join(Rules)}")
     machine = host()
     if not machine.has_vectors:
         raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon")
@@ -136,3 +140,13 @@ def optimize(
     )
     operation, schedule = optimize_operation(config.operation, machine, options, config.schedule)
     return TensorOperationConfig.from_schedule(operation, schedule)
+
+
+def _checked_config(config: object) -> TensorOperationConfig:
+    if isinstance(config, TensorOperationConfig):
+        return config
+    raise ArgumentError(f"config is a {type(config).__name__}\n  Pass a TensorOperationConfig.")
+
+
+def _is_positive(number: object) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool) and int(number) >= 1

@@ -133,7 +133,7 @@ def test_a_forked_child_computes() -> None:
 def test_settings_of_threads() -> None:
     with el.settings(threads=2):
         assert np.allclose(el.einsum("abc,cd->abd", A, B), AB, rtol=1e-5)
-    with pytest.raises(el.ScheduleError):
+    with pytest.raises(el.ArgumentError):
         el.einsum("abc,cd->abd", A, B, threads=0)
 
 

@@ -40,9 +40,12 @@ def _shown(text: str, operands: list[Array]) -> str:
 
 
 def _numpy(text: str, operands: list[Array]) -> Any:
-    """Small integers: every sum is exact, in any order."""
+    """NumPy's result, or None. Small integers: every sum is exact, in any order.
+
+    Spaces are taken out before: NumPy's parser of equations with an order does so everywhere, that of others in places.
+    """
     try:
-        return np.einsum(text, *operands)
+        return np.einsum(text.replace(" ", ""), *operands)
     except (ValueError, TypeError, IndexError, KeyError):
         return None
 

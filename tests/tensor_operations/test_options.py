@@ -111,7 +111,7 @@ def test_every_option_sets_up_and_is_right(options: dict[str, Any]) -> None:
     ],
 )
 def test_options_of_another_kind_are_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(el.ScheduleError, match=words):
+    with pytest.raises(el.ArgumentError, match=words):
         el.optimize(gemm(8, 8, 8), **options)
 
 

@@ -91,7 +91,7 @@ class Assembler:
     def __new__(cls, isa: str | None = None) -> Self:
         if cls is not Assembler:
             return super().__new__(cls)
-        if isa not in ISAS:
+        if not isinstance(isa, str) or isa not in ISAS:
             raise EncodingError(f"no assembler for ISA {isa!r}\n  There are: {', '.join(ISAS)}.")
         module, name = ISAS[isa]
         return super().__new__(getattr(importlib.import_module(module), name))
@@ -157,6 +157,8 @@ class Assembler:
 
     def forward(self, name: str | None = None) -> Label:
         """Make a label to be bound later. A name that was used before gets a number."""
+        if not isinstance(name, str | None):
+            raise EncodingError(f"the name of a label is a {type(name).__name__}\n  Give a text, or none.")
         stem = name or "L"
         self._names[stem] += 1
         count = self._names[stem]
@@ -164,6 +166,8 @@ class Assembler:
 
     def bind(self, label: Label) -> Label:
         """Place a label here and return it. Raises EncodingError if it has a place already."""
+        if not isinstance(label, Label):
+            raise EncodingError(f"bind({label!r:.80})\n  Give a label, made with forward().")
         if label.owner is not self:
             raise EncodingError(
                 f"label {label.name} belongs to another assembler\n  Make it with this one's forward()."
@@ -180,8 +184,8 @@ class Assembler:
 
     def align(self, boundary: int) -> None:
         """Pad with instructions that do nothing up to a multiple of `boundary` bytes (a power of two)."""
-        if boundary < 1 or boundary & (boundary - 1):
-            raise EncodingError(f"align({boundary}): the boundary is a power of two")
+        if not _is_power_of_two(boundary):
+            raise EncodingError(f"align({boundary!r:.80}): the boundary is a power of two")
         code = self.padding(-len(self.buffer) % boundary)
         if code:
             self.buffer += code
@@ -192,10 +196,13 @@ class Assembler:
 
         `align` in bytes defaults to the payload's length rounded up to a power of two, at most 64.
         """
-        payload = bytes(payload)
+        try:
+            payload = memoryview(payload).tobytes()
+        except TypeError:
+            raise EncodingError(f"data({payload!r:.80})\n  Give bytes, or an object that holds bytes.") from None
         align = align or min(64, 1 << max(len(payload) - 1, 0).bit_length())
-        if align & (align - 1):
-            raise EncodingError(f"data(align={align}): the alignment is a power of two")
+        if not _is_power_of_two(align):
+            raise EncodingError(f"data(align={align!r:.80}): the alignment is a power of two")
         key = (payload, align)
         if name is None and key in self._interned:
             return self._interned[key]
@@ -273,6 +280,10 @@ class Assembler:
 
     def _instructions(self) -> Iterator[Record]:
         return (record for record in self.records if not isinstance(record[0], Directive))
+
+
+def _is_power_of_two(number: object) -> bool:
+    return isinstance(number, int) and number > 0 and not number & (number - 1)
 
 
 def _method(mnemonic: str, encode: Encoder, memory: Memory) -> Callable[..., None]:

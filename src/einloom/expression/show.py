@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from einloom.errors import ScheduleError
+from einloom.errors import ArgumentError
 from einloom.expression.variant import CompiledStep, Recipe, Variant
 from einloom.passes.pipeline import explain_passes
 from einloom.passes.values import Options
@@ -16,12 +16,12 @@ def variant_text(what: str, plan: Plan, recipe: Recipe, variant: Variant) -> str
     """Return an expression as text, step by step; `what` as for `Expression.show`.
 
     Raises:
-        ScheduleError: another word.
+        ArgumentError: another word.
     """
     if what == "tree":
         return "\n".join(_headings(plan))
     if what not in ("passes", "nest", "asm"):
-        raise ScheduleError(f"show({what!r})\n  Show 'tree', 'passes', 'nest' or 'asm'.")
+        raise ArgumentError(f"show({what!r})\n  Show 'tree', 'passes', 'nest' or 'asm'.")
     steps = zip(_headings(plan), variant.steps)
     return "\n\n".join(f"{heading}\n\n{_step_text(what, recipe, compiled)}" for heading, compiled in steps)
 

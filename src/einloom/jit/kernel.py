@@ -22,7 +22,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from einloom.asm import Assembler, Label
-from einloom.errors import DTypeError, EncodingError, UnsupportedTarget
+from einloom.asm.assembler import ISAS
+from einloom.errors import ArgumentError, DTypeError, EncodingError, UnsupportedTarget
 from einloom.jit.arrays import array_address
 from einloom.jit.debug import announce_code, code_symbols, requested_tools
 from einloom.jit.host import host
@@ -64,13 +65,10 @@ class Kernel:
         name: str = "kernel",
     ) -> None:
         self._assembler = source if isinstance(source, Assembler) else None
-        own_isa = source.isa if isinstance(source, Assembler) else isa or host().isa
-        if isa not in (None, own_isa):
-            raise UnsupportedTarget(f"the assembler emits {own_isa}, not {isa}\n  Leave isa= out.")
+        self.code = _code_of(source)
+        self.isa = _isa_of(source, isa)
         own_features = source.features if isinstance(source, Assembler) and features is None else features or ()
-        self.code = source.bytes() if isinstance(source, Assembler) else bytes(source)
-        self.isa = own_isa
-        self.features = frozenset(own_features)
+        self.features = _feature_names(own_features)
         self.name = name
         # The pages under "pages", and functions under their signature: made on first use, by whichever thread is first.
         self._made: dict[Any, Any] = {}
@@ -90,7 +88,7 @@ class Kernel:
         offset = place.position if isinstance(place, Label) else place
         if isinstance(place, Label) and place.owner is not self._assembler:
             raise EncodingError(f"label {place.name} belongs to another assembler than {self!r}")
-        if offset is None or not 0 <= offset < len(self.code):
+        if not isinstance(offset, int) or not 0 <= offset < len(self.code):
             raise EncodingError(f"{place!r} is no place in the {len(self.code)} bytes of code of {self!r}")
         return self.address + offset
 
@@ -108,7 +106,11 @@ class Kernel:
         results: Any = _RESULT.get(restype, restype)
         arguments = [_ARGUMENT.get(kind, kind) for kind in argtypes]
         prototype = ctypes.CFUNCTYPE if release_gil else ctypes.PYFUNCTYPE
-        function: Any = prototype(results, *arguments)(self.address_of(at))
+        try:
+            signature = prototype(results, *arguments)
+        except TypeError as error:
+            raise DTypeError(f"no signature of machine code: {error}\n  Pass int, float or ctypes types.") from None
+        function: Any = signature(self.address_of(at))
         function.pages = pages  # and not the kernel, which remembers functions: that would be a cycle
         return function
 
@@ -173,6 +175,37 @@ class Kernel:
             raise UnsupportedTarget(
                 f"{self!r} needs {', '.join(missing)}, which this host lacks ({machine.name})\n  {_ELSEWHERE}"
             )
+
+
+def _code_of(source: object) -> bytes:
+    """Return the bytes of an assembler, or of an object that holds bytes."""
+    try:
+        code = source.bytes() if isinstance(source, Assembler) else memoryview(source).tobytes()  # type: ignore[arg-type]
+    except TypeError:
+        raise ArgumentError(
+            f"the source of a kernel is a {type(source).__name__}\n  Pass an assembler, or the bytes of its code."
+        ) from None
+    if not code:
+        raise ArgumentError("a kernel without code\n  Pass at least one instruction that returns.")
+    return code
+
+
+def _isa_of(source: object, isa: str | None) -> str:
+    if isinstance(source, Assembler):
+        if isa not in (None, source.isa):
+            raise UnsupportedTarget(f"the assembler emits {source.isa}, not {isa!r:.80}\n  Leave isa= out.")
+        return source.isa
+    if isa is not None and isa not in tuple(ISAS):
+        raise UnsupportedTarget(f"isa={isa!r:.80} does not exist\n  There are: {', '.join(ISAS)}.")
+    return isa or host().isa
+
+
+def _feature_names(features: object) -> frozenset[str]:
+    if isinstance(features, Iterable) and not isinstance(features, str):
+        names = list(features)
+        if all(isinstance(name, str) for name in names):
+            return frozenset(names)
+    raise ArgumentError(f"features is {features!r:.80}\n  Pass names of ISA features, as in a row of the assembler.")
 
 
 _ELSEWHERE = "Its code, listing() and write() work here; call it on a host that has what it needs."

@@ -15,12 +15,17 @@ from __future__ import annotations
 
 from numbers import Real
 
+import numpy as np
+
 from einloom.dtypes import MOVED, DType, data_type
-from einloom.errors import DTypeError, UnsupportedTarget
+from einloom.errors import ArgumentError, DTypeError, ShapeError, UnsupportedTarget
 from einloom.kernels.specs import Binary, Brgemm, Reduce, Stride, Ternary, Unary
 from einloom.primitives.callables import PrimitiveKernel
 
 __all__ = ["PrimitiveKernel", "binary", "brgemm", "reduce", "ternary", "unary"]
+
+MOST_INDICES = 2**40
+"""Largest size: element offsets of matrices stay far below 64 bits."""
 
 LAYOUTS = ("col", "row")
 BATCHES = {"stride": ("br_stride_a", "br_stride_b"), "offsets": ("offsets_a", "offsets_b"), "addresses": ()}
@@ -60,6 +65,7 @@ def brgemm(
 
     Raises:
         ShapeError, DTypeError: a size or type that does not exist.
+        ArgumentError: `alpha` is no number, or `beta` neither 0 nor 1.
         UnsupportedTarget: a layout, batch or ISA that does not exist; the message says which do.
     """
     _check_choice("batch", batch, tuple(BATCHES))
@@ -67,15 +73,15 @@ def brgemm(
     first, second, output = _matrix("a", a), _matrix("b", b), _matrix("c", c)
     spec = Brgemm(
         data_type(dtype),
-        m,
-        n,
-        k,
-        batch_size,
+        _size("m", m),
+        _size("n", n),
+        _size("k", k),
+        _size("batch_size", batch_size),
         a=(first[0], 0, first[1], along_batch),
         b=(0, second[1], second[0], along_batch),
         c=output,
-        alpha=alpha,
-        beta=beta,
+        alpha=_number("alpha", alpha),
+        beta=_beta(beta),
         batch_by=batch,
     )
     return PrimitiveKernel(spec, ("a", "b", "c", "ld_a", "ld_b", "ld_c", *BATCHES[batch]), isa)
@@ -106,13 +112,14 @@ def unary(
 
     Raises:
         ShapeError, DTypeError: a size or type that does not exist.
+        ArgumentError: `alpha` is no number.
         UnsupportedTarget: an operator, layout or ISA that does not exist; the message says which do.
     """
     moved = MOVED.get(str(dtype)) if op == "identity" else None
     source, output = (moved, moved) if moved else _types(dtype)
     strides = {"a": (0, 0) if op == "zero" else (1, None), "b": _matrix("b", b)}
     number = None if alpha is None else _number("alpha", alpha)
-    spec = Unary(op, source, m, n, **strides, alpha=number, output=output)  # type: ignore[arg-type]
+    spec = Unary(_operator(op), source, _size("m", m), _size("n", n), **strides, alpha=number, output=output)  # type: ignore[arg-type]
     return PrimitiveKernel(spec, ("a", "b", "ld_a", "ld_b"), isa)
 
 
@@ -136,7 +143,7 @@ def binary(
         UnsupportedTarget: an operator, broadcast or ISA that does not exist; the message says which do.
     """
     _check_choice("broadcast", broadcast, tuple(BROADCASTS))
-    spec = Binary(op, data_type(dtype), m, n, b=BROADCASTS[broadcast])
+    spec = Binary(_operator(op), data_type(dtype), _size("m", m), _size("n", n), b=BROADCASTS[broadcast])
     return PrimitiveKernel(spec, ("a", "b", "c", "ld_a", "ld_b", "ld_c"), isa)
 
 
@@ -157,7 +164,7 @@ def ternary(
         ShapeError, DTypeError: a size or type that does not exist.
         UnsupportedTarget: an operator or ISA that does not exist; the message says which do.
     """
-    spec = Ternary(op, data_type(dtype), m, n)
+    spec = Ternary(_operator(op), data_type(dtype), _size("m", m), _size("n", n))
     return PrimitiveKernel(spec, ("a", "b", "c", "d", "ld_a", "ld_b", "ld_c", "ld_d"), isa)
 
 
@@ -187,7 +194,8 @@ def reduce(
         ShapeError, DTypeError: a size or type that does not exist, or the greatest or least of nothing.
         UnsupportedTarget: an operator, axis or ISA that does not exist; the message says which do.
     """
-    return PrimitiveKernel(Reduce(op, data_type(dtype), m, n, axis), ("a", "b", "ld_a"), isa)
+    spec = Reduce(_operator(op), data_type(dtype), _size("m", m), _size("n", n), axis)
+    return PrimitiveKernel(spec, ("a", "b", "ld_a"), isa)
 
 
 def _types(dtype: object) -> tuple[DType, DType]:
@@ -199,10 +207,28 @@ def _types(dtype: object) -> tuple[DType, DType]:
     return data_type(dtype), data_type(dtype)
 
 
+def _operator(op: object) -> str:
+    if isinstance(op, str):
+        return op
+    raise UnsupportedTarget(f"op is {op!r:.80}\n  Pass the name of an operator: see the page of primitives.")
+
+
+def _size(name: str, value: object) -> int:
+    if isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= int(value) <= MOST_INDICES:
+        return int(value)
+    raise ShapeError(f"{name} is {value!r:.80}\n  A size is a whole number from 0 to 2**40.")
+
+
 def _number(name: str, value: object) -> float:
     if isinstance(value, Real) and not isinstance(value, bool):
         return float(value)
-    raise DTypeError(f"{name} is a {type(value).__name__}\n  Pass a number.")
+    raise ArgumentError(f"{name} is a {type(value).__name__}\n  Pass a number.")
+
+
+def _beta(value: object) -> int:
+    if isinstance(value, Real) and value in (0, 1):
+        return 1 if value else 0
+    raise ArgumentError(f"beta is {value!r:.80}\n  It is 0 (overwrite C) or 1 (add to C).")
 
 
 def _matrix(name: str, layout: str) -> tuple[Stride, Stride]:
@@ -211,6 +237,6 @@ def _matrix(name: str, layout: str) -> tuple[Stride, Stride]:
     return (1, None) if layout == "col" else (None, 1)
 
 
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise UnsupportedTarget(f"{name}={value!r} does not exist\n  There are {', '.join(map(repr, choices))}.")

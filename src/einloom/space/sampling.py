@@ -106,10 +106,10 @@ def dead_end_ratio(space: Space, samples: int = 1000, seed: int = 0, *, progress
     return failures / samples, _half_of_ratio(failures / samples, samples)
 
 
-def _positive(name: str, number: int) -> int:
+def _positive(name: str, number: Any) -> int:
     """Return a number that must be at least 1."""
-    if number < 1:
-        raise ScheduleError(f"{name} = {number}\n  Give a whole number of at least 1.")
+    if not isinstance(number, int) or number < 1:
+        raise ScheduleError(f"{name} = {number!r}\n  Give a whole number of at least 1.")
     return number
 
 

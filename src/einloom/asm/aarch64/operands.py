@@ -12,6 +12,7 @@ from __future__ import annotations
 from operator import index
 from typing import Any, ClassVar
 
+from einloom.asm.register_file import RegisterFile
 from einloom.errors import EncodingError
 
 __all__ = ["b", "d", "h", "mem", "q", "s", "sp", "v", "w", "wsp", "wzr", "x", "xzr"]
@@ -175,12 +176,12 @@ class Vector:
         return made
 
 
-x = tuple(X(f"x{i}", i) for i in range(31))
-w = tuple(W(f"w{i}", i) for i in range(31))
+x = RegisterFile(X(f"x{i}", i) for i in range(31))
+w = RegisterFile(W(f"w{i}", i) for i in range(31))
 xzr, wzr = ZeroX("xzr", 31), ZeroW("wzr", 31)
 sp, wsp = StackX("sp", 31), StackW("wsp", 31)
-v = tuple(Vector(i) for i in range(32))
-b, h, s, d, q = (tuple(SCALARS[size](f"{size}{i}", i) for i in range(32)) for size in "bhsdq")
+v = RegisterFile(Vector(i) for i in range(32))
+b, h, s, d, q = (RegisterFile(SCALARS[size](f"{size}{i}", i) for i in range(32)) for size in "bhsdq")
 
 
 class Modifier:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from einloom.asm.register_file import RegisterFile
 from einloom.errors import EncodingError
 
 # A register that a prefix cannot name contributes a bit far above all code, so that one test, `code >= UNREACHABLE`,
@@ -259,14 +260,14 @@ Xmm, Ymm, Zmm = _vector_type("Xmm", "x"), _vector_type("Ymm", "y"), _vector_type
 
 _CLASSIC = ("ax", "cx", "dx", "bx", "sp", "bp", "si", "di")
 _BYTES = ("al", "cl", "dl", "bl", "spl", "bpl", "sil", "dil")
-gpr64 = tuple(R64(f"r{_CLASSIC[n] if n < 8 else n}", n) for n in range(16))
-gpr32 = tuple(R32(f"e{_CLASSIC[n]}" if n < 8 else f"r{n}d", n) for n in range(16))
-gpr16 = tuple(R16(_CLASSIC[n] if n < 8 else f"r{n}w", n) for n in range(16))
-gpr8 = tuple(R8(_BYTES[n] if n < 8 else f"r{n}b", n) for n in range(16))
-xmm = tuple(Xmm(f"xmm{n}", n) for n in range(32))
-ymm = tuple(Ymm(f"ymm{n}", n) for n in range(32))
-zmm = tuple(Zmm(f"zmm{n}", n) for n in range(32))
-k = tuple(Mask(f"k{n}", n) for n in range(8))
+gpr64 = RegisterFile(R64(f"r{_CLASSIC[n] if n < 8 else n}", n) for n in range(16))
+gpr32 = RegisterFile(R32(f"e{_CLASSIC[n]}" if n < 8 else f"r{n}d", n) for n in range(16))
+gpr16 = RegisterFile(R16(_CLASSIC[n] if n < 8 else f"r{n}w", n) for n in range(16))
+gpr8 = RegisterFile(R8(_BYTES[n] if n < 8 else f"r{n}b", n) for n in range(16))
+xmm = RegisterFile(Xmm(f"xmm{n}", n) for n in range(32))
+ymm = RegisterFile(Ymm(f"ymm{n}", n) for n in range(32))
+zmm = RegisterFile(Zmm(f"zmm{n}", n) for n in range(32))
+k = RegisterFile(Mask(f"k{n}", n) for n in range(8))
 
 # What they set in P2: b, and the rounding mode in the place of the vector length.
 sae = SuppressExceptions("{sae}", 1 << 28)

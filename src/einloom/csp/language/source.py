@@ -6,7 +6,7 @@ It is not raised for a dead end of a search: that is `einloom.errors.DeadEnd`.
 from __future__ import annotations
 
 from einloom.csp.language.syntax import Span
-from einloom.errors import EinloomError
+from einloom.errors import ArgumentError, EinloomError
 
 __all__ = ["SpaceError", "UnknownChoice"]
 
@@ -29,7 +29,7 @@ class SpaceError(EinloomError, ValueError):
         super().__init__(_message(reason, span, text))
 
 
-class UnknownChoice(EinloomError, KeyError):
+class UnknownChoice(ArgumentError, KeyError):
     """No choice, counter or object of that name in this problem. The message lists near names."""
 
     def __str__(self) -> str:
