@@ -65,12 +65,14 @@ class Rates:
 
     Attributes:
         float32, float64: multiply-adds in vector registers.
-        memory: reads from memory.
+        l2, l3, memory: reads from these levels.
         stream: writes past the caches.
     """
 
     float32: float
     float64: float
+    l2: float
+    l3: float
     memory: float
     stream: float
 

@@ -1,0 +1,79 @@
+"""What a block of a tensor touches: cache lines, the separate pieces they form, and the room they need in a cache.
+
+>>> rows = Footprint.of(((1, 20.0), (1600, 8.0)), 4)
+>>> rows.lines, rows.pieces
+(16.0, 8.0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil, gcd
+
+__all__ = ["LINE", "Footprint"]
+
+LINE = 64
+"""Bytes of a cache line."""
+
+WAY = 4096
+"""Bytes after which addresses fall into the same set of a first-level cache, and of any cache that pages index."""
+
+
+PAGE = 4096
+"""Bytes of a page of memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """A block of a tensor in a cache.
+
+    Attributes:
+        lines: cache lines that it touches.
+        pieces: runs of lines that follow each other.
+        room: bytes that it takes: more than its lines have where pieces fall into few of the sets.
+        pages: pages that it touches.
+    """
+
+    lines: float
+    pieces: float
+    room: float
+    pages: float
+
+    @staticmethod
+    def of(axes: Iterable[tuple[int, float]], size: int) -> Footprint:
+        """Return the footprint of a block.
+
+        Args:
+            axes: (stride in elements, indices in the block) of each axis that the tensor depends on, the smallest
+                stride first; indices may be averages.
+            size: bytes of an element.
+        """
+        reach, pieces, apart = float(size), 1.0, 0
+        span, groups = reach, 1.0
+        for stride, count in axes:
+            if count <= 1:
+                continue
+            distance = abs(stride) * size
+            if distance < reach + LINE:
+                reach += (count - 1) * distance
+            else:
+                pieces *= count
+                apart = gcd(apart, distance)
+            if distance < span + PAGE:
+                span += (count - 1) * distance
+            else:
+                groups *= count
+        pages = groups * (span / PAGE + (1 - size / PAGE if groups > 1 else 0))
+        if pieces == 1:
+            lines = max(reach / LINE, 1.0)
+            return Footprint(lines, 1.0, lines * LINE, pages)
+        # Pieces that begin anywhere in a line reach into one more, the rest of a line earlier or later.
+        lines = ceil(reach / LINE) if apart % LINE == 0 else (reach - size) / LINE + 1
+        return Footprint(pieces * lines, pieces, pieces * max(lines * LINE, gcd(apart, WAY)), pages)
+
+    @staticmethod
+    def dense(elements: float, size: int) -> Footprint:
+        """Return the footprint of elements that lie close together."""
+        lines = max(elements * size / LINE, 1.0)
+        return Footprint(lines, 1.0, lines * LINE, max(lines * LINE / PAGE, 1.0))

@@ -1,0 +1,19 @@
+"""The rates that the cost model reckons with: those recorded of a machine, or what is typical of its kind."""
+
+from __future__ import annotations
+
+from einloom.machine import Machine, Rates
+
+__all__ = ["rates_of"]
+
+TYPICAL = {
+    "avx512": Rates(float32=200e9, float64=100e9, l2=180e9, l3=50e9, memory=30e9, stream=20e9),
+    "avx2": Rates(float32=100e9, float64=50e9, l2=120e9, l3=50e9, memory=20e9, stream=14e9),
+    "neon": Rates(float32=80e9, float64=40e9, l2=80e9, l3=40e9, memory=30e9, stream=20e9),
+}
+"""By vector ISA, of server processors of the years 2019 to 2025 with all cores at work."""
+
+
+def rates_of(machine: Machine) -> Rates:
+    """Return the recorded rates of a machine, else typical ones of its vector ISA."""
+    return machine.rates or TYPICAL[machine.vector]
