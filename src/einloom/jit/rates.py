@@ -53,7 +53,7 @@ def measured_rates(memory: int = 256 * 2**20, seconds: float = 0.1) -> Rates:
 
 
 def _rate(kernel: Kernel, start: int, size: int) -> float:
-    """Return the bytes a second of a loop over `size` bytes: the best of some repeats, each of a millisecond at least."""
+    """Return the bytes a second of a loop over `size` bytes, the best of some repeats."""
     size = size // CHUNK * CHUNK
     passes = max(2**24 // size, 1)
     best = 0.0

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
-from einloom.passes.block_contraction import BLOCK_CONTRACTION
 from einloom.passes.block_elementwise import BLOCK_ELEMENT_WISE
+from einloom.passes.contraction.choose import CHOOSE_CONTRACTION
 from einloom.passes.dimensions.fuse import FUSE_DIMENSIONS
 from einloom.passes.dimensions.identify import IDENTIFY_BY_STRIDES
 from einloom.passes.dimensions.share import SHARE_DIMENSIONS
@@ -20,7 +20,6 @@ from einloom.passes.read_in_order import READ_IN_ORDER
 from einloom.passes.space_filling_curve import SPACE_FILLING_CURVE
 from einloom.passes.split import SPLIT
 from einloom.passes.values import DEFAULTS, UNDECIDED, Context, Options, Pass, Rules, State
-from einloom.passes.vectorise_large_input import VECTORISE_LARGE_INPUT
 
 __all__ = ["PIPELINES", "explain_passes", "optimize_operation"]
 
@@ -29,8 +28,7 @@ PIPELINES: dict[Rules, tuple[Pass, ...]] = {
         FUSE,
         IDENTIFY,
         READ_IN_ORDER,
-        VECTORISE_LARGE_INPUT,
-        BLOCK_CONTRACTION,
+        CHOOSE_CONTRACTION,
         BLOCK_ELEMENT_WISE,
         PARALLELISE,
         SPLIT,

@@ -1,8 +1,8 @@
 """`cost_of`: how long a schedule takes on a machine, without binding it and without running anything.
 
-The model walks the loops of a schedule from the inside out and asks of every buffer and every cache: when the loop comes
-round again, is what the last iteration touched still there? It is if all that one iteration touches has room. So it
-counts, level by level, the lines that have to be fetched, and the pieces they come in:
+The model walks the loops of a schedule from the inside out and asks of every buffer and every cache: when the loop
+comes round again, is what the last iteration touched still there? It is if all that one iteration touches has room.
+So it counts, level by level, the lines that have to be fetched, and the pieces they come in:
 
     lines(buffer, loop) = lines inside * (trips, where the cache forgets; else how much more the loop reaches)
 
@@ -10,17 +10,20 @@ Kernels fetch while they compute and take the longer of both, with a part of the
 come before and after and are paid in full.
 
 Sources: Goto and van de Geijn, Anatomy of high-performance matrix multiplication (2008), for what belongs into which
-cache; Low, Igual, Smith and Quintana-Ortí, Analytical modeling is enough for high-performance BLIS (2016), for sizes from
-ways and sets; Treibig and Hager's ECM model (2010) and Williams' roofline (2009) for adding or overlapping transfers.
+cache; Low, Igual, Smith and Quintana-Ortí, Analytical modeling is enough for high-performance BLIS (2016), for sizes
+from ways and sets; Treibig and Hager's ECM model (2010) and Williams' roofline (2009) for adding or overlapping
+transfers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import ceil, prod
 
+from einloom.ir.layout import PackedLayout
 from einloom.ir.operation import Operation
-from einloom.ir.schedule import OUTPUT, Schedule
+from einloom.ir.schedule import OUTPUT, Prims, Schedule
 from einloom.machine import Machine, Rates
 from einloom.passes.model.footprint import LINE, Footprint
 from einloom.passes.model.kernel import CALL, copy_cycles, tiling_of
@@ -29,7 +32,7 @@ from einloom.passes.model.rates import rates_of
 __all__ = ["Cost", "Traffic", "cost_of", "traffic_of"]
 
 PIECE = 3.0
-"""Lines of memory that the first one of a piece takes longer than one in a run (512 bytes: single lines at a quarter)."""
+"""How many lines of a run the first line of a piece takes longer: memory answers single lines at a quarter."""
 
 HIDDEN = 0.8
 """How much of the shorter of arithmetic and transfers disappears behind the longer one."""
@@ -78,7 +81,7 @@ class _Walk:
     The last block of an axis is short, so sizes are averages: an axis of 10 in steps of 4 has blocks of 10/3.
 
     Attributes:
-        sizes: indices of each axis inside the first so many loops.
+        sizes: indices of each axis inside the first so many loops, on average; `spans`: of a whole block.
         trips: of each loop; `runs`: of all loops up to it.
         axes: the axis of each loop.
         depth: loops of the schedule; those of the tiles stand inside them.
@@ -88,7 +91,8 @@ class _Walk:
         self.places = {axis.name: i for i, axis in enumerate(operation.axes)}
         self.extents = [max(axis.extent, 1) for axis in operation.axes]
         self.steps, self.blocks = list(self.extents), [1] * len(self.extents)
-        self.sizes, self.trips, self.runs, self.axes = [list(map(float, self.extents))], [1.0], [1.0], [-1]
+        self.sizes, self.spans = [list(map(float, self.extents))], [list(self.extents)]
+        self.trips, self.runs, self.axes = [1.0], [1.0], [-1]
         for loop in schedule.loops:
             self.add(self.places[loop.axis], loop.step)
         self.depth = len(schedule.loops)
@@ -103,6 +107,21 @@ class _Walk:
         self.runs.append(self.runs[-1] * self.trips[-1])
         self.axes.append(axis)
         self.blocks[axis], self.steps[axis] = count, min(step, self.steps[axis])
+        self.spans.append(list(self.steps))
+
+
+@dataclass(frozen=True, slots=True)
+class _Digit:
+    """Indices of an axis that lie `stride` elements apart: in steps of so many, at most so many in all."""
+
+    stride: int
+    axis: int
+    step: int = 1
+    most: int = 2**62
+
+    def count(self, sizes: list[float]) -> float:
+        """Return how many of them a block of these sizes has."""
+        return max(min(sizes[self.axis], self.most) / self.step, 1.0)
 
 
 class _Use:
@@ -110,27 +129,21 @@ class _Use:
 
     Args:
         walk: the loops.
-        axes: (stride, place of the axis) of each axis that the buffer depends on, the smallest stride first.
+        digits: what the buffer is made of, the smallest stride first.
         size: bytes of an element.
         first, last: the outermost and the innermost depth at which it is used.
-        dense: whether it is scratch, whose elements lie close.
     """
 
-    def __init__(
-        self, name: str, walk: _Walk, axes: list[tuple[int, int]], size: int, first: int, last: int, dense: bool = False
-    ) -> None:
-        self.name, self.first, self.last = name, first, last
-        of = [axis for _, axis in axes]
+    def __init__(self, name: str, walk: _Walk, digits: Sequence[_Digit], size: int, first: int, last: int) -> None:
+        self.name, self.digits, self.first, self.last = name, digits, first, last
+        of = [digit.axis for digit in digits]
         at: list[Footprint] = []
         for depth, sizes in enumerate(walk.sizes):
             if at and (depth > last or depth <= first or walk.axes[depth] not in of):
                 at.append(at[-1])
                 continue
             sizes = walk.sizes[max(depth, first)]
-            if dense:
-                at.append(Footprint.dense(prod([sizes[axis] for axis in of]), size))
-            else:
-                at.append(Footprint.of([(stride, sizes[axis]) for stride, axis in axes], size))
+            at.append(Footprint.of([(digit.stride, digit.count(sizes)) for digit in digits], size))
         self.at = at
 
     def pages_beyond(self, walk: _Walk, forgets: list[float]) -> float:
@@ -182,13 +195,14 @@ class _Model:
         self.tensors: list[_Use] = []
         self.scratch: dict[int, _Use] = {}
         for position, operand in enumerate(operation.operands):
-            axes = sorted((abs(stride), i) for i, stride in enumerate(operand.strides) if stride)
+            order = sorted((abs(stride), i) for i, stride in enumerate(operand.strides) if stride)
+            axes = [_Digit(stride, i) for stride, i in order]
             size, packed = operand.dtype.size, packs.get(position)
             last = innermost if packed is None else packed
             self.tensors.append(_Use(operand.name, walk, axes, size, 0, last))
             if packed is not None:
                 name = f"scratch of {operand.name}"
-                self.scratch[position] = _Use(name, walk, axes, size, packed, innermost, dense=True)
+                self.scratch[position] = _Use(name, walk, self._packed(position, packed), size, packed, innermost)
         self.rooms = [
             sum(use.at[depth].room for use in self.tensors if use.last >= depth)
             + sum(use.at[depth].room for use in self.scratch.values())
@@ -198,10 +212,17 @@ class _Model:
         self.forgets = [[_forgotten(room, cache) for room in self.rooms] for cache in self.caches]
         uses = [*self.tensors, *self.scratch.values()]
         pages = [
-            sum(use.at[depth].pages for use in uses if use.last >= depth or use.first)
-            for depth in range(innermost + 1)
+            sum(use.at[depth].pages for use in uses if use.last >= depth or use.first) for depth in range(innermost + 1)
         ]
         self.misses = [[_forgotten(count, entries) for count in pages] for entries, _ in TLBS]
+
+    def _packed(self, position: int, depth: int) -> list[_Digit]:
+        """The digits of a packed block, the innermost first."""
+        operand, spans = self.operation.operands[position], self.walk.spans[depth]
+        block = {name: spans[i] for name, i in self.walk.places.items() if operand.strides[i]}
+        layout = PackedLayout.of(self.layouts[position], block, operand.name)
+        digits = zip(layout.digits, layout.spans, layout.strides)
+        return [_Digit(stride, self.walk.places[d.axis], d.step, span) for d, span, stride in digits][::-1]
 
     def traffic(self) -> list[Traffic]:
         """Return what every buffer moves."""
@@ -241,16 +262,20 @@ class _Model:
         size = self.operation.output.dtype.size
         for position, use in self.scratch.items():
             elements = self.walk.runs[use.first] * use.at[use.first].lines * LINE / size
-            copies += copy_cycles(elements, self.lanes, self._transposes(position)) * self.cycle
+            copies += copy_cycles(elements, *self._run(position, use)) * self.cycle
         for (_, cycles), forgets in zip(TLBS, self.misses):
             pages = sum(use.pages_beyond(self.walk, forgets) for use in self.tensors)
             waits += pages * cycles * self.cycle
         return Cost(self.calls * self.cycle, transfers, waits, copies)
 
-    def _transposes(self, position: int) -> bool:
-        layout = self.layouts[position]
-        strides = self.operation.operands[position].strides
-        return bool(layout) and abs(strides[self.walk.places[layout[-1].axis]]) != 1
+    def _run(self, position: int, use: _Use) -> tuple[int, int, bool]:
+        """Return how many elements follow each other in scratch and in the tensor, and whether none do."""
+        strides, run = self.operation.operands[position].strides, 1
+        for digit in use.digits:
+            if digit.stride != run or abs(strides[digit.axis]) != run or digit.step > 1:
+                break
+            run *= max(digit.most, 1)
+        return run, self.lanes, run == 1
 
     def _add_tiles(self) -> float:
         """Add the loops over the kernel's tiles to the walk; return the cycles of all calls."""
@@ -294,20 +319,34 @@ class _Model:
 
 
 def _seconds(traffic: Traffic, rates: Rates) -> tuple[float, float]:
-    """Return how long the transfers of a buffer take, one level after the other, and how long their starts do."""
+    """Return how long the transfers of a buffer take that kernels hide, and what they wait for."""
     beyond1, beyond2, beyond3 = traffic.lines
     if traffic.streams:
         return beyond1 * LINE / rates.stream, beyond1 * PIECE * traffic.pieces * LINE / rates.stream
-    ways = 2 if traffic.writes else 1
     second, third = max(beyond1 - beyond2, 0.0), max(beyond2 - beyond3, 0.0)
-    lines = second / rates.l2 + third / rates.l3 + beyond3 / rates.memory
-    starts = traffic.pieces * (third / rates.l3 + PIECE * beyond3 / rates.memory)
-    return ways * lines * LINE, starts * LINE
+    lines = LINE * (second / rates.l2 + third / rates.l3 + beyond3 / rates.memory)
+    starts = LINE * PIECE * traffic.pieces * (third / rates.l3 + beyond3 / rates.memory)
+    if traffic.writes:  # Lines of the output are wanted at the end of a tile, where nothing else is left to do.
+        return lines * WRITTEN, lines + starts
+    return lines, starts
 
 
-def cost_of(operation: Operation, schedule: Schedule, machine: Machine) -> Cost:
-    """Return the predicted seconds of a schedule on one thread of a machine."""
-    return _Model(operation, schedule, machine).cost()
+WRITTEN = 1.0
+"""Lines that are written back take so much of the time of those that are read."""
+
+
+def cost_of(operation: Operation, schedule: Schedule, machine: Machine, threads: int = 1) -> Cost:
+    """Return the predicted seconds of a schedule on the thread of a machine that has most to do."""
+    whole = _Model(operation, schedule, machine).cost()
+    share = _largest_share(operation, schedule, threads)
+    return Cost(whole.arithmetic * share, whole.transfers * share, whole.waits * share, whole.copies * share)
+
+
+def _largest_share(operation: Operation, schedule: Schedule, threads: int) -> float:
+    """Return which part of all shared iterations the busiest thread has."""
+    walk = _Walk(operation, Schedule(schedule.shared, Prims()))
+    iterations = ceil(walk.runs[-1])
+    return ceil(iterations / threads) / iterations if iterations else 1.0
 
 
 def traffic_of(operation: Operation, schedule: Schedule, machine: Machine) -> list[Traffic]:

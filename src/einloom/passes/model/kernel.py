@@ -1,8 +1,8 @@
 """Cycles of the primitives, from what their inner loops issue.
 
 A tile of v vectors times c columns takes v * c multiply-adds a step, two a cycle, and loads v vectors and c elements,
-two a cycle; a tile of too few accumulators waits for the latency of one. Its end adds C and stores it. The constants are
-those by which kernels choose their tiles (`kernels/contraction/tiles.py`).
+two a cycle; a tile of too few accumulators waits for the latency of one. Its end adds C and stores it. The constants
+are those by which kernels choose their tiles (`kernels/contraction/tiles.py`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SETS = 4
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """How a primitive cuts a block: tiles of `m` times `n` sums, and the cycles of all of them with everything in L1."""
+    """How a primitive cuts a block: tiles of `m` times `n` sums; the cycles of all with everything in L1."""
 
     m: int
     n: int
@@ -73,11 +73,22 @@ def _parts(size: int, step: int) -> list[tuple[int, int]]:
     return [(length, count) for length, count in ((step, whole), (rest, 1)) if length and count]
 
 
-def copy_cycles(elements: float, lanes: int, transposes: bool) -> float:
-    """Return the cycles of a copy in L1; transposing in registers shuffles every vector a few times."""
-    return elements / lanes * (TRANSPOSED if transposes else COPIED)
+def copy_cycles(elements: float, run: int, lanes: int, transposes: bool) -> float:
+    """Return the cycles of a copy in L1.
+
+    Args:
+        elements: all of them.
+        run: how many of them follow each other in both places.
+        lanes: elements of a vector.
+        transposes: whether neighbours in one place are none in the other: vectors are shuffled a few times.
+    """
+    if transposes:
+        return elements / lanes * TRANSPOSED
+    return elements / run * (-(-run // lanes) + RUN)
 
 
-COPIED = 1.0
 TRANSPOSED = 4.0
-"""Cycles a vector that is copied, and of one that is transposed on the way."""
+"""Cycles of a vector that is transposed on the way."""
+
+RUN = 2.0
+"""Cycles of a run besides its vectors."""

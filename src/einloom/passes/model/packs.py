@@ -16,16 +16,7 @@ from einloom.ir.schedule import Digit, Loop, Pack, Prims
 from einloom.passes.model.sizes import equal_block, round_up
 from einloom.passes.model.tiles import BlockTargets
 
-__all__ = ["REUSE_THAT_PAYS", "Packing", "Side"]
-
-FAR = 8
-"""Panels that reach over this many times the size of L1 are packed at little reuse."""
-
-LEAST_REUSE = 8
-"""A pack that makes whole cache lines useful pays from this reuse on."""
-
-REUSE_THAT_PAYS = 64
-"""A pack pays when each element is used at least this often: one copy against as many multiplications."""
+__all__ = ["Packing", "Side"]
 
 ALIASES = 4096
 """Addresses that lie a multiple of this many bytes apart share a set of L1."""
@@ -89,48 +80,6 @@ class Packing:
         self.extents = {axis.name: axis.extent for axis in operation.axes}
         self.reduced = [axis for axis in operation.axes if axis.role is DimType.K]
 
-    # ---- which pay --------------------------------------------------------------------------------------------------
-
-    def pays(self, side: Side, reuse: int) -> bool:
-        """Return whether to pack an input of which every element is used `reuse` times."""
-        strides = side.strides
-        size = math.prod(axis.extent for axis in self.operation.axes if strides[axis.name])
-        vector, contiguous = self.prims.m, self.contiguous_axis(side)
-        if vector is not None and strides[vector] not in (0, 1):
-            return size > self.targets.lanes and contiguous is not None
-        if size <= self.targets.small:
-            return False
-        if contiguous is not None and contiguous not in self.prims.names and reuse >= LEAST_REUSE:
-            return True  # Kernels would use one element of each cache line.
-        if self.lies_well(side):
-            return False
-        span = self._panel_span(side)
-        far = span > FAR * self.targets.panel  # Every step touches another page: the copy moves longer runs.
-        return span > self.targets.panel and reuse >= (LEAST_REUSE if far else REUSE_THAT_PAYS)
-
-    def lies_well(self, side: Side) -> bool:
-        """Whether an operand that is read element by element has long runs along k where it lies."""
-        k = self.prims.k
-        return (
-            k is not None
-            and not self._is_vector_side(side)
-            and abs(side.strides[k]) == 1
-            and self.is_run(self.extents[k])
-        )
-
-    def is_run(self, elements: int) -> bool:
-        """Whether so many elements that follow each other are read at nearly the speed of a long run."""
-        return elements >= self.targets.read // 4
-
-    def _panel_span(self, side: Side) -> int:
-        """Elements from the first to the last that one panel of the operand reads where it lies."""
-        k, batch, strides = self.prims.k, self.prims.batch, side.strides
-        steps = min(self.extents[k], self.targets.k) if k else 1
-        span = abs(strides[k]) * steps if k else 0
-        if batch is not None:
-            span += abs(strides[batch]) * min(self.extents[batch], max(self.targets.k // max(steps, 1), 1))
-        return span + (abs(strides[side.prim]) * side.tile if side.prim else 0)
-
     def contiguous_axis(self, side: Side) -> str | None:
         """Return the name of the axis along which neighbours of the operand are neighbours in memory."""
         axis = self.operation.contiguous_axis(side.operand)
@@ -184,7 +133,9 @@ class Packing:
 
     # ---- how they lie -----------------------------------------------------------------------------------------------
 
-    def layout(self, side: Side, depth: int, inside: Mapping[str, int], common: Iterable[Axis]) -> Pack:
+    def layout(
+        self, side: Side, depth: int, inside: Mapping[str, int], common: Iterable[Axis], panels: bool = False
+    ) -> Pack:
         """Return the pack: panels of the primitive's axis outside, then the reduced axes, then the panel itself.
 
         The vector operand needs its panel contiguous. The other is read element by element: it keeps the order of the
@@ -195,6 +146,7 @@ class Packing:
             depth: loops around the pack.
             inside: how far the block reaches along the reduced and the common axes.
             common: axes that both inputs depend on, of which a packed block holds the primitive's.
+            panels: whether to cut panels where a straight copy would do.
         """
         strides = side.strides
         steps = {axis.name: side.steps[axis.name] for axis in side.axes if strides[axis.name]}  # 0: broadcast
@@ -204,7 +156,7 @@ class Packing:
         panel = [Digit(side.prim)] if side.prim is not None and width > 1 else []
         reduced = [Digit(a.name) for a in self.reduced if strides[a.name] and inside[a.name] > 1]
         reduced.sort(key=lambda d: (self.prims.batch != d.axis, self.prims.k != d.axis))
-        if self._is_copied_straight(side, math.prod(inside[d.axis] for d in reduced)):
+        if not panels and self._is_copied_straight(side, math.prod(inside[d.axis] for d in reduced)):
             digits += [*reduced, *panel]
         elif self._aliases(side, digits, math.prod([min(width, side.tile), *(inside[d.axis] for d in reduced)])):
             digits = [*reduced, *digits, *panel]

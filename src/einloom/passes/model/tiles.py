@@ -35,6 +35,8 @@ class BlockTargets:
         tile_m, tile_n: elements along the vector axis, and columns, of the microkernel.
         k: indices of the reduced axes in one block: a panel (tile_m x k) a little larger than L1, one (k x tile_n) that
             takes a quarter of it.
+        k_inside: the same where a panel (tile_m x k) stays in L1.
+        shared: elements of a block that lies in L3.
         streamed: elements of the vector operand's block (L2 holds it, the panels beside it and the output's lines).
         resident: elements of the other operand's packed block beside it.
         alone: the same where the vector operand is not packed.
@@ -51,6 +53,8 @@ class BlockTargets:
     tile_m: int
     tile_n: int
     k: int
+    k_inside: int
+    shared: int
     streamed: int
     resident: int
     alone: int
@@ -72,14 +76,17 @@ def block_targets(machine: Machine, dtype: DType, m: int, most: int | None = Non
     accumulators = machine.registers - (8 if machine.registers == 32 else 4)
     tile_m, tile_n = vectors * lanes, accumulators // vectors
     k = max(machine.l1d * 5 // 4 // (dtype.size * tile_m), 16)
+    k_inside = max(machine.l1d * 5 // 8 // (dtype.size * tile_m), 16)
     if most is not None:
-        tile_m, tile_n, k = min(tile_m, most), min(tile_n, most), min(k, most)
+        tile_m, tile_n, k, k_inside = (min(size, most) for size in (tile_m, tile_n, k, k_inside))
     return BlockTargets(
         lanes=lanes,
         line=64 // dtype.size,
         tile_m=tile_m,
         tile_n=tile_n,
         k=k,
+        k_inside=k_inside,
+        shared=SCRATCH_LIMIT * 5 // 8 // dtype.size,
         streamed=min(SCRATCH_LIMIT // 4, machine.l2 * 3 // 8) // dtype.size,
         resident=min(SCRATCH_LIMIT // 16, machine.l2 // 12) // dtype.size,
         alone=min(SCRATCH_LIMIT // 4, machine.l2 // 4) // dtype.size,

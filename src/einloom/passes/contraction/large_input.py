@@ -16,9 +16,8 @@ from einloom.machine import Machine
 from einloom.passes.identify import LARGER
 from einloom.passes.model.sizes import equal_block
 from einloom.passes.model.tiles import BlockTargets, block_targets
-from einloom.passes.values import Context, Pass, State
 
-__all__ = ["VECTORISE_LARGE_INPUT", "vectorise_large_input"]
+__all__ = ["vectorise_large_input"]
 
 
 def vectorise_large_input(operation: Operation, machine: Machine) -> Schedule | None:
@@ -122,29 +121,3 @@ class _Sides:
         other = operation.inputs[1 - self.large]
         names = [axis.name for axis in sorted(self.reduced, key=lambda axis: operation.distance(other, axis))]
         return Prims(self.m.name, self.columns[-1].name, *names[:2])
-
-
-def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
-    options = context.options
-    if (
-        schedule.loops
-        or not operation.main.is_contraction
-        or not options.packing
-        or options.max_kernel_size is not None
-    ):
-        return operation, schedule
-    return operation, vectorise_large_input(operation, context.machine) or schedule
-
-
-def _explain(before: State, after: State, context: Context) -> str:
-    if before == after:
-        return "no: no input is many times as large as the output and contiguous along another axis"
-    operation, schedule = after
-    large = operation.inputs[next(pack.operand for pack in schedule.packs if pack.operand != OUTPUT)]
-    times = operation.elements(large) / max(operation.elements(operation.output), 1)
-    return (
-        f"m={schedule.prims.m}: {large.name}, {times:.0f} times the output, is read in its order; the output is staged"
-    )
-
-
-VECTORISE_LARGE_INPUT = Pass("vectorise large input", _apply, _explain)

@@ -1,0 +1,110 @@
+"""The choice among candidate schedules of a contraction, by predicted cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from einloom.ir.operation import Operation
+from einloom.ir.schedule import Schedule
+from einloom.passes.contraction.blocking import Blocking
+from einloom.passes.contraction.families import FAMILIES, Candidate, Setting, in_place, neighbours
+from einloom.passes.contraction.plan import Plan
+from einloom.passes.model.cost import Cost, cost_of
+from einloom.passes.parallelise import parallelise
+from einloom.passes.values import Context, Pass, State
+
+__all__ = ["CHOOSE_CONTRACTION", "Costed", "candidates", "costed"]
+
+LITTLE = 100_000
+"""Up to so many products nothing but what kernels need is packed: choosing would take longer than computing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Costed:
+    """A candidate with its predicted cost on the threads that share it."""
+
+    candidate: Candidate
+    cost: Cost
+
+
+def candidates(operation: Operation, schedule: Schedule, context: Context) -> list[Candidate]:
+    """Return what all families propose for an operation whose primitive is identified; each schedule once."""
+    setting = _setting(operation, schedule, context)
+    return _distinct(each for family in FAMILIES for proposed in family(setting) for each in _made(setting, proposed))
+
+
+def costed(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:
+    """Return candidates with their costs, the cheapest first: of every family, then neighbours of the best."""
+    setting = _setting(operation, schedule, context)
+    if operation.points <= LITTLE or not context.options.packing:
+        return [Costed(each, Cost(0.0, 0.0, 0.0, 0.0)) for each in _plainest(setting)]
+    found = [_costed(setting, each) for each in candidates(operation, schedule, context)]
+    best = min(found, key=_seconds)
+    if best.candidate.plan is not None:
+        near = _distinct(each for plan in neighbours(best.candidate.plan) for each in _made(setting, plan))
+        known = {each.candidate.schedule for each in found}
+        found += [_costed(setting, each) for each in near if each.schedule not in known]
+    return sorted(found, key=_seconds)
+
+
+def _setting(operation: Operation, schedule: Schedule, context: Context) -> Setting:
+    blocking = Blocking(operation, schedule.prims, context.machine, context.options.max_kernel_size)
+    return Setting(operation, schedule.prims, context.machine, context.options, blocking)
+
+
+def _plainest(setting: Setting) -> list[Candidate]:
+    """The candidate of small work: the vector operand is packed if kernels would have to gather it."""
+    packs = setting.gathers and setting.options.packing
+    plans = [Plan("vector block", packs_element=False)] if packs else list(in_place(setting))
+    return [each for plan in plans for each in _made(setting, plan)]
+
+
+def _made(setting: Setting, proposed: Plan | Candidate) -> Iterator[Candidate]:
+    if isinstance(proposed, Candidate):
+        yield proposed
+    elif (schedule := setting.blocking.schedule(proposed)) is not None:
+        yield Candidate(proposed.family, schedule, proposed)
+
+
+def _distinct(found: Iterator[Candidate]) -> list[Candidate]:
+    return list({each.schedule: each for each in reversed(list(found))}.values())[::-1]
+
+
+def _costed(setting: Setting, candidate: Candidate) -> Costed:
+    schedule, options = candidate.schedule, setting.options
+    if options.threads > 1:
+        schedule = parallelise(setting.operation, schedule, options.threads)
+    return Costed(candidate, cost_of(setting.operation, schedule, setting.machine, options.threads))
+
+
+def _seconds(each: Costed) -> float:
+    return each.cost.seconds
+
+
+def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
+    if not operation.main.is_contraction or schedule.loops:  # Another pass has blocked it.
+        return operation, schedule
+    return operation, costed(operation, schedule, context)[0].candidate.schedule
+
+
+def _explain(before: State, after: State, context: Context) -> str:
+    operation, schedule = before
+    if not operation.main.is_contraction or schedule.loops:
+        return "no: blocked before" if schedule.loops else "no: nothing is contracted"
+    found = costed(operation, schedule, context)
+    best = found[0]
+    said = f"{best.candidate.family}: {best.candidate.schedule}"
+    if len(found) == 1:
+        return f"{said}; the only candidate"
+    lines = [f"    {_milliseconds(each)}  {each.candidate.family}: {each.candidate.schedule}" for each in found]
+    return "\n".join([f"{best.candidate.family}, the cheapest of {len(found)} candidates", *lines])
+
+
+def _milliseconds(each: Costed) -> str:
+    cost = each.cost
+    parts = f"arithmetic {cost.arithmetic * 1e3:.3g}, transfers {cost.transfers * 1e3:.3g}"
+    return f"{cost.seconds * 1e3:8.3g} ms ({parts}, waits {cost.waits * 1e3:.3g}, copies {cost.copies * 1e3:.3g})"
+
+
+CHOOSE_CONTRACTION = Pass("block contraction", _apply, _explain)

@@ -1,0 +1,113 @@
+"""Families of schedules for contractions: each function proposes a few; the cheapest of all is taken.
+
+A family is a function from a `Setting` to candidates. A new one gets a function and a place in `FAMILIES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from einloom.ir.operation import Operation
+from einloom.ir.schedule import Prims, Schedule
+from einloom.machine import Machine
+from einloom.passes.contraction.blocking import Blocking
+from einloom.passes.contraction.large_input import vectorise_large_input
+from einloom.passes.contraction.plan import Plan, Staging
+from einloom.passes.identify import vector_operand
+from einloom.passes.values import Options
+
+__all__ = ["FAMILIES", "Candidate", "Family", "Setting", "neighbours"]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What families propose schedules for.
+
+    Attributes:
+        operation: its axes fused.
+        prims: the axes that kernels take, vectors along what is contiguous in the output.
+        machine: the target.
+        options: what the caller asks for.
+        blocking: makes schedules of plans.
+    """
+
+    operation: Operation
+    prims: Prims
+    machine: Machine
+    options: Options
+    blocking: Blocking
+
+    @property
+    def gathers(self) -> bool:
+        """Whether kernels would have to gather the vector operand where it lies."""
+        m = self.prims.m
+        operand = self.operation.inputs[vector_operand(self.operation, self.prims)]
+        return m is not None and self.operation.stride(operand, m) not in (0, 1)
+
+    @property
+    def exceeds_cache(self) -> bool:
+        """Whether the output is larger than the second-level cache."""
+        output = self.operation.output
+        return self.operation.elements(output) * output.dtype.size > self.machine.l2
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A proposed schedule, and the plan it was made of if there is one."""
+
+    family: str
+    schedule: Schedule
+    plan: Plan | None = None
+
+
+Family = Callable[[Setting], Iterator[Plan | Candidate]]
+
+
+def in_place(setting: Setting) -> Iterator[Plan]:
+    """Nothing is packed: kernels read every input where it lies."""
+    yield Plan("in place", packs_vector=False, packs_element=False)
+
+
+def vector_block(setting: Setting) -> Iterator[Plan]:
+    """A block of the vector operand in L2 streams past panels of the other, packed or where they lie, in L1."""
+    yield Plan("vector block", packs_element=False)
+    yield Plan("vector block, element packed")
+
+
+def element_once(setting: Setting) -> Iterator[Plan]:
+    """The element operand is packed once for each block of k; blocks of the vector operand pass beside it."""
+    yield Plan("element once", element_first=True, panels=True)
+
+
+def five_loops(setting: Setting) -> Iterator[Plan]:
+    """GotoBLAS: a block of the element operand in L2, a panel of the vector operand in L1, all of its block in L3."""
+    yield Plan("five loops", vector_inside=True, panels=True)
+
+
+def staged(setting: Setting) -> Iterator[Plan]:
+    """Blocks or tiles of the output are computed in scratch and leave it in long runs past the caches."""
+    if setting.exceeds_cache:
+        for packs_element in (False, True):
+            yield Plan("staged blocks", packs_element=packs_element, staging=Staging.BLOCKS)
+            yield Plan("staged tiles", packs_element=packs_element, staging=Staging.TILES)
+
+
+def large_input(setting: Setting) -> Iterator[Candidate]:
+    """An input many times as large as the output is read in its own order: vectors along its contiguous axis."""
+    schedule = vectorise_large_input(setting.operation, setting.machine)
+    if schedule is not None:
+        yield Candidate("large input in order", schedule)
+
+
+FAMILIES: tuple[Family, ...] = (in_place, vector_block, element_once, five_loops, staged, large_input)
+"""All families, the plainest first: of equally cheap candidates the first one is taken."""
+
+
+def neighbours(plan: Plan) -> Iterator[Plan]:
+    """Yield the plans that differ from one by the size of a block."""
+    yield replace(plan, long_runs=not plan.long_runs)
+    if plan.packs_element:
+        yield replace(plan, panels=not plan.panels)
+    if plan.packs_vector or plan.packs_element:
+        yield replace(plan, k_parts=2 * plan.k_parts)

@@ -1,0 +1,45 @@
+"""`Plan`: the few decisions by which schedules of a contraction differ; `blocking` derives loops, sizes and packs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["Plan", "Staging"]
+
+
+class Staging(StrEnum):
+    """How much of the output is computed in scratch before it is copied out, past the caches."""
+
+    NONE = "none"
+    BLOCKS = "blocks"
+    TILES = "tiles"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One way to nest and to pack a contraction.
+
+    Attributes:
+        family: what people call it.
+        packs_vector, packs_element: whether blocks of the operand that kernels read as vectors, and of the one that
+            they read element by element, are copied into scratch.
+        element_first: whether blocks of the element operand stand outside: it is packed once for each block of k, and
+            blocks of the vector operand pass beside it. Else the vector operand's stand outside.
+        vector_inside: whether panels of the vector operand stay in L1 while a block of the other streams past from L2
+            (GotoBLAS). Else panels of the element operand stay, and the vector operand's block streams past.
+        staging: whether the output is computed in scratch.
+        panels: whether a packed block of the element operand is cut into panels, where a straight copy would do.
+        k_parts: into how many parts a block of k is cut that would suit L1.
+        long_runs: whether packed blocks reach over long runs of their tensor before anything else.
+    """
+
+    family: str
+    packs_vector: bool = True
+    packs_element: bool = True
+    element_first: bool = False
+    vector_inside: bool = False
+    staging: Staging = Staging.NONE
+    panels: bool = False
+    k_parts: int = 1
+    long_runs: bool = False
