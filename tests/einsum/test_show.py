@@ -70,14 +70,14 @@ def test_what_is_shown_depends_on_the_target_alone(monkeypatch: pytest.MonkeyPat
     """Nothing is measured, and no name, cache or rate of this host gets in."""
     here = [el.compile(*case, dtype="float32", threads=1, target=NEON).show() for case in CASES]
     monkeypatch.setattr(peak, "peak_flops", lambda *_: pytest.fail("measured"))
-    other = replace(AVX512, name="another host", l2=4096, rates=Rates(1.0, 1.0, 1.0, 1.0))
+    other = replace(AVX512, name="another host", l2=4096, rates=Rates(1.0, 1.0, 1.0, 1.0, 1.0, 1.0))
     monkeypatch.setattr("einloom.expression.variant.host", lambda: other)
     assert [el.compile(*case, dtype="float32", threads=1, target=NEON).show() for case in CASES] == here
     assert not any(host().name in shown or "at least 0" in shown for shown in here)
 
 
 def test_a_bound_follows_from_recorded_rates() -> None:
-    known = replace(AVX2, name="known", rates=Rates(100e9, 50e9, 10e9, 8e9))
+    known = replace(AVX2, name="known", rates=Rates(100e9, 50e9, 80e9, 40e9, 10e9, 8e9))
     product = el.compile("ab,bc->ac", (100, 200), (200, 50), dtype="float32", threads=1, target=known)
     assert "at least 0.02 ms, by its arithmetic at 100 GFLOP/s on one core of known" in product.show()
     copy = el.compile("ab->ba", (8000, 8000), dtype="float32", threads=1, target=known)

@@ -1,4 +1,4 @@
-"""Blocking of contractions: loops, packs and staged outputs."""
+"""Schedules of contractions: what plans become, and which candidate is chosen on which machine."""
 
 from __future__ import annotations
 
@@ -7,61 +7,136 @@ from dataclasses import replace
 import pytest
 
 from einloom.ir.operation import Operation
+from einloom.ir.schedule import OUTPUT, Schedule
 from einloom.ir.text import parse_operation
-from einloom.machine import AVX512
+from einloom.machine import AVX2, AVX512, Machine, Rates
+from einloom.passes.contraction.blocking import Blocking
+from einloom.passes.contraction.choose import costed
+from einloom.passes.contraction.plan import Plan, Staging
+from einloom.passes.fuse import fuse
+from einloom.passes.identify import identify_primitive
+from einloom.passes.model.cost import cost_of
 from einloom.passes.pipeline import optimize_operation
+from einloom.passes.values import Context, Options
 
 from .operations import PRODUCT, contraction
 
-
-def test_blocking_packs_what_lies_spread() -> None:
-    _, schedule = optimize_operation(PRODUCT, AVX512)
-    assert schedule.packs[0].operand == 1
-    assert schedule.packs[0].layout[-1].axis == "j"
-    small = parse_operation(str(PRODUCT).replace("1600", "64"))
-    assert str(optimize_operation(small, AVX512)[1]) == "prim m=j n=i k=k"
+LARGE = replace(AVX512, l2=2**21)
+COLUMNS = contraction("i 1600 m, j 1600 n, k 1600 k", "ki", "kj", "ij")
 
 
 @pytest.mark.parametrize(
-    ("operation", "expected"),
+    ("operation", "plan", "expected"),
     [
         pytest.param(
+            PRODUCT,
+            Plan("vector block", packs_element=False),
+            "seq j:576 seq k:320 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j",
+            id="rows are read where they lie, a panel of a few at a time",
+        ),
+        pytest.param(
+            COLUMNS,
+            Plan("vector block, element packed"),
+            "seq j:576 seq k:320 seq i:136 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j pack in0@3 k i",
+            id="contiguous columns that are read one by one are copied straight",
+        ),
+        pytest.param(
+            COLUMNS,
+            Plan("element once", element_first=True, panels=True),
+            "seq k:320 seq j:576 seq i:8 seq j:48 prim m=j n=i k=k pack in0@1 i:8 k i pack in1@2 j:48 k j",
+            id="the element operand is packed once for each block of k",
+        ),
+        pytest.param(
+            COLUMNS,
+            Plan("five loops", vector_inside=True, panels=True),
+            "seq k:160 seq i:800 seq j:48 seq i:8 prim m=j n=i k=k pack in1@1 j:48 k j pack in0@2 i:8 k i",
+            id="five loops: a panel of the vector operand stays, a block of the other streams past",
+        ),
+        pytest.param(
+            COLUMNS,
+            Plan("vector block, element packed", k_parts=2),
+            "seq j:816 seq k:160 seq i:200 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j pack in0@3 k i",
+            id="half the k",
+        ),
+        pytest.param(
             contraction("d 84 m, b 84 m, e 84 k, a 84 m, c 24 n", "dbea", "ec", "abcd"),
+            Plan("vector block", packs_element=False, long_runs=True),
             "seq d:32 seq b:1 seq a:1 prim m=d n=c k=e pack in0@2 a e d",
             id="a block holds runs of a tensor that is read once: all of a and e, panels of two vectors",
         ),
         pytest.param(
-            contraction("b 368 m, d 368 k, a 368 m, c 24 n", "bda", "dc", "abc"),
-            "seq b:16 seq b:1 seq a:48 prim m=a n=c k=d pack in0@2 a:48 d a pack out@1 b c a",
-            id="what is many times as large as the output is read in its own order",
-        ),
-        pytest.param(
             contraction("e 400 m, g 24 k, a 16 m, f 20 n, c 320 n", "ega", "gfc", "acef"),
+            Plan("staged tiles", staging=Staging.TILES),
             "seq e:100 seq a:1 seq c:1 seq e:20 prim m=f n=e k=g pack in1@0 c g f pack in0@1 a e:20 e g pack out@4 e f",
             id="tiles of few products are staged one by one",
         ),
         pytest.param(
             contraction("e 32 m, f 32 k, b 36 m, a 36 m, d 36 m, c 24 n", "efbad", "cf", "abcde"),
+            Plan("vector block", packs_element=False, long_runs=True),
             "seq b:1 seq a:6 seq a:1 seq d:1 prim m=e n=c k=f pack in0@2 f a d e",
             id="the reduced axis stands outside where neighbours would alias in L1",
         ),
-        pytest.param(
-            contraction("i 1600 m, j 1600 n, k 1600 k", "ik", "kj", "ij"),
-            "seq j:576 seq k:320 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j",
-            id="long runs along k are read where they lie, a panel of a few rows at a time",
-        ),
-        pytest.param(
-            contraction("i 1600 m, j 1600 n, k 1600 k", "ki", "kj", "ij"),
-            "seq j:576 seq k:320 seq i:136 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j pack in0@3 k i",
-            id="contiguous columns that are read one by one are copied straight",
-        ),
-        pytest.param(
-            contraction("a 368 m, c 368 k, d 368 k, b 368 n", "acd", "dbc", "ab"),
-            "seq d:21 seq c:16 seq a:128 seq a:8 seq b:48 prim m=b n=a k=d batch=c "
-            "pack in1@2 b:48 c d b pack in0@3 a:8 a c d",
-            id="runs that blocks of the reduced axes cut short are packed",
-        ),
     ],
 )
-def test_packs_follow_the_tensors(operation: Operation, expected: str) -> None:
-    assert str(optimize_operation(operation, replace(AVX512, l2=2**21))[1]) == expected
+def test_what_plans_become(operation: Operation, plan: Plan, expected: str) -> None:
+    assert str(Blocking(operation, identify_primitive(operation), LARGE).schedule(plan)) == expected
+
+
+def test_a_plan_that_the_operation_has_no_room_for_is_none() -> None:
+    blocks = Plan("staged blocks", staging=Staging.BLOCKS)
+    adding = parse_operation(str(PRODUCT).replace("first=zero", "first=none"))
+    assert Blocking(adding, identify_primitive(adding), LARGE).schedule(blocks) is None
+    assert Blocking(PRODUCT, identify_primitive(PRODUCT), LARGE).schedule(blocks) is None  # sums are cut in blocks
+
+
+def _chosen(operation: Operation, machine: Machine, threads: int = 1) -> Schedule:
+    return optimize_operation(operation, machine, Options(threads))[1]
+
+
+def test_little_work_takes_one_family() -> None:
+    small = parse_operation(str(PRODUCT).replace("1600", "40"))
+    assert str(_chosen(small, AVX512)) == "prim m=j n=i k=k"
+
+
+@pytest.mark.parametrize("machine", [AVX512, AVX2, LARGE], ids=["avx512", "avx2", "large L2"])
+def test_large_products_pack_the_vector_operand(machine: Machine) -> None:
+    packs = {pack.operand for pack in _chosen(COLUMNS, machine).packs}
+    assert packs == {0, 1}
+    assert 1 in {pack.operand for pack in _chosen(PRODUCT, machine).packs}
+
+
+def test_blocks_shrink_with_the_caches() -> None:
+    prims, plan = identify_primitive(COLUMNS), Plan("vector block, element packed")
+    machines = [replace(AVX2, l2=size) for size in (2**20, 2**19, 2**18)]
+    schedules = [Blocking(COLUMNS, prims, machine).schedule(plan) for machine in machines]
+    elements = [_block(schedule) for schedule in schedules if schedule is not None]
+    assert len(elements) == 3 and elements[0] > elements[1] > elements[2]
+    costs = [
+        [cost_of(COLUMNS, schedule, machine).seconds for machine in machines] for schedule in schedules if schedule
+    ]
+    assert costs[0][2] / costs[0][0] > costs[2][2] / costs[2][0] > 0.99  # a large block misses a large cache most
+
+
+def _block(schedule: Schedule) -> int:
+    """Elements of the vector operand's packed block."""
+    pack = next(pack for pack in schedule.packs if pack.operand == 1)
+    left = {axis.name: axis.extent for axis in COLUMNS.axes}
+    left |= {loop.axis: loop.step for loop in schedule.loops[: pack.loop]}
+    return left["j"] * left["k"]
+
+
+def test_slow_streams_keep_the_output_out_of_scratch() -> None:
+    operation = contraction("e 400 m, g 24 k, a 16 m, f 20 n, c 320 n", "ega", "gfc", "acef")
+    rates = Rates(float32=200e9, float64=100e9, l2=180e9, l3=50e9, memory=30e9, stream=30e9)
+    fast, slow = (replace(AVX512, rates=replace(rates, stream=stream)) for stream in (30e9, 1e9))
+    assert any(pack.operand == OUTPUT for pack in _chosen(operation, fast).packs)
+    assert not any(pack.operand == OUTPUT for pack in _chosen(operation, slow).packs)
+
+
+def test_the_cheapest_is_chosen_and_the_same_each_time() -> None:
+    operation = fuse(COLUMNS)
+    identified = Schedule((), identify_primitive(operation))
+    found = costed(operation, identified, Context(AVX512))
+    seconds = [each.cost.seconds for each in found]
+    assert seconds == sorted(seconds) and len(found) > 4
+    assert _chosen(COLUMNS, AVX512) == found[0].candidate.schedule == _chosen(COLUMNS, AVX512)

@@ -12,10 +12,10 @@ from einloom.dtypes import FLOAT32, FLOAT64, DType
 from einloom.ir.operation import Operation
 from einloom.jit.host import host
 from einloom.machine import Machine
+from einloom.passes.contraction.large_input import vectorise_large_input
 from einloom.passes.pipeline import optimize_operation
 from einloom.passes.read_in_order import read_in_order
 from einloom.passes.values import Options
-from einloom.passes.vectorise_large_input import vectorise_large_input
 
 from ..ir.strategies import random_operation, random_reading, random_single_use
 from ..kernels.guarded import run_guarded

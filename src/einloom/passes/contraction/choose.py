@@ -14,7 +14,7 @@ from einloom.passes.model.cost import Cost, cost_of
 from einloom.passes.parallelise import parallelise
 from einloom.passes.values import Context, Pass, State
 
-__all__ = ["CHOOSE_CONTRACTION", "Costed", "candidates", "costed"]
+__all__ = ["CHOOSE_CONTRACTION", "Costed", "candidates", "costed", "every_candidate"]
 
 LITTLE = 100_000
 """Up to so many products nothing but what kernels need is packed: choosing would take longer than computing."""
@@ -32,6 +32,15 @@ def candidates(operation: Operation, schedule: Schedule, context: Context) -> li
     """Return what all families propose for an operation whose primitive is identified; each schedule once."""
     setting = _setting(operation, schedule, context)
     return _distinct(each for family in FAMILIES for proposed in family(setting) for each in _made(setting, proposed))
+
+
+def every_candidate(operation: Operation, schedule: Schedule, context: Context) -> list[Candidate]:
+    """Return all that could be chosen, on any machine: the candidates of every family and all their neighbours."""
+    setting = _setting(operation, schedule, context)
+    found = candidates(operation, schedule, context)
+    plans = [each.plan for each in found if each.plan is not None]
+    near = (each for plan in plans for other in neighbours(plan) for each in _made(setting, other))
+    return _distinct(iter([*found, *near]))
 
 
 def costed(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:

@@ -230,12 +230,13 @@ class _Model:
         output = len(self.tensors) - 1
         for position, use in enumerate(self.tensors):
             lines = tuple(use.beyond(self.walk, forgets) for forgets in self.forgets)
-            at = use.at[max(use.last - 1, 0)]
-            packed = position in self.scratch
-            writes = position == output
-            found.append(
-                Traffic(use.name, lines, at.pieces / at.lines, writes, packed, packed and writes)  # type: ignore[arg-type]
-            )
+            packed, writes = position in self.scratch, position == output
+            # Stores of one tile after the other go on along the output; loads of a step wait for what the step needs.
+            at = use.at[max(use.last - writes, 0)]
+            pieces = 1.0 if packed and not writes and self._run(position)[2] else at.pieces / at.lines
+            small = packed and self.scratch[position].at[use.last].room <= self.machine.l1d / 2
+            copies = packed and not (writes and small)  # A small block leaves while the next one is computed.
+            found.append(Traffic(use.name, lines, pieces, writes, copies, packed and writes))  # type: ignore[arg-type]
         found += [self._scratch_traffic(position, use) for position, use in self.scratch.items()]
         return found
 
@@ -262,16 +263,16 @@ class _Model:
         size = self.operation.output.dtype.size
         for position, use in self.scratch.items():
             elements = self.walk.runs[use.first] * use.at[use.first].lines * LINE / size
-            copies += copy_cycles(elements, *self._run(position, use)) * self.cycle
+            copies += copy_cycles(elements, *self._run(position)) * self.cycle
         for (_, cycles), forgets in zip(TLBS, self.misses):
             pages = sum(use.pages_beyond(self.walk, forgets) for use in self.tensors)
             waits += pages * cycles * self.cycle
         return Cost(self.calls * self.cycle, transfers, waits, copies)
 
-    def _run(self, position: int, use: _Use) -> tuple[int, int, bool]:
+    def _run(self, position: int) -> tuple[int, int, bool]:
         """Return how many elements follow each other in scratch and in the tensor, and whether none do."""
         strides, run = self.operation.operands[position].strides, 1
-        for digit in use.digits:
+        for digit in self.scratch[position].digits:
             if digit.stride != run or abs(strides[digit.axis]) != run or digit.step > 1:
                 break
             run *= max(digit.most, 1)

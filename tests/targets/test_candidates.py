@@ -1,0 +1,99 @@
+"""Every candidate schedule of a contraction, not only the chosen one, computes what the interpreter does."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from einloom.dtypes import FLOAT32, FLOAT64, DType
+from einloom.ir.bind import bind
+from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
+from einloom.ir.schedule import Schedule
+from einloom.jit.host import host
+from einloom.machine import AVX2, AVX512, NEON, Machine
+from einloom.passes.contraction.choose import every_candidate
+from einloom.passes.contraction.families import Candidate
+from einloom.passes.fuse import fuse
+from einloom.passes.identify import identify_primitive
+from einloom.passes.model.tiles import SCRATCH_LIMIT
+from einloom.passes.parallelise import parallelise
+from einloom.passes.values import Context
+
+from ..ir.strategies import random_contraction, random_reading
+from ..kernels.guarded import run_guarded
+from ..soak import soak_count
+from .programs import difference
+
+OPERATIONS = 500
+
+
+def _tiny(machine: Machine) -> Machine:
+    """Caches so small that everything is blocked, packed and staged."""
+    return replace(machine, l1d=1024, l2=2048, l3=4096)
+
+
+def _operation(rng: random.Random) -> Operation:
+    dtype = rng.choice((FLOAT32, FLOAT64))
+    if rng.random() < 0.2:
+        return _small_sums(rng, dtype)
+    return random_reading(rng, dtype) if rng.random() < 0.2 else random_contraction(rng, dtype, points=4000)
+
+
+def _small_sums(rng: random.Random, dtype: DType) -> Operation:
+    """Little is computed for what is written, and the columns of a tile follow each other in the output."""
+    a, c, e, f, g = (rng.randint(3, 10) for _ in "acefg")
+    axes = tuple(map(Axis, "acefg", (a, c, e, f, g), map(DimType, "mnmnk")))
+    strides = ((1, 0, g * a, 0, a), (0, 1, 0, c, c * f), (c * e * f, e * f, f, 1, 0))
+    operands = tuple(Operand(name, dtype, each) for name, each in zip(("in0", "in1", "out"), strides))
+    return Operation(axes, operands, Primitive.GEMM, Touch(Primitive.ZERO))
+
+
+def _candidates(operation: Operation, machine: Machine) -> tuple[Operation, list[Candidate]]:
+    fused = fuse(operation)
+    identified = Schedule((), identify_primitive(fused))
+    return fused, every_candidate(fused, identified, Context(machine))
+
+
+@pytest.mark.soak
+def test_every_candidate_equals_the_interpreter(vector: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("einloom.passes.parallelise.LEAST_WORK", 1)  # Threads share even the smallest work.
+    machine = host().with_vector(vector)
+
+    def complaint(seed: int) -> str | None:
+        rng = random.Random(seed)
+        operation = _operation(rng)
+        fused, found = _candidates(operation, rng.choice((machine, _tiny(machine))))
+        for candidate in found:
+            schedule = parallelise(fused, candidate.schedule, rng.choice((1, 2)))
+            if wrong := difference(operation, fused, schedule, machine, random.Random(seed)):
+                return f"seed {seed}, {candidate.family}\n{wrong}"
+        return None
+
+    assert run_guarded(range(soak_count(OPERATIONS, share=0.1)), complaint) is None
+
+
+def test_every_family_is_among_what_was_tried() -> None:
+    tried: dict[str, int] = {}
+    for seed in range(200):
+        machine = _tiny(AVX512) if seed % 2 else AVX512
+        for candidate in _candidates(_operation(random.Random(seed)), machine)[1]:
+            tried[candidate.family] = tried.get(candidate.family, 0) + 1
+    families = ["in place", "vector block", "vector block, element packed", "element once", "five loops"]
+    assert {*families, "staged blocks", "staged tiles", "large input in order"} <= set(tried)
+    assert min(tried.values()) > 3
+
+
+@pytest.mark.parametrize("machine", [AVX512, AVX2, NEON, _tiny(AVX2)], ids=["avx512", "avx2", "neon", "tiny caches"])
+def test_no_candidate_needs_more_scratch_than_there_is(machine: Machine) -> None:
+    for seed in range(60):
+        rng = random.Random(seed)
+        operation = random_contraction(rng, FLOAT64, points=20_000)
+        larger = replace(
+            operation,
+            axes=tuple(replace(a, extent=min(a.extent * 40, 3000)) for a in operation.axes[:4]) + operation.axes[4:],
+        )
+        fused, found = _candidates(larger, machine)
+        for candidate in found:
+            assert bind(fused, candidate.schedule).scratch_bytes <= SCRATCH_LIMIT
