@@ -33,6 +33,7 @@ from einloom.ir.operation import DimType, Primitive
 from einloom.ir.schedule import ExecType, Schedule
 from einloom.machine import Machine
 from einloom.tensor_operation import TensorOperation, optimize
+from einloom.threaded_loop import LoopSpec, ThreadedLoop
 from einloom.threadpools import register as _register_thread_pool
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ __all__ = [
     "ExecType",
     "Expression",
     "InternalError",
+    "LoopSpec",
     "Machine",
     "OverlapError",
     "Primitive",
@@ -61,6 +63,7 @@ __all__ = [
     "StrideError",
     "TensorOperation",
     "TensorOperationConfig",
+    "ThreadedLoop",
     "UnsupportedTarget",
     "asm",
     "clear_cache",

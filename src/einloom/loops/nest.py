@@ -116,6 +116,19 @@ class LoopNest:
         """Whether threads wait for each other somewhere."""
         return any(loop.barrier for loop in self.loops)
 
+    def level(self, letter: str) -> NestLoop:
+        """Return the level of a logical loop that is parallel, the outermost one if none is.
+
+        Raises:
+            ScheduleError: no loop has this letter.
+        """
+        levels = [loop for loop in self.loops if loop.letter == letter]
+        if not levels:
+            raise ScheduleError(
+                f"there is no loop {letter!r:.20}\n  The loops are {' '.join(LETTERS[: len(self.specs)])}."
+            )
+        return next((loop for loop in levels if loop.collapsed or loop.ways), levels[0])
+
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 

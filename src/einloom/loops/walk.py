@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 from einloom.ir.sharing import Clause, Grid
 from einloom.loops.nest import LETTERS, LoopNest, NestLoop
@@ -21,6 +22,9 @@ __all__ = ["run_threads", "walk"]
 
 Step = tuple[int, ...] | None
 """The logical indices of an iteration, a b c …; None: wait for the other threads."""
+
+Edge = Callable[[int, Literal["init", "term"]], None]
+"""What happens where a thread begins and ends."""
 
 Ranges = dict[str, tuple[int, int]]
 """By letter, the indices that the loops so far leave: from, and below."""
@@ -36,18 +40,28 @@ def walk(nest: LoopNest, thread: int) -> Iterator[Step]:
     yield from _Walk(nest, thread).steps(0, ranges)
 
 
-def run_threads(nest: LoopNest, visit: Callable[[int, tuple[int, ...]], None]) -> None:
-    """Call `visit(thread, indices)` for every iteration: thread after thread, from one barrier to the next."""
-    walks = [walk(nest, thread) for thread in range(nest.threads)]
-    running = True
-    while running:
-        running = False
-        for thread, steps in enumerate(walks):
+def run_threads(nest: LoopNest, visit: Callable[[int, tuple[int, ...]], None], edge: Edge | None = None) -> None:
+    """Call `visit(thread, indices)` for every iteration: thread after thread, from one barrier to the next.
+
+    `edge(thread, "init")` comes before a thread's first iteration, `edge(thread, "term")` behind its last.
+    """
+    waiting = [(thread, walk(nest, thread)) for thread in range(nest.threads)]
+    begun: set[int] = set()
+    while waiting:
+        still = []
+        for thread, steps in waiting:
+            if edge is not None and thread not in begun:
+                begun.add(thread)
+                edge(thread, "init")
             for indices in steps:
                 if indices is None:
-                    running = True
+                    still.append((thread, steps))
                     break
                 visit(thread, indices)
+            else:
+                if edge is not None:
+                    edge(thread, "term")
+        waiting = still
 
 
 class _Walk:

@@ -1,0 +1,60 @@
+"""Draw who computes what: the iterations of two loops, coloured by the thread that runs them first."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+from einloom.errors import ScheduleError, UnsupportedTarget
+from einloom.loops.nest import LETTERS, LoopNest
+from einloom.loops.walk import run_threads
+
+__all__ = ["draw_owners", "owners"]
+
+
+def owners(nest: LoopNest, rows: str, columns: str) -> dict[tuple[int, int], list[int]]:
+    """Return, by the indices of two loops, the threads that run such iterations, the earliest first.
+
+    Raises:
+        ScheduleError: a letter that is no loop, or the same one twice.
+    """
+    for letter in (rows, columns):
+        nest.level(letter)
+    if rows == columns:
+        raise ScheduleError(f"loop {rows} twice\n  Name two loops.")
+    places = LETTERS.index(rows), LETTERS.index(columns)
+    found: dict[tuple[int, int], dict[int, None]] = {}
+
+    def visit(thread: int, indices: tuple[int, ...]) -> None:
+        found.setdefault((indices[places[0]], indices[places[1]]), {})[thread] = None
+
+    run_threads(nest, visit)
+    return {cell: list(threads) for cell, threads in found.items()}
+
+
+def draw_owners(nest: LoopNest, rows: str, columns: str, path: str | None = None) -> Any:
+    """Return a matplotlib figure with a cell for every pair of indices; with `path` also write it there.
+
+    Raises:
+        UnsupportedTarget: matplotlib is not installed.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        raise UnsupportedTarget("plots need matplotlib, which is not installed\n  pip install 'einloom[plot]'")
+    from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
+
+    cells = owners(nest, rows, columns)
+    xs, ys = sorted({column for _, column in cells}), sorted({row for row, _ in cells})
+    image = [[cells.get((y, x), [-1])[0] for x in xs] for y in ys]
+    figure = Figure(figsize=(6, 5), layout="constrained")
+    axes = figure.add_subplot()
+    if image:
+        drawn = axes.imshow(image, cmap="tab20" if nest.threads <= 20 else "turbo", vmin=0, vmax=nest.threads - 1)
+        figure.colorbar(drawn, label="thread", ticks=range(nest.threads) if nest.threads <= 20 else None)
+    axes.set_xticks(range(len(xs)), [str(x) for x in xs])
+    axes.set_yticks(range(len(ys)), [str(y) for y in ys])
+    axes.set_xlabel(columns)
+    axes.set_ylabel(rows)
+    axes.set_title(str(nest.string))
+    if path is not None:
+        figure.savefig(path)
+    return figure
