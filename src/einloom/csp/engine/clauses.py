@@ -45,16 +45,15 @@ class GroundClause:
     @property
     def slots(self) -> tuple[int, ...]:
         """The slots that it reads, without those of counters, in order."""
-        compared = (slot for pair in self.pairs for slot in (pair[0], pair[3]))
-        return tuple(sorted({*(slot for slot, mask in self.masks.items() if mask), *compared}))
+        found = {slot for slot, mask in self.masks.items() if mask}
+        for left, _, _, right, _ in self.pairs:
+            found |= {left, right}
+        return tuple(sorted(found))
 
     def over(self, slots: tuple[int, ...]) -> Clause:
         """Return it as a clause of a table over some slots."""
-        place = {slot: i for i, slot in enumerate(slots)}
-        compared = tuple(
-            (place[a], flip_a, operator, place[b], flip_b) for a, flip_a, operator, b, flip_b in self.pairs
-        )
-        return Clause(tuple([self.masks.get(slot, 0) for slot in slots]), compared)
+        masks, at = tuple([self.masks.get(slot, 0) for slot in slots]), slots.index
+        return Clause(masks, tuple([(at(a), flip_a, op, at(b), flip_b) for a, flip_a, op, b, flip_b in self.pairs]))
 
 
 def tuples(members: Members, row: ClauseRow) -> Iterator[tuple[tuple[int, ...], int]]:

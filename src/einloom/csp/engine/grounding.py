@@ -113,7 +113,9 @@ class Grounder:
     def _file(self, ground: Ground, merged: Merged, clause: GroundClause, source: Source) -> None:
         """Put a clause where it belongs: single slots, a truth table, or a disjunction."""
         slots, domains = clause.slots, self.layout.domain_of
-        if clause.bounds or prod(len(domains[slot].values) for slot in slots) > MOST_ROWS:
+        if slots in merged and not clause.bounds:
+            merged[slots].setdefault(clause.over(slots), []).append(source)
+        elif clause.bounds or prod(len(domains[slot].values) for slot in slots) > MOST_ROWS:
             ground.disjunctions.append(self._disjunction(clause, ground.need, source))
         elif not slots:
             ground.impossible = Restriction(ground.need, [source])
@@ -123,7 +125,7 @@ class Grounder:
             masks[slot] = masks.get(slot, self.layout.full[slot]) & clause.masks[slot]
             ground.reasons.setdefault(slot, Restriction(ground.need, [])).sources.append(source)
         else:
-            merged.setdefault(slots, {}).setdefault(clause.over(slots), []).append(source)
+            merged[slots] = {clause.over(slots): [source]}
 
     def _constrain(
         self, ground: Ground, slots: tuple[int, ...], clauses: dict[Clause, list[Source]], domains: Sequence[int]

@@ -115,7 +115,7 @@ class Counter:
     def range(self, numbers: Sequence[Any]) -> tuple[int, float]:
         """Return the least and the greatest value, the limits included."""
         low, high, cap, floor, _ = numbers[self.at : self.at + 5]
-        return max(low, floor), min(high, cap)
+        return low if low > floor else floor, high if high < cap else cap
 
     @property
     def slots(self) -> tuple[int, ...]:
@@ -149,13 +149,16 @@ class Bound:
 
     def values(self, store: Store) -> Sequence[int]:
         """Return what the counter may be compared with."""
-        if self.domain is None:
-            return () if self.value is None else (self.value,)
+        if self.value is not None:
+            return (self.value,)
+        assert self.domain is not None
         return [int(value) for value in self.domain.select(store.domains[self.slot])]
 
     def possible(self, store: Store) -> bool:
         """Whether it can still hold."""
         low, high = self.counter.range(store.numbers)
+        if self.value is not None:
+            return self.meets(low, high, self.value)
         return any(self.meets(low, high, value) for value in self.values(store))
 
     def meets(self, low: int, high: float, value: int) -> bool:

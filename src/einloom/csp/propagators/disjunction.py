@@ -120,22 +120,25 @@ class Disjunctions:
                 self._enforce_last(disjunction)
 
     def _enforce_last(self, disjunction: Disjunction) -> None:
-        store = self.store
+        """Enforce the last literal that can hold; one at most is a mask of a slot."""
+        store, last = self.store, None
         if disjunction.need & store.numbers[ASLEEP]:
             return
-        possible: list[tuple[int, int] | Comparison | Bound] = [
-            each for each in disjunction.literals if store.domains[each[0]] & each[1]
-        ]
-        possible += [each for each in disjunction.others if each.possible(store)]
-        match possible:
-            case []:
-                store.fail(disjunction)
-            case [Bound() as bound]:
-                self.counting.enforce(bound, disjunction)
-            case [Comparison(left, right, table)]:
-                for slot, mask in zip((left, right), table[store.domains[left], store.domains[right]]):
-                    store.narrow(slot, mask, disjunction)
-            case [(slot, mask)]:
+        for literal in disjunction.literals:
+            if store.domains[literal[0]] & literal[1]:
+                last = literal
+        for part in disjunction.others:
+            if part.possible(store):
+                if last is not None:
+                    return
+                last = part
+        if last is None:
+            store.fail(disjunction)
+        elif isinstance(last, Bound):
+            self.counting.enforce(last, disjunction)
+        elif isinstance(last, Comparison):
+            narrowed = last.table[store.domains[last.left], store.domains[last.right]]
+            for slot, mask in zip(last.slots, narrowed):
                 store.narrow(slot, mask, disjunction)
-            case _:
-                pass
+        else:
+            store.narrow(*last, disjunction)
