@@ -84,7 +84,7 @@ class Expected:
 
     def _fits(self, array: Array) -> bool:
         region = region_of("", Imported(array, self.label))
-        return region.is_empty or (is_aligned(region, self.unit) and element_strides(array) is not None)
+        return element_strides(array) is not None and (region.is_empty or is_aligned(region, self.unit))
 
     def output(self, out: Any, operands: Sequence[Imported]) -> Output:
         """Return where to write the result for `out`, a fresh array for None.
