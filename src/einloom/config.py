@@ -44,8 +44,7 @@ class Settings:
 _NOTHING = Settings()
 _current: ContextVar[Settings] = ContextVar("einloom_settings", default=_NOTHING)
 _equal: dict[Settings, Settings] = {_NOTHING: _NOTHING}  # one object for equal settings, which generated code compares
-_limits: list[int] = []  # of the whole process: one number at most
-_changes = ctypes.c_int64(0)  # how often that limit was set; generated code reads it
+_limit = ctypes.c_int64(0)  # of the whole process, 0 for none; generated code reads it
 
 
 def current_settings() -> Settings:
@@ -79,8 +78,7 @@ def set_process_limit(threads: int | None) -> None:
     Raises:
         ArgumentError: no whole number from 1 to 4096.
     """
-    _limits[:] = [] if threads is None else [_checked(threads, "the limit of the process")]
-    _changes.value += 1
+    _limit.value = 0 if threads is None else _checked(threads, "the limit of the process")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +88,22 @@ class WatchedSettings:
     Attributes:
         variable: the context variable.
         value: the object that it holds.
-        changes: how often the limit of the process was set.
+        limit: of the process, 0 for none.
     """
 
     variable: ContextVar[Settings]
     value: Settings
-    changes: int
+    limit: int
 
     @property
     def words(self) -> tuple[int, int, int, int]:
-        """Addresses of the variable and of the value; of the word that counts changes, and what it is."""
-        return id(self.variable), id(self.value), ctypes.addressof(_changes), self.changes
+        """Addresses of the variable and of the value; of the word that holds the limit, and what it holds."""
+        return id(self.variable), id(self.value), ctypes.addressof(_limit), self.limit
 
 
 def watched_settings() -> WatchedSettings:
     """Return what `thread_count(None, …)` follows from now, environment and cores aside, which do not change."""
-    return WatchedSettings(_current, _current.get(), _changes.value)
+    return WatchedSettings(_current, _current.get(), _limit.value)
 
 
 def thread_count(threads: int | None = None, *, cores: int) -> int:
@@ -124,8 +122,8 @@ def thread_count(threads: int | None = None, *, cores: int) -> int:
     chosen = _current.get().threads
     if chosen is not None:
         return chosen
-    if _limits:
-        return _limits[0]
+    if _limit.value:
+        return _limit.value
     return environment_threads() or cores
 
 

@@ -20,7 +20,7 @@ from einloom.arrays.entry import Apart, Call, Data, Entry, Scratch
 from einloom.arrays.library import Imported, array_of, region_of
 from einloom.arrays.region import Region
 from einloom.arrays.signature import MOST_SCRATCH, array_argument, none_argument, signature_of, thread_settings
-from einloom.config import thread_count, watched_settings
+from einloom.config import WatchedSettings, thread_count, watched_settings
 from einloom.errors import DTypeError
 from einloom.ir.operation import DimType, Operation
 from einloom.jit.entrycode import Number
@@ -72,8 +72,10 @@ class Execution(Native):
         threads = self._thread_count()
         if all(operand.array is given[o.name] for o, operand in zip(operation.operands, operands)):
             kinds = [None if thing is None else signature_of(thing) for thing in given.values()]
-            signature = (threads, *extras, *kinds)
-            self._chain.meet(self, signature, lambda: self._describe(given, operands, regions, threads))
+            watches = self._threads is None and self._executable.program.shared_trips > 1
+            watched = watched_settings() if watches else None
+            signature = (watched, *extras, *kinds)
+            self._chain.meet(self, signature, lambda: self._describe(given, operands, regions, threads, watched))
         self._executable([region.address for region in regions], threads)
         return out
 
@@ -113,7 +115,12 @@ class Execution(Native):
         return thread_count(self._threads, cores=host().cores)
 
     def _describe(
-        self, given: dict[str, Any], operands: Sequence[Imported], regions: Sequence[Region], threads: int
+        self,
+        given: dict[str, Any],
+        operands: Sequence[Imported],
+        regions: Sequence[Region],
+        threads: int,
+        watched: WatchedSettings | None,
     ) -> tuple[Entry, object] | None:
         """Return the entry for calls with arrays like these, and what it refers to; None if there can be none."""
         operation, executable = self._operation, self._executable
@@ -125,8 +132,6 @@ class Execution(Native):
         for operand, found, region in zip(operation.operands, operands, regions):
             arguments[places[operand.name]] = array_argument(found.array, region, operand.dtype.size)
         names = [sys.intern(name) for name in list(given)[3:]]
-        watches = self._threads is None and executable.program.shared_trips > 1
-        settings = watched_settings() if watches else None
         values = [*(Data(places[operand.name]) for operand in operation.operands), Scratch(0) if size else Number(0)]
         entry = Entry(
             arguments=tuple(arguments),
@@ -135,11 +140,11 @@ class Execution(Native):
             keywords=tuple(map(id, names)),
             apart=tuple(self._apart(regions, places)),
             launch=launch_address(),
-            settings=None if settings is None else thread_settings(settings),
+            settings=None if watched is None else thread_settings(watched),
             scratch=scratch_word(size) if size else 0,
             releases_interpreter=operation.flops > LONG_FLOPS or operation.bytes > LONG_BYTES,
         )
-        return entry, (executable, [operand.array.dtype for operand in operands], names, settings)
+        return entry, (executable, [operand.array.dtype for operand in operands], names, watched)
 
     def _apart(self, regions: Sequence[Region], places: dict[str, int]) -> list[Apart]:
         pairs = []

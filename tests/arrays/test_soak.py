@@ -74,7 +74,7 @@ def test_einsum_and_expressions(form: str) -> None:
         equation, dtype = rng.choice(EQUATIONS), rng.choice(TYPES)
         sizes = {label: rng.choice(SIZES) for label in "abcd"}
         terms, result = equation.split("->")
-        memory = Buffers(rng, 16_000)
+        memory = Buffers(rng, 40_000)
         operands = [memory.hostile(tuple(sizes[x] for x in term), dtype) for term in terms.split(",")]
         out = memory.hostile(tuple(sizes[x] for x in result), dtype) if rng.random() < 0.7 else None
         if form == "einsum":
@@ -132,7 +132,7 @@ def test_products_of_matrices_in_flat_arrays(form: str) -> None:
         (m, n, k), dtype = config.dim_sizes, str(config.dtype)
         leads = [config.strides_in0[2], (config.strides_in1 or (0, 0, 0))[1], config.strides_out[1]]
         shapes = [(m, k), (k, n), (m, n)]
-        memory = Buffers(rng, 8_000)
+        memory = Buffers(rng, 16_000)
         lengths = [lead * columns + rng.choice((0, 0, 0, 3, -1, -2)) for (_, columns), lead in zip(shapes, leads)]
         arrays = [memory.hostile((max(length, 0),), dtype) for length in lengths]
         if form == "execute":
@@ -177,7 +177,7 @@ def test_element_wise_primitives(form: str) -> None:
         m, n, dtype = rng.choice(SIZES), rng.choice(SIZES), rng.choice(TYPES)
         operands = 2 if form == "unary" else 3
         leads = [max(m, 1) + rng.choice((0, 0, 0, 1, 4, -1)) for _ in range(operands)]
-        memory = Buffers(rng, 8_000)
+        memory = Buffers(rng, 16_000)
         arrays = [memory.hostile((max(lead * n + rng.choice((0, 0, 3, -1)), 0),), dtype) for lead in leads]
         if rng.random() < 0.3:
             arrays[0], leads[0] = arrays[-1], leads[-1]

@@ -138,13 +138,13 @@ class ThreadSettings:
 
     Attributes:
         variable: address of the context variable, and value: of the object that it must hold.
-        changes: address of a word that counts changes of the process's limit, and count: what it must be.
+        limit: address of the word that holds the process's limit, and limited: what it must be.
     """
 
     variable: int
     value: int
-    changes: int
-    count: int
+    limit: int
+    limited: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,8 +328,8 @@ class _Emission:
         code.call(self.layout.function("Py_DecRef"), [Slot(_VALUE)])
         code.load_slot(value, _VALUE)
         code.unless_equal(value, settings.value, self.mismatch)
-        code.load_at(value, settings.changes)
-        code.unless_equal(value, settings.count, self.mismatch)
+        code.load_at(value, settings.limit)
+        code.unless_equal(value, settings.limited, self.mismatch)
 
     def _take_scratch(self) -> None:
         code = self.code

@@ -10,7 +10,7 @@ import numpy as np
 from einloom.arrays.entry import Apart, ArrayArgument, Call, Data, Entry, Fresh, Scratch
 from einloom.arrays.library import Array, Imported, region_of
 from einloom.arrays.signature import MOST_SCRATCH, array_argument, thread_settings
-from einloom.config import watched_settings
+from einloom.config import WatchedSettings
 from einloom.expression.variant import CompiledStep, Variant
 from einloom.jit.entrycode import Number
 from einloom.jit.scratch import scratch_word
@@ -26,7 +26,12 @@ LINE = 64
 
 
 def describe_call(
-    variant: Variant, operands: Sequence[Array], out: Array | None, shape: tuple[int, ...], unit: int, watches: bool
+    variant: Variant,
+    operands: Sequence[Array],
+    out: Array | None,
+    shape: tuple[int, ...],
+    unit: int,
+    watched: WatchedSettings | None,
 ) -> tuple[Entry, object] | None:
     """Return the entry for calls with arrays like these, and what it refers to; None if there can be none.
 
@@ -35,7 +40,7 @@ def describe_call(
         operands, out: plain arrays that code reads and writes in place.
         shape: of the result.
         unit: what their addresses are multiples of, in bytes.
-        watches: whether the number of threads followed from the settings.
+        watched: what the number of threads followed from, if that may change.
     """
     given = [*operands] if out is None else [*operands, out]
     if len(given) > MOST_OPERANDS or any(array.size == 0 for array in given):
@@ -47,7 +52,6 @@ def describe_call(
     is_long = sum(o.flops for o in operations) > LONG_FLOPS or sum(o.bytes for o in operations) > LONG_BYTES
     name, index, arguments = sys.intern("out"), (), (shape, given[0].dtype)
     last = len(operands)
-    settings = watched_settings() if watches else None
     entry = Entry(
         arguments=tuple(_argument(array, unit, array is out) for array in given),
         calls=tuple(_calls(variant.steps, last, places, written=-1 if out is None else last)),
@@ -55,11 +59,11 @@ def describe_call(
         keywords=() if out is None else (id(name),),
         apart=() if out is None else tuple(Apart(last, position) for position in range(last)),
         launch=launch_address(),
-        settings=None if settings is None else thread_settings(settings),
+        settings=None if watched is None else thread_settings(watched),
         scratch=scratch_word(size) if size else 0,
         releases_interpreter=is_long,
     )
-    return entry, (variant, [array.dtype for array in given], name, index, arguments, settings)
+    return entry, (variant, [array.dtype for array in given], name, index, arguments, watched)
 
 
 def _scratch_places(steps: Sequence[CompiledStep], itemsize: int) -> tuple[int, list[int]]:

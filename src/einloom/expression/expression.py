@@ -10,7 +10,7 @@ from einloom.arrays.chain import Chain
 from einloom.arrays.entry import Entry
 from einloom.arrays.library import Array, element_strides, outgoing
 from einloom.arrays.signature import signature_of
-from einloom.config import thread_count
+from einloom.config import WatchedSettings, thread_count, watched_settings
 from einloom.dtypes import DTYPES
 from einloom.expression.entries import describe_call
 from einloom.expression.operands import Expected
@@ -120,21 +120,19 @@ class Expression(Native):
         variant = self._variant(strides, None if out is None else _strides(output.written), threads)
         in_place = all(operand is array for operand, array in zip(operands, arrays))
         if in_place and (out is None or out is output.written):
-            signature = (
-                threads,
-                *(signature_of(array) for array in arrays),
-                None if out is None else signature_of(out),
-            )
-            chain.meet(native, signature, lambda: self._describe(variant, arrays, out))
+            watched = watched_settings() if self._threads is None and not self._is_small else None
+            signature = (watched, out is None, *map(signature_of, arrays if out is None else [*arrays, out]))
+            chain.meet(native, signature, lambda: self._describe(variant, arrays, out, watched))
         variant.run(arrays, output.written)
         if out is not None:
             output.finish()
             return out
         return outgoing(output.written if self.output_shape else output.written[()], expected.label, operands[0])
 
-    def _describe(self, variant: Variant, arrays: Sequence[Array], out: Array | None) -> tuple[Entry, object] | None:
-        watches = self._threads is None and not self._is_small
-        return describe_call(variant, arrays, out, self.output_shape, self._expected.unit, watches)
+    def _describe(
+        self, variant: Variant, arrays: Sequence[Array], out: Array | None, watched: WatchedSettings | None
+    ) -> tuple[Entry, object] | None:
+        return describe_call(variant, arrays, out, self.output_shape, self._expected.unit, watched)
 
     def _thread_count(self) -> int:
         return 1 if self._is_small else thread_count(self._threads, cores=host().cores)
