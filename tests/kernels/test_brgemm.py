@@ -9,6 +9,7 @@ from itertools import product
 import pytest
 
 from einloom.kernels import Brgemm
+from tests.covering import covering
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import ProductCase, check_product, machine
 
@@ -16,6 +17,9 @@ DTYPES = ("float32", "float64")
 LAYOUTS = [(a, b, c) for a, b, c in product(("col", "row"), repeat=3)]
 DEPTHS = (*range(18), 24, 31, 33, 64, 70)
 """Sizes of k: none, every remainder of every unrolling, several trips."""
+
+BETAS = ((1, None), (0, None), (1, 1), (1, 0))
+"""Beta of the spec, and its value at the call where it is an argument."""
 
 
 def product_spec(
@@ -51,20 +55,25 @@ def leading_dimensions(layouts: tuple[str, str, str], batch: int) -> frozenset[s
 
 
 def covering_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
-    """Yield sizes that cover every residue of m, n and k of every tile, spread over layouts, betas and batches."""
+    """Yield sizes that cover every residue of m, n and k of every tile, in every layout, with every beta and batch."""
     lanes = machine(vector).vector_bits // 8 // (4 if dtype == "float32" else 8)
-    rows = range(1, 3 * lanes + 2)
-    columns = range(1, 34)
-    count = 3 * max(len(rows), len(columns), len(DEPTHS))
-    for index in range(count):
-        m, n = rows[index % len(rows)], columns[(index * 7 + index // len(columns)) % len(columns)]
-        k = DEPTHS[(index * 5 + index // len(DEPTHS)) % len(DEPTHS)]
-        batch = (1, 1, 1, 3)[index % 4]
-        layouts = LAYOUTS[(index + index // 8) % 8]
-        beta, flag = ((1, None), (0, None), (1, 1), (1, 0))[(index // 3) % 4]
-        spec = product_spec(dtype, m, n, k, batch, layouts, index % 3, beta, (1, 1, 1, 2)[index // 5 % 4])
-        opened = leading_dimensions(layouts, batch) if index % 2 else frozenset[str]()
-        yield ProductCase(spec, opened, flag, vector, bool(index // 2 % 2))
+    for row in covering(
+        m=range(1, 3 * lanes + 2),
+        n=range(1, 34),
+        k=DEPTHS,
+        layouts=LAYOUTS,
+        beta=BETAS,
+        batch=(1, 3),
+        gap=(0, 1, 2),
+        alpha=(1, 2),
+        opened=(False, True),
+        at_end=(False, True),
+    ):
+        beta, flag = row["beta"]
+        sizes = row["m"], row["n"], row["k"], row["batch"]
+        spec = product_spec(dtype, *sizes, row["layouts"], row["gap"], beta, row["alpha"])
+        opened = leading_dimensions(row["layouts"], row["batch"]) if row["opened"] else frozenset[str]()
+        yield ProductCase(spec, opened, flag, vector, row["at_end"])
 
 
 def odd_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
@@ -98,7 +107,7 @@ def odd_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
             "sum of strided rows": ((2, 2 * m, 2 * m * n, 2 * area), None, (n, 1)),
         }
         for index, (a, b, c) in enumerate(shapes.values()):
-            beta, flag = ((1, None), (0, None), (1, 1), (1, 0))[(index + m) % 4]
+            beta, flag = BETAS[(index + m) % 4]
             spec = Brgemm(dtype, m, n, k, batch, a=a, b=b, c=c, beta=beta)  # type: ignore[arg-type]
             yield ProductCase(spec, frozenset(), flag, vector, True)
             yield ProductCase(spec, opened_strides(spec), flag, vector, False)
@@ -119,7 +128,7 @@ def listed_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
     """Yield batches whose matrices are found by offsets or addresses."""
     sizes = ((17, 5, 9, 3), (64, 30, 8, 1), (1, 1, 20, 2), (33, 29, 40, 4), (3, 2, 1, 5), (40, 1, 7, 2), (9, 9, 0, 2))
     for index, ((m, n, k, batch), layouts) in enumerate(product(sizes, LAYOUTS)):
-        beta, flag = ((1, None), (0, None), (1, 1), (1, 0))[index % 4]
+        beta, flag = BETAS[index % 4]
         spec = product_spec(dtype, m, n, k, batch, layouts, index % 3, beta)
         spec = replace(spec, batch_by=("offsets", "addresses")[index // 3 % 2])
         opened = leading_dimensions(layouts, 1) if index % 2 else frozenset[str]()
@@ -129,7 +138,7 @@ def listed_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
 def dot_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
     """Yield sums along memory: dot products, matrix-vector products from both sides, sums of rows."""
     for index, (m, n, k) in enumerate(product((1, 2, 3, 5, 8, 15, 16, 17, 33), (1, 2), (4, 7, 8, 16, 19, 33, 64, 70))):
-        beta, flag = ((1, None), (0, None), (1, 1), (1, 0))[index % 4]
+        beta, flag = BETAS[index % 4]
         wide = (k + index % 3, 0, 1, 0)
         tall = (0, k + 1, 1, 0)
         c = ((1, m + 1), (2, 2 * m + 1), (n + 1, 1), (-1, -m))[index // 4 % 4]

@@ -11,24 +11,27 @@ from einloom.errors import UnsupportedTarget
 from einloom.ir import meanings
 from einloom.kernels.formula import functions
 from einloom.kernels.specs import Binary, ElementWise, Ternary, Unary
+from tests.covering import covering
 from tests.isas import vectors_of_host
-from tests.kernels.elementwise import ROWS, WRITTEN, ElementCase, check_elements, layouts, sizes
+from tests.kernels.elementwise import COLUMNS, ROWS, WRITTEN, ElementCase, check_elements, layouts, sizes
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import compile_kernel
 from tests.kernels.test_brgemm import DTYPES
+
+LAYOUTS = tuple(layouts(1, 1))
+BOTH = (False, True)
 
 LAYOUT_OPERATORS = ("zero", "identity", "relu", "exp")
 """Those that meet every layout: no input, none, few and many steps. The others differ from them in steps alone."""
 
 
 def unary_cases(vector: str, dtype: str, op: str) -> Iterator[ElementCase]:
-    for index, m, n in sizes(6 * len(ROWS)):
+    for row in covering(m=ROWS, n=COLUMNS, a=LAYOUTS, b=WRITTEN, open=BOTH, at_end=BOTH):
+        m, n = row["m"], row["n"]
         places = layouts(m, n)
-        names = list(places)
-        source, target = names[index % len(names)], WRITTEN[(index + index // len(names)) % len(WRITTEN)]
-        a = (0, 0) if op == "zero" else places[source]
-        spec = Unary(op, dtype, m, n, a=a, b=places[target])  # type: ignore[arg-type]
-        yield ElementCase(spec, bool(index % 2), vector, bool(index // 2 % 2))
+        a = (0, 0) if op == "zero" else places[row["a"]]
+        spec = Unary(op, dtype, m, n, a=a, b=places[row["b"]])  # type: ignore[arg-type]
+        yield ElementCase(spec, row["open"], vector, row["at_end"])
     for m, n in product(ROWS[:33], (1, 9, 16, 23)):  # Transpositions, every edge of a block.
         yield ElementCase(Unary(op, dtype, m, n, a=(1, m), b=(n, 1)), False, vector, bool(m % 2))  # type: ignore[arg-type]
 
@@ -56,37 +59,32 @@ def register_cases(vector: str, dtype: str) -> Iterator[ElementCase]:
 
 def conversion_cases(vector: str, dtype: str) -> Iterator[ElementCase]:
     other = "float64" if dtype == "float32" else "float32"
-    for index, m, n in sizes(4 * len(ROWS)):
+    for row in covering(m=ROWS, n=COLUMNS, a=LAYOUTS, b=WRITTEN, open=BOTH, at_end=BOTH):
+        m, n = row["m"], row["n"]
         places = layouts(m, n)
-        names = list(places)
-        source, target = names[index % len(names)], WRITTEN[(index + index // len(names)) % len(WRITTEN)]
-        spec = Unary("identity", dtype, m, n, a=places[source], b=places[target], output=other)  # type: ignore[arg-type]
-        yield ElementCase(spec, bool(index % 2), vector, bool(index // 2 % 2))
+        spec = Unary("identity", dtype, m, n, a=places[row["a"]], b=places[row["b"]], output=other)  # type: ignore[arg-type]
+        yield ElementCase(spec, row["open"], vector, row["at_end"])
     for m, n in product(ROWS[:20], (1, 5, 8, 11)):
         spec = Unary("identity", dtype, m, n, a=(1, m), b=(n, 1), output=other)  # type: ignore[arg-type]
         yield ElementCase(spec, False, vector, bool(m % 2))
 
 
 def binary_cases(vector: str, dtype: str) -> Iterator[ElementCase]:
-    for index, m, n in sizes(16 * len(ROWS)):
-        places = layouts(m, n)
-        names = list(places)
-        a, b = names[index % len(names)], names[(index // len(names) + 5 * index) % len(names)]
-        c = WRITTEN[(index + index // len(names)) % len(WRITTEN)]
-        op = list(functions.BINARY)[(index // 7) % len(functions.BINARY)]
-        spec = Binary(op, dtype, m, n, a=places[a], b=places[b], c=places[c])  # type: ignore[arg-type]
-        yield ElementCase(spec, bool(index % 2), vector, bool(index // 2 % 2), a == c)
+    operators = tuple(functions.BINARY)
+    for row in covering(m=ROWS, n=COLUMNS, op=operators, a=LAYOUTS, b=LAYOUTS, c=WRITTEN, open=BOTH, at_end=BOTH):
+        m, n = row["m"], row["n"]
+        a, b, c = (layouts(m, n)[row[name]] for name in "abc")
+        spec = Binary(row["op"], dtype, m, n, a=a, b=b, c=c)  # type: ignore[arg-type]
+        yield ElementCase(spec, row["open"], vector, row["at_end"], row["a"] == row["c"])
 
 
 def ternary_cases(vector: str, dtype: str) -> Iterator[ElementCase]:
-    for index, m, n in sizes(8 * len(ROWS)):
-        places = layouts(m, n)
-        names = list(places)
-        a, b, c = (names[(index // stride + stride * index) % len(names)] for stride in (1, 5, 7))
-        d = WRITTEN[(index + index // len(names)) % len(WRITTEN)]
-        op = list(functions.TERNARY)[index % 2]
-        spec = Ternary(op, dtype, m, n, a=places[a], b=places[b], c=places[c], d=places[d])  # type: ignore[arg-type]
-        yield ElementCase(spec, bool(index // 2 % 2), vector, bool(index // 4 % 2), a == d)
+    operators, places = tuple(functions.TERNARY), dict.fromkeys("abc", LAYOUTS)
+    for row in covering(m=ROWS, n=COLUMNS, op=operators, **places, d=WRITTEN, open=BOTH, at_end=BOTH):
+        m, n = row["m"], row["n"]
+        a, b, c, d = (layouts(m, n)[row[name]] for name in "abcd")
+        spec = Ternary(row["op"], dtype, m, n, a=a, b=b, c=c, d=d)  # type: ignore[arg-type]
+        yield ElementCase(spec, row["open"], vector, row["at_end"], row["a"] == row["d"])
 
 
 @pytest.mark.parametrize("op", LAYOUT_OPERATORS)
@@ -100,6 +98,15 @@ def test_unary_in_every_layout(vector: str, dtype: str, op: str) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_operators(vector: str, dtype: str, cases: object) -> None:
     complaint = run_guarded(list(cases(vector, dtype)), check_elements)  # type: ignore[operator]
+    assert complaint is None, complaint
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_an_output_that_is_read_takes_part_once(vector: str, dtype: str) -> None:
+    """Tables of strides lie on the stack, one for each matrix: a second one for C overwrote the caller's registers."""
+    places = layouts(15, 31)
+    spec = Binary("muladd", dtype, 15, 31, a=places["negative"], b=places["strided"], c=places["negative"])  # type: ignore[arg-type]
+    complaint = run_guarded([ElementCase(spec, True, vector, True)], check_elements)
     assert complaint is None, complaint
 
 

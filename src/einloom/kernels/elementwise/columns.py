@@ -113,6 +113,7 @@ class Columns(Generic[R, V, A]):
         self.km, self.vec, self.frame = km, vec, frame
         self.m, self.n = size
         self.inputs, self.output = list(inputs), output
+        self.matrices = {each.name: each for each in (*inputs, output)}.values()  # one may be read and written
         self.apply = apply
         self.indices: dict[str, StrideIndex] = {}
 
@@ -139,15 +140,14 @@ class Columns(Generic[R, V, A]):
                 self._advance(1, 1)
 
     def _index_strided(self) -> None:
-        for number, operand in enumerate(o for o in (*self.inputs, self.output) if o.kind == "strided"):
+        for number, operand in enumerate(matrix for matrix in self.matrices if matrix.kind == "strided"):
             stride = operand.strides[0]
             value = stride if isinstance(stride, int) else self.frame.read(stride)
             slot = number * self.vec.index_bytes
             self.indices[operand.name] = self.vec.stride_index(value, slot, self.vec.registers[0])
 
     def _advance(self, axis: int, count: int) -> None:
-        operands = {operand.name: operand for operand in (*self.inputs, self.output)}  # one may be read and written
-        for operand in operands.values():
+        for operand in self.matrices:
             self.frame.advance(operand.name, operand.strides[axis], count)
 
     def _vectors(self, whole: int, tail: int, mask: Mask) -> None:
