@@ -83,8 +83,7 @@ def compile(
     Raises:
         EquationError, ShapeError, DTypeError, ScheduleError, UnsupportedTarget.
     """
-    if not isinstance(equation, str):
-        raise EquationError(f"the equation is a {type(equation).__name__}; compile takes its text")
+    _check_kinds(equation, schedule, target)
     shapes = [_shape_of(item, position) for position, item in enumerate(shapes_or_arrays)]
     given = [
         incoming(item, f"operand {position}") if isinstance(item, Shaped) else None
@@ -92,10 +91,6 @@ def compile(
     ]
     strides = [None if item is None else element_strides(item.array) for item in given]
     computed = computed_type(equation, [item for item in given if item is not None], dtype)
-    if not isinstance(schedule, Schedule | str | None):
-        raise ScheduleError(f"schedule is a {type(schedule).__name__}\n  Pass a Schedule, or its text.")
-    if not isinstance(target, Machine | str):
-        raise UnsupportedTarget(f"target {target!r:.80}\n  Targets: 'cpu', 'interpreter' or a Machine.")
     return Expression(equation, shapes, computed, strides, optimize, schedule, threads, target)
 
 
@@ -116,6 +111,15 @@ def clear_cache() -> None:
     from einloom.primitives.callables import KERNELS  # Late: most programs never need primitives.
 
     KERNELS.clear()
+
+
+def _check_kinds(equation: object, schedule: object, target: object) -> None:
+    if not isinstance(equation, str):
+        raise EquationError(f"the equation is a {type(equation).__name__}; compile takes its text")
+    if not isinstance(schedule, Schedule | str | None):
+        raise ScheduleError(f"schedule is a {type(schedule).__name__}\n  Pass a Schedule, or its text.")
+    if not isinstance(target, Machine | str):
+        raise UnsupportedTarget(f"target {target!r:.80}\n  Targets: 'cpu', 'interpreter' or a Machine.")
 
 
 def _text_and_operands(equation: Any, operands: Sequence[Any]) -> tuple[str, Sequence[Any]]:

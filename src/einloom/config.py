@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -53,7 +53,7 @@ def current_settings() -> Settings:
 
 
 @contextmanager
-def settings(*, threads: int | None = None) -> Iterator[Settings]:
+def settings(*, threads: int | None = None) -> Generator[Settings]:
     """Set how many threads work started in this block uses; blocks nest, None keeps the outer block's.
 
     >>> with settings(threads=3) as inner:

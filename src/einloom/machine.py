@@ -132,7 +132,7 @@ class Machine:
         """
         if vector is None or vector == self.vector:
             return self
-        if not isinstance(vector, str) or vector not in _BY_NAME:
+        if vector not in tuple(_BY_NAME):
             raise UnsupportedTarget(f"unknown vector ISA {vector!r}\n  known: {', '.join(VECTORS)}")
         other = _BY_NAME[vector]
         if other.isa not in (None, self.isa):

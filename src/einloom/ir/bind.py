@@ -220,7 +220,7 @@ class _Binder:
 
     def _loop_names(self) -> list[str]:
         seen: dict[str, int] = {}
-        names = []
+        names: list[str] = []
         for loop in self.schedule.loops:
             level = seen.get(loop.axis, 0)
             names.append(f"{loop.axis}.{level}" if level else loop.axis)
@@ -246,7 +246,7 @@ class _Binder:
         return (Loop(self.names[depth], loop.axis, loop.kind, step, span, tuple(shorter), moves, body),)
 
     def _advances(self, axis: str, step: int, span: int, depth: int) -> tuple[tuple[str, int], ...]:
-        moves = []
+        moves: list[tuple[str, int]] = []
         for index, operand in enumerate(self.operation.operands):
             if not self.view.depends(operand.name, axis):
                 continue

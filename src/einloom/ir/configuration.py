@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
+from typing import Any
 
 from einloom.dtypes import data_type
 from einloom.errors import ArgumentError, ScheduleError, StrideError
@@ -198,7 +199,7 @@ class TensorOperationConfig:
     @cached_property
     def schedule(self) -> Schedule:
         """How it is computed."""
-        loops = []
+        loops: list[Loop] = []
         for i, kind in enumerate(self.exec_types):
             if kind != ExecType.PRIM:
                 inner = [j for j in self._entries(self._axis_of[i]) if j > i]
@@ -229,22 +230,30 @@ class TensorOperationConfig:
 
         Raises:
             ScheduleError: not an object, an unknown key, or a key that lacks.
-        ArgumentError: no text.
+            ArgumentError: no text.
         """
-        if not isinstance(text, str):
-            raise ArgumentError(f"text is a {type(text).__name__}; from_json takes the text of a JSON object")
-        try:
-            values = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ScheduleError(f"not a configuration: {error}") from None
+        values = _json_object(text)
         known = {field.name for field in fields(cls)}
-        if not isinstance(values, dict) or set(values) - known:
-            unknown = ", ".join(sorted(set(values) - known)) if isinstance(values, dict) else type(values).__name__
-            raise ScheduleError(f"not a configuration: unknown {unknown}\n  known keys: {', '.join(sorted(known))}")
+        if unknown := set(values) - known:
+            raise ScheduleError(
+                f"not a configuration: unknown {', '.join(sorted(unknown))}\n  known keys: {', '.join(sorted(known))}"
+            )
         try:
             return cls(**values)
         except TypeError as error:  # A key that lacks: everything else is checked by name.
             raise ScheduleError(f"not a configuration: {error}") from None
+
+
+def _json_object(text: object) -> dict[str, Any]:
+    if not isinstance(text, str):
+        raise ArgumentError(f"text is a {type(text).__name__}; from_json takes the text of a JSON object")
+    try:
+        values: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ScheduleError(f"not a configuration: {error}") from None
+    if not isinstance(values, dict):
+        raise ScheduleError(f"not a configuration: {values!r:.80} is no object of JSON")
+    return {**values}
 
 
 def primitive_axes(operation: Operation, names: Sequence[str]) -> Prims:

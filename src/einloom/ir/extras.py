@@ -11,12 +11,12 @@ relu, as the last word, let a value through, and 0 elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from einloom.dtypes import data_type
 from einloom.errors import DTypeError, ScheduleError
-from einloom.ir.fields import whole_numbers
+from einloom.ir.fields import entries_of, whole_numbers
 from einloom.ir.operation import Operand, Operation, Primitive, Touch
 
 __all__ = ["Extra", "checked_extras", "extras_of", "first_touch", "last_touches", "words_of"]
@@ -48,10 +48,8 @@ def checked_extras(entries: Any, dtype: str, dimensions: int) -> tuple[Extra, ..
         ScheduleError: a malformed entry, an unknown role, a name that is taken, or a wrong number of strides.
         DTypeError: another type than the configuration's.
     """
-    if isinstance(entries, str | bytes | Mapping) or not isinstance(entries, Iterable):
-        raise ScheduleError(f"extras is {entries!r:.80}\n  Give a tuple of (name, role, dtype, strides).")
     extras: list[Extra] = []
-    for entry in entries:
+    for entry in entries_of(entries, "extras"):
         extra = _normalised(entry)
         if extra.role not in ROLES:
             raise ScheduleError(f"extra {extra.name} has the role {extra.role!r}; there are {', '.join(ROLES)}")
@@ -72,10 +70,14 @@ def _normalised(entry: Any) -> Extra:
         extra = Extra(**entry) if isinstance(entry, Mapping) else Extra(*entry)
     except TypeError:
         raise ScheduleError(f"extras: {entry!r:.80} is not (name, role, dtype, strides)") from None
-    if not isinstance(extra.name, str) or not isinstance(extra.role, str):
+    if not _are_words(extra.name, extra.role):
         raise ScheduleError(f"extras: {entry!r:.80}: name and role are words")
     strides = whole_numbers(extra.strides, f"strides of the extra {extra.name}")
     return extra._replace(strides=strides, dtype=data_type(extra.dtype).name)
+
+
+def _are_words(*values: object) -> bool:
+    return all(isinstance(value, str) for value in values)
 
 
 def first_touch(word: str, extras: Sequence[Extra], inputs: int) -> Touch:

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from operator import index
 from typing import Any, TypeVar
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from einloom.errors import ScheduleError
 from einloom.ir.operation import Primitive
 
-__all__ = ["PackEntry", "axis_ids", "choices", "pack_entries", "touch_words", "whole_numbers"]
+__all__ = ["PackEntry", "axis_ids", "choices", "entries_of", "pack_entries", "touch_words", "whole_numbers"]
 
 PackEntry = tuple[int, int, tuple[tuple[str, int], ...]]
 Word = TypeVar("Word", bound=StrEnum)
@@ -30,7 +30,7 @@ def choices(kind: type[Word], values: Any, field: str) -> tuple[Word, ...]:
     Raises:
         ScheduleError: no sequence, or another word.
     """
-    return tuple(_choice(kind, value, field) for value in _entries(values, field))
+    return tuple(_choice(kind, value, field) for value in entries_of(values, field))
 
 
 def touch_words(values: Any, field: str) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def touch_words(values: Any, field: str) -> tuple[str, ...]:
     Raises:
         ScheduleError: neither a word nor a sequence of words.
     """
-    words = (values,) if isinstance(values, str) else _entries(values, field)
+    words = (values,) if isinstance(values, str) else entries_of(values, field)
     return tuple(_choice(Primitive, "identity" if word == "copy" else word, field).value for word in words)
 
 
@@ -49,7 +49,7 @@ def whole_numbers(values: Any, field: str) -> tuple[int, ...]:
     Raises:
         ScheduleError: no sequence, or something that is no integer.
     """
-    return tuple(_whole_number(value, field) for value in _entries(values, field))
+    return tuple(_whole_number(value, field) for value in entries_of(values, field))
 
 
 def axis_ids(values: Any, field: str) -> tuple[str | int, ...]:
@@ -60,7 +60,7 @@ def axis_ids(values: Any, field: str) -> tuple[str | int, ...]:
     """
     return tuple(
         _axis_name(value, field) if isinstance(value, str) else _whole_number(value, field)
-        for value in _entries(values, field)
+        for value in entries_of(values, field)
     )
 
 
@@ -70,28 +70,36 @@ def pack_entries(values: Any) -> tuple[PackEntry, ...]:
     Raises:
         ScheduleError: an entry of another form.
     """
-    return tuple(_pack_entry(entry) for entry in _entries(values, "packs"))
+    return tuple(_pack_entry(entry) for entry in entries_of(values, "packs"))
 
 
 def _pack_entry(entry: Any) -> PackEntry:
-    fields = _entries(entry, "packs")
+    fields = entries_of(entry, "packs")
     if len(fields) != 3:
         raise ScheduleError(f"packs: {entry!r:.80} is not (operand, loop, layout)")
     operand, loop = whole_numbers(fields[:2], "packs")
-    return operand, loop, tuple(_digit(digit) for digit in _entries(fields[2], "packs"))
+    return operand, loop, tuple(_digit(digit) for digit in entries_of(fields[2], "packs"))
 
 
 def _digit(entry: Any) -> tuple[str, int]:
-    fields = _entries(entry, "packs")
+    fields = entries_of(entry, "packs")
     if len(fields) != 2 or not isinstance(fields[0], str):
         raise ScheduleError(f"packs: {entry!r:.80} is no digit (axis, step) of a layout")
     return _axis_name(fields[0], "packs"), _whole_number(fields[1], "packs")
 
 
-def _entries(values: Any, field: str) -> Sequence[Any]:
-    if isinstance(values, str | bytes | dict) or not hasattr(type(values), "__iter__"):
-        raise ScheduleError(f"{field} is {values!r:.80}\n  Give a tuple or list.")
-    return tuple(values)
+def entries_of(values: Any, field: str) -> Sequence[Any]:
+    """Return the entries of a field that is a list.
+
+    Raises:
+        ScheduleError: it is none.
+    """
+    try:
+        if not isinstance(values, str | bytes | Mapping):
+            return tuple(values)
+    except TypeError:
+        pass
+    raise ScheduleError(f"{field} is {values!r:.80}\n  Give a tuple or list.")
 
 
 def _whole_number(value: Any, field: str) -> int:

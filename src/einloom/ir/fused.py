@@ -57,7 +57,7 @@ class FusedView:
         _check(operation, fused)
         first = {each.parts[0]: each for each in fused}
         gone = {part for each in fused for part in each.parts}
-        axes = []
+        axes: list[Axis] = []
         for axis in operation.axes:
             if axis.name in first:
                 each = first[axis.name]

@@ -46,7 +46,7 @@ class PackedLayout:
                 innermost digit.
         """
         left = dict(block)
-        spans = []
+        spans: list[int] = []
         for digit in digits:
             if digit.axis not in left:
                 raise ScheduleError(f"pack of {operand}: it does not depend on the axis {digit.axis}")

@@ -166,7 +166,7 @@ class Nest:
 
 def leading_loops(body: tuple[Node, ...], kind: ExecType) -> tuple[list[Loop], tuple[Node, ...]]:
     """Return the loops of one kind that begin a body, each directly inside the other, and what the last one holds."""
-    loops = []
+    loops: list[Loop] = []
     while len(body) == 1 and isinstance(body[0], Loop) and body[0].kind is kind:
         loops.append(body[0])
         body = body[0].body

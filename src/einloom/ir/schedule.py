@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from einloom.errors import ScheduleError
 
@@ -147,12 +148,20 @@ def operand_name(position: int) -> str:
 
 def _check_kinds(schedule: Schedule) -> None:
     """A schedule that a person puts together may hold anything."""
-    for name, kind in (("loops", Loop), ("packs", Pack), ("fused", Fused)):
-        entries: object = getattr(schedule, name)
-        if not isinstance(entries, tuple) or not all(isinstance(entry, kind) for entry in entries):
+    parts: tuple[tuple[str, Any, type], ...] = (
+        ("loops", schedule.loops, Loop),
+        ("packs", schedule.packs, Pack),
+        ("fused", schedule.fused, Fused),
+    )
+    for name, entries, kind in parts:
+        if not _is_a(tuple, entries) or not all(_is_a(kind, entry) for entry in entries):
             raise ScheduleError(f"{name} is {entries!r:.80}; it is a tuple of {kind.__name__}")
-    if not isinstance(schedule.prims, Prims):
+    if not _is_a(Prims, schedule.prims):
         raise ScheduleError(f"prims is {schedule.prims!r:.80}; it is a Prims")
+
+
+def _is_a(kind: type, value: object) -> bool:
+    return isinstance(value, kind)
 
 
 def _check_loops(loops: tuple[Loop, ...]) -> None:

@@ -100,9 +100,9 @@ _ALTERNATE = "operands and lists of labels must alternate: einsum(A, [0, 1], B, 
 
 
 def _hashable_labels(labels: Any, place: int) -> list[Hashable]:
-    if isinstance(labels, str) or not isinstance(labels, Iterable):
+    given = _listed(labels)
+    if given is None:
         raise EquationError(f"{_ALTERNATE}\n  List {place} of labels is a {type(labels).__name__}.")
-    given: list[Any] = list(labels)
     for label in given:
         try:
             hash(label)
@@ -112,6 +112,14 @@ def _hashable_labels(labels: Any, place: int) -> list[Hashable]:
                 "  Labels are numbers, strings, tuples or other hashable values."
             ) from None
     return given
+
+
+def _listed(labels: Any) -> list[Any] | None:
+    """Return the entries of a list, tuple, array or any other iterable but a text."""
+    try:
+        return None if isinstance(labels, str) else list(labels)
+    except TypeError:
+        return None
 
 
 def _symbols(labels: list[Hashable]) -> dict[Hashable, str]:

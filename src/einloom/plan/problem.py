@@ -67,7 +67,7 @@ class Problem:
 
 def contiguous_strides(shape: Sequence[int]) -> tuple[int, ...]:
     """Return the strides of a C-contiguous array, in elements; 0 along axes of extent 1, whose stride is never used."""
-    strides = []
+    strides: list[int] = []
     step = 1
     for extent in reversed(shape):
         strides.append(step if extent > 1 else 0)

@@ -129,7 +129,7 @@ def operation_of(inputs: Sequence[Term], output: Term, sizes: dict[str, int], dt
     """Return the operation `output = sum over all other labels of the product of the inputs`."""
     labels = dict.fromkeys([*output.labels, *(label for term in inputs for label in term.labels)])
     axes = tuple(Axis(label, sizes[label], _role(label, inputs, output)) for label in labels)
-    operands = []
+    operands: list[Operand] = []
     for name, term in zip((*("in0", "in1")[: len(inputs)], "out"), (*inputs, output)):
         strides = dict(zip(term.labels, term.strides))
         operands.append(Operand(name, dtype, tuple(strides.get(label, 0) for label in labels)))
