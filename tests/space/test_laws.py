@@ -14,27 +14,32 @@ from einloom.space import K4000, gpu
 from einloom.space.candidate import Space
 from einloom.space.descent import masks
 
-TWO = dict.fromkeys("bmnkrqps", (2,))
+
+def tiled(axes: str) -> dict[str, tuple[int, ...]]:
+    """Return one tile of two for each axis."""
+    return dict.fromkeys(axes, (2,))
+
+
 GLOBAL = replace(K4000, global_temporaries=True)
 SPACES = {
     "axpy": (gpu("axpy", n=8, tiles={"n": (4,)}), 240),
-    "mv": (gpu("mv", m=4, n=4, tiles=TWO), 60),
+    "mv": (gpu("mv", m=4, n=4, tiles=tiled("mn")), 60),
     "matmul": (gpu("matmul", m=16, n=16, k=8, tiles={"m": (4, 2), "n": (4, 2), "k": (4,)}), 12),
 }
 MORE_SPACES = {
     "axpy, three levels": (gpu("axpy", n=64, tiles={"n": (4, 4, 2)}), 8),
     "axpy, large": (gpu("axpy", n=2**26), 20),
     "mv with tails": (gpu("mv", m=7, n=13, tiles={"m": (4,), "n": (4,)}), 60),
-    "gesummv": (gpu("gesummv", m=4, n=4, tiles=TWO), 8),
-    "matmul, small": (gpu("matmul", m=4, n=4, k=4, tiles=TWO), 20),
+    "gesummv": (gpu("gesummv", m=4, n=4, tiles=tiled("mn")), 8),
+    "matmul, small": (gpu("matmul", m=4, n=4, k=4, tiles=tiled("mnk")), 20),
     "matmul, large": (gpu("matmul", m=1024, n=1024, k=1024), 4),
-    "matmul, transposed": (gpu("matmul", m=4, n=4, k=4, transpose_a=True, transpose_b=True, tiles=TWO), 12),
+    "matmul, transposed": (gpu("matmul", m=4, n=4, k=4, transpose_a=True, transpose_b=True, tiles=tiled("mnk")), 12),
     "matmul, strided": (gpu("matmul", m=8, n=8, k=8, stride_a=4, tiles={"m": (4,), "n": (4,), "k": (2, 2)}), 8),
-    "matmul with tails": (gpu("matmul", m=7, n=6, k=5, tails=True, tiles=TWO), 20),
-    "matmul with an epilogue": (gpu("matmul", m=8, n=8, k=8, epilogue="relu", tiles=TWO), 12),
-    "matmul with arrays in global memory": (gpu("matmul", m=4, n=4, k=4, tiles=TWO, device=GLOBAL), 16),
-    "batch_matmul": (gpu("batch_matmul", b=4, m=4, n=4, k=4, tiles=TWO), 8),
-    "doitgen": (gpu("doitgen", r=4, q=4, p=4, s=4, tiles=TWO), 8),
+    "matmul with tails": (gpu("matmul", m=7, n=6, k=5, tails=True, tiles=tiled("mnk")), 20),
+    "matmul with an epilogue": (gpu("matmul", m=8, n=8, k=8, epilogue="relu", tiles=tiled("mnk")), 12),
+    "matmul with arrays in global memory": (gpu("matmul", m=4, n=4, k=4, tiles=tiled("mnk"), device=GLOBAL), 16),
+    "batch_matmul": (gpu("batch_matmul", b=4, m=4, n=4, k=4, tiles=tiled("bmnk")), 8),
+    "doitgen": (gpu("doitgen", r=4, q=4, p=4, s=4, tiles=tiled("rqps")), 8),
 }
 PERMUTATIONS = 5
 

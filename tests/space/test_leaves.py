@@ -21,19 +21,25 @@ from tests.space.implementations import Meaning
 from tests.space.mutations import MUTATIONS
 
 GLOBAL = replace(K4000, global_temporaries=True)
-ONE = dict.fromkeys("bmnkrqps", (2,))
+
+
+def tiled(axes: str) -> dict[str, tuple[int, ...]]:
+    """Return one tile of two for each axis."""
+    return dict.fromkeys(axes, (2,))
+
+
 SPACES = {
     "axpy": gpu("axpy", n=8, tiles={"n": (2, 2)}),
     "axpy with tails": gpu("axpy", n=7, tiles={"n": (4,)}, tails=True),
-    "mv": gpu("mv", m=4, n=4, tiles=ONE),
+    "mv": gpu("mv", m=4, n=4, tiles=tiled("mn")),
     "gesummv": gpu("gesummv", m=4, n=4, tiles={"m": (2,)}),
-    "matmul": gpu("matmul", m=4, n=4, k=4, tiles=ONE),
+    "matmul": gpu("matmul", m=4, n=4, k=4, tiles=tiled("mnk")),
     "matmul, transposed and strided": gpu(
         "matmul", m=4, n=4, k=4, transpose_a=True, transpose_b=True, stride_a=3, tiles={"m": (2,), "k": (2,)}
     ),
     "matmul with tails": gpu("matmul", m=3, n=4, k=3, tiles={"m": (2,), "k": (2,)}, tails=True),
     "matmul with an epilogue": gpu("matmul", m=4, n=4, k=4, epilogue="relu", tiles={"m": (2,), "n": (2,)}),
-    "matmul with arrays in global memory": gpu("matmul", m=4, n=2, k=4, tiles=ONE, device=GLOBAL),
+    "matmul with arrays in global memory": gpu("matmul", m=4, n=2, k=4, tiles=tiled("mnk"), device=GLOBAL),
     "batch_matmul": gpu("batch_matmul", b=2, m=4, n=2, k=4, tiles={"m": (2,), "k": (2,)}),
     "doitgen": gpu("doitgen", r=2, q=4, p=2, s=4, tiles={"q": (2,), "s": (2,)}),
 }
