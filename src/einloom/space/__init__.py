@@ -13,19 +13,28 @@ from typing import Any
 from einloom.errors import ScheduleError
 from einloom.space.builder import Builder
 from einloom.space.candidate import Candidate, Space
-from einloom.space.device import DEVICES, H100, K4000, GpuDevice
+from einloom.space.device import DEVICES, H100, H200, K4000, GpuDevice
 from einloom.space.kernels import KERNELS, Kernel, kernel
+from einloom.space.model import Bound, Figure, GpuModel
+from einloom.space.rates import H200_RATES, K4000_RATES, GpuRates
 from einloom.space.sampling import Estimate, dead_end_ratio, estimate, nodes_at_depth
 
 __all__ = [
     "DEVICES",
     "H100",
+    "H200",
+    "H200_RATES",
     "K4000",
+    "K4000_RATES",
     "KERNELS",
+    "Bound",
     "Builder",
     "Candidate",
     "Estimate",
+    "Figure",
     "GpuDevice",
+    "GpuModel",
+    "GpuRates",
     "Kernel",
     "Space",
     "dead_end_ratio",

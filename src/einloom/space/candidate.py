@@ -26,6 +26,7 @@ from einloom.space.descent import PAPER_ORDER, decision_slots, descend
 from einloom.space.device import GpuDevice
 from einloom.space.instance import gpu_problem, gpu_space_text
 from einloom.space.kernels import Kernel
+from einloom.space.model import Bound, GpuModel
 from einloom.space.saved import Saved
 
 __all__ = ["Candidate", "Space"]
@@ -106,6 +107,17 @@ class Space:
             (each.name, each.slot, each.values, sum(bits[key] for key in each.lowerings))
             for each in self.problem.variables
         ]
+
+    @cached_property
+    def model(self) -> GpuModel:
+        """What bounds the times of this space's candidates.
+
+        Raises:
+            ScheduleError: the device has no rates.
+        """
+        if self.device.rates is None:
+            raise ScheduleError(f"{self.device.name} has no rates to bound times with\n  Give it `rates=GpuRates(…)`.")
+        return GpuModel(self.problem, self.backbone, self.device, self.device.rates)
 
     @cached_property
     def digest(self) -> str:
@@ -250,6 +262,17 @@ class Candidate:
                 f"{len(self.open)} decisions are open, so this is no single implementation\n  Restrict them."
             )
         return decode(Assignment(self.space.backbone, self.assignment))
+
+    def bound(self, above: Bound | None = None) -> Bound:
+        """Return a time that no implementation below this candidate can beat, with its reasons.
+
+        Args:
+            above: the bound of a candidate that this one was narrowed from: it holds here too.
+
+        Raises:
+            ScheduleError: the device has no rates.
+        """
+        return self.space.model.bound(self.inner.state(), above=above)
 
     def violations(self) -> tuple[str, ...]:
         """Return what the independent checker finds illegal about a leaf: nothing."""

@@ -6,11 +6,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from einloom.errors import ScheduleError
+from einloom.space.rates import H200_RATES, K4000_RATES, GpuRates
 
-__all__ = ["DEVICES", "H100", "K4000", "GpuDevice"]
+__all__ = ["DEVICES", "H100", "H200", "K4000", "GpuDevice"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class GpuDevice:
         element_bytes: size of an element, in bytes.
         global_temporaries: whether temporary arrays may also lie in the device's memory, with a copy for each block;
             the paper's experiments (section 5.2) use shared memory only.
+        rates: how fast it can be at best, which bounds need and constraints do not.
     """
 
     name: str
@@ -43,6 +45,7 @@ class GpuDevice:
     vector_widths: tuple[int, ...] = (2, 4)
     element_bytes: int = 4
     global_temporaries: bool = False
+    rates: GpuRates | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse thread levels without an extent."""
@@ -53,10 +56,13 @@ class GpuDevice:
             )
 
 
-K4000 = GpuDevice("Quadro K4000")
+K4000 = GpuDevice("Quadro K4000", rates=K4000_RATES)
 """The Kepler GPU of the paper's experiments (CUDA C programming guide, compute capability 3.0)."""
 
 H100 = GpuDevice("H100", shared_bytes=227 * 1024)
 """Compute capability 9.0; shared memory above 48 KiB has to be asked for at launch."""
 
-DEVICES = {"k4000": K4000, "h100": H100}
+H200 = GpuDevice("H200", shared_bytes=227 * 1024, rates=H200_RATES)
+"""The same limits, and rates to bound its times with."""
+
+DEVICES = {"k4000": K4000, "h100": H100, "h200": H200}

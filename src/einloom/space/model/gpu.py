@@ -1,0 +1,56 @@
+"""`GpuModel`: the lower bound of a candidate of a GPU space, cheap terms first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf
+
+from einloom import csp
+from einloom.space.backbone import Backbone
+from einloom.space.device import GpuDevice
+from einloom.space.model.bound import Bound
+from einloom.space.model.counts import Counts, read_counts
+from einloom.space.model.figure import Figure
+from einloom.space.model.latency import Latency
+from einloom.space.model.resources import Resources
+from einloom.space.model.tables import Tables, View
+from einloom.space.rates import GpuRates
+
+__all__ = ["GpuModel"]
+
+
+class GpuModel:
+    """Bounds the time of every implementation below a candidate.
+
+    Args:
+        problem: the constraint problem of the space.
+        backbone: the kernel.
+        device: the limits of the GPU.
+        rates: what it can do at best.
+    """
+
+    def __init__(self, problem: csp.Problem, backbone: Backbone, device: GpuDevice, rates: GpuRates) -> None:
+        tables = Tables(problem, backbone, device)
+        self._tables = tables
+        self._resources = Resources(tables, device, rates)
+        self._latency = Latency(tables, rates)
+
+    def bound(self, view: View, cut: float = inf, above: Bound | None = None) -> Bound:
+        """Return the bound of a candidate.
+
+        Args:
+            view: the candidate, as the engine holds it.
+            cut: seconds from which on a bound is as good as any larger one: latencies are only looked at below it.
+            above: the bound of a candidate higher up, which holds here too.
+        """
+        counts, domains = read_counts(self._tables, view), tuple(view.domains)
+        terms = self._resources.terms(counts, domains)
+        if max(terms.values()) < cut:
+            terms["latency"] = self._latency.seconds(counts, domains)
+        return Bound(max(terms.values()), terms, lambda: self._figure(counts, domains, "latency" in terms)).under(above)
+
+    def _figure(self, counts: Counts, domains: Sequence[int], with_latency: bool) -> Figure:
+        parts = list(self._resources.figures(counts, domains))
+        if with_latency:
+            parts.append(self._latency.figure(counts, domains))
+        return Figure.largest("seconds", parts)

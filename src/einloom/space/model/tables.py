@@ -1,0 +1,288 @@
+"""What the model reads about a kernel's space, found once: the engine's slots and masks by number instead of by name.
+
+A statement's surroundings are groups: the dimensions that stand for one tile of one axis, in any nest, and that may
+stand around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Protocol
+
+from einloom import csp
+from einloom.space.backbone import Backbone, Dimension, Instruction, Result
+from einloom.space.device import GpuDevice
+
+__all__ = ["BLOCK", "LOOP", "SEQUENTIAL", "THREAD", "VECTOR", "Around", "Group", "InstructionTable", "Tables", "View"]
+
+
+class View(Protocol):
+    """A candidate as the model reads it."""
+
+    @property
+    def domains(self) -> Sequence[int]:
+        """The values that each slot still has, as a mask."""
+        ...
+
+    @property
+    def alive(self) -> int:
+        """The lowerings that fired, as a mask."""
+        ...
+
+    def range(self, counter: int) -> tuple[int, float]:
+        """Return the least and the greatest value of a counter."""
+        ...
+
+
+LOOP, UNROLL, VECTOR, THREAD, BLOCK = 1, 2, 4, 8, 16
+"""Masks of the values of `dim_kind`."""
+SEQUENTIAL = LOOP | UNROLL
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """A dimension that may stand around an instruction.
+
+    Attributes:
+        name: its name.
+        bit: 1 << its number.
+        need: the lowerings that must have fired for it to exist.
+        tile: the number of its tile.
+        kind: the slot of its `dim_kind`.
+        own: whether it belongs to the instruction.
+        order: the slot of its order to the instruction; `outer` is the mask of standing outside.
+        fused: slots and masks by which it may be one loop with an earlier dimension of its group.
+    """
+
+    name: str
+    bit: int
+    need: int
+    tile: int
+    kind: int
+    own: bool
+    order: int = -1
+    outer: int = 0
+    fused: tuple[tuple[int, int], ...] = ()
+
+
+Group = tuple[Around, ...]
+"""The dimensions of one tile around an instruction, its own one first."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionTable:
+    """An instruction.
+
+    Attributes:
+        name: its name.
+        number: its place among all instructions.
+        operator: what it does.
+        need: the lowerings that must have fired for it to exist.
+        instances: how often its definition runs it: the product of its axes' sizes.
+        groups: what may stand around it.
+        cache: the slot of its `cache`, -1 if it touches no memory; `cached` is the mask of those above L2.
+        space: the slot of its array's `mem_space`; `shared` is the mask of shared memory.
+        moves: for each own dimension of a load or store its kind's slot, the stride of its axis (elements) and the
+            tiles inside it: an iteration moves by the product of the stride and their sizes.
+        producers: the instructions whose results it reads, by number; of a reduction, its start too.
+        reduced: the tiles that it reduces over, as a mask.
+        steps: how many values it reduces to one.
+        kept: kind slots and tiles of its own dimensions that it does not reduce over.
+        one_writer: whether only one of the threads of foreign loops runs it.
+    """
+
+    name: str
+    number: int
+    operator: str
+    need: int
+    instances: float
+    groups: tuple[Group, ...]
+    cache: int
+    cached: int
+    space: int
+    shared: int
+    moves: tuple[tuple[int, int, tuple[int, ...]], ...]
+    producers: tuple[int, ...]
+    reduced: int
+    steps: float
+    kept: tuple[tuple[int, int], ...]
+    one_writer: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile, or what is left of an axis outside its tiles.
+
+    Attributes:
+        slot: of its size, or (at level 0) of the axis's tiling factor.
+        values: the numbers that the bits of the slot stand for.
+        whole: the size of the axis at level 0, where the tiles divide it; 0 for a tile.
+    """
+
+    slot: int
+    values: tuple[int, ...]
+    whole: int
+
+
+class Tables:
+    """The slots of one problem that the model reads."""
+
+    def __init__(self, problem: csp.Problem, backbone: Backbone, device: GpuDevice) -> None:
+        self.problem, self.backbone = problem, backbone
+        self.widest = max(device.vector_widths, default=1)
+        self.root = problem.state().domains[:]
+        self.needs = {key: 1 << position for position, key in enumerate(problem.lowerings)}
+        self.owner = {name: t.region.name for t in backbone.temporaries for name in (t.store.name, t.load.name)}
+        self.owner |= {d.name: t.region.name for t in backbone.temporaries for d in t.dimensions}
+        self.tile_number: dict[tuple[str, int], int] = {}
+        self.tiles = [self._tile(axis.name, level) for axis in backbone.axes for level in range(axis.levels)]
+        self.dimensions = [d for d in backbone.dimension.values() if self._exists(d.name)]
+        self.instructions = self._instructions()
+        self.tile_of = [self._tile_of(dimension) for dimension in self.dimensions]
+        self.sequence = self._sequence()
+        self.wakers = self._wakers()
+        self.blocks = self._blocks()
+        self.tails = self._tails()
+        self.threads = problem.names.counter("num_threads()")
+        self.shared_bytes = problem.names.counter("shared_bytes()")
+
+    def _tile(self, axis: str, level: int) -> Tile:
+        self.tile_number[axis, level] = len(self.tile_number)
+        first = next(d for d in self.backbone.dimensions if (d.axis, d.level) == (axis, level))
+        found = self.problem.variable(f"size({first.name})" if level else f"tiling({axis})")
+        values = tuple(int(value) for value in found.values)
+        return Tile(found.slot, values, 0 if level else self.backbone.axis[axis].size)
+
+    def _exists(self, name: str) -> bool:
+        """Whether an object can ever exist: lowerings that cannot wake have none."""
+        return name not in self.owner or self.owner[name] in self.needs
+
+    def _instructions(self) -> tuple[InstructionTable, ...]:
+        alive = [each for each in self.backbone.instruction.values() if self._exists(each.name)]
+        numbers = {each.name: number for number, each in enumerate(alive)}
+        return tuple(self._instruction(each, numbers) for each in alive)
+
+    def _instruction(self, each: Instruction, numbers: dict[str, int]) -> InstructionTable:
+        cache, cached, space, shared = -1, 0, -1, 0
+        if each.address:
+            cache, cached = self._choice(f"cache({each.name})", "L1", "READ_ONLY")
+            space, shared = self._choice(f"mem_space({each.address.region})", "SHARED")
+        temporary = self.owner.get(each.name)
+        return InstructionTable(
+            each.name,
+            numbers[each.name],
+            each.operator,
+            self.needs[temporary] if temporary else 0,
+            self._extent(self.backbone.axes_of(each)),
+            tuple(self._groups(each)),
+            cache,
+            cached,
+            space,
+            shared,
+            self._moves(each),
+            tuple(numbers[name] for name in self._producers(each)),
+            sum(1 << self._tile_of(self.backbone.dimension[name]) for name in each.reduced),
+            self._extent({self.backbone.dimension[name].axis for name in each.reduced}),
+            tuple(self._kept(each)),
+            temporary is not None and each.operator == "store",
+        )
+
+    def _choice(self, name: str, *values: str) -> tuple[int, int]:
+        """Return the slot of a decision, and the mask of some of its values there."""
+        variable = self.problem.variable(name)
+        return variable.slot, self.problem.names.mask(variable, values)
+
+    def _extent(self, axes: Iterable[str]) -> float:
+        return float(prod(self.backbone.axis[axis].size for axis in axes))
+
+    def _tile_of(self, dimension: Dimension) -> int:
+        return self.tile_number[dimension.axis, dimension.level]
+
+    def _producers(self, each: Instruction) -> list[str]:
+        """Return the instructions whose values reach this one: of a temporary's load, the store that fills it."""
+        found = [result.instruction for result in each.results]
+        for temporary in self.backbone.temporaries:
+            if temporary.region.name in self.needs and each.name == temporary.load.name:
+                found.append(temporary.store.name)
+            if temporary.region.name in self.needs and each.name == temporary.user:
+                found.append(temporary.load.name)
+        return found
+
+    def _kept(self, each: Instruction) -> list[tuple[int, int]]:
+        names = [name for name in each.dimensions if name not in each.reduced]
+        kept = [self.backbone.dimension[name] for name in names]
+        return [(self.problem.variable(f"dim_kind({d.name})").slot, self._tile_of(d)) for d in kept]
+
+    def _groups(self, each: Instruction) -> list[Group]:
+        found: dict[int, list[Around]] = {}
+        for own in (True, False):
+            for number, dimension in enumerate(self.dimensions):
+                if (dimension.name in each.dimensions) == own:
+                    around = self._around(each, number, dimension, own, found.get(self._tile_of(dimension), []))
+                    if around is not None:
+                        found.setdefault(around.tile, []).append(around)
+        return [tuple(group) for group in found.values()]
+
+    def _around(
+        self, each: Instruction, number: int, dimension: Dimension, own: bool, earlier: list[Around]
+    ) -> Around | None:
+        tile, kind = self._tile_of(dimension), self.problem.variable(f"dim_kind({dimension.name})").slot
+        temporary = self.owner.get(dimension.name)
+        need = self.needs[temporary] if temporary else 0
+        if own:
+            return Around(dimension.name, 1 << number, need, tile, kind, True)
+        order, outer = self._choice(f"order({dimension.name}, {each.name})", "OUTER")
+        if not self.root[order] & outer:
+            return None
+        fused = tuple(self._choice(f"order({dimension.name}, {other.name})", "MERGED") for other in earlier)
+        return Around(dimension.name, 1 << number, need, tile, kind, False, order, outer, fused)
+
+    def _moves(self, each: Instruction) -> tuple[tuple[int, int, tuple[int, ...]], ...]:
+        """Return for each own dimension its kind's slot, the stride of its axis, and the tiles inside it."""
+        if each.address is None:
+            return ()
+        strides = dict(each.address.strides)
+        found: list[tuple[int, int, tuple[int, ...]]] = []
+        for name in each.dimensions:
+            d = self.backbone.dimension[name]
+            kind = self.problem.variable(f"dim_kind({name})").slot
+            inner = range(d.level + 1, self.backbone.axis[d.axis].levels)
+            found.append((kind, strides.get(d.axis, 1), tuple(self.tile_number[d.axis, level] for level in inner)))
+        return tuple(found)
+
+    def _blocks(self) -> tuple[tuple[int, int], ...]:
+        """Return the kind's slot and the tile of every dimension that may be one of the grid of blocks."""
+        anchor = next(each for each in self.backbone.instructions if each.operator == "store")
+        own = [self.backbone.dimension[name] for name in anchor.dimensions]
+        return tuple((self.problem.variable(f"dim_kind({d.name})").slot, self._tile_of(d)) for d in own if d.parallel)
+
+    def _sequence(self) -> tuple[int, ...]:
+        """Return the numbers of the instructions, each after those whose values it reads."""
+        found: dict[int, None] = {}
+
+        def visit(number: int) -> None:
+            for producer in self.instructions[number].producers:
+                visit(producer)
+            found[number] = None
+
+        for each in self.instructions:
+            visit(each.number)
+        return tuple(found)
+
+    def _wakers(self) -> tuple[tuple[int, int, int], ...]:
+        """Return what wakes a lowering: its bit, a slot of `dim_mapping` and the mask of being stored."""
+        found: list[tuple[int, int, int]] = []
+        for temporary in self.backbone.temporaries:
+            if temporary.region.name in self.needs:
+                read = self.backbone.instruction[temporary.user].inputs[temporary.position]
+                assert isinstance(read, Result)
+                for pair in read.mapping:
+                    slot, stored = self._choice(f"dim_mapping({', '.join(pair)})", "STORED")
+                    found.append((self.needs[temporary.region.name], slot, stored))
+        return tuple(found)
+
+    def _tails(self) -> tuple[tuple[int, int], ...]:
+        """Return for each axis the slot of `tail` and the mask of those that stick out."""
+        return tuple(self._choice(f"tail({axis.name})", "PREDICATED") for axis in self.backbone.axes)
