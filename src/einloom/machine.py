@@ -132,7 +132,7 @@ class Machine:
         """
         if vector is None or vector == self.vector:
             return self
-        if vector not in tuple(_BY_NAME):
+        if vector not in VECTORS:  # Whatever it is: a tuple compares, and hashes nothing.
             raise UnsupportedTarget(f"unknown vector ISA {vector!r}\n  known: {', '.join(VECTORS)}")
         other = _BY_NAME[vector]
         if other.isa not in (None, self.isa):

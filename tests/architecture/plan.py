@@ -30,7 +30,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     "kernels": (
         {"verbs"},
         {"formula"},
-        {"specs", "parts"},
+        {"specs", "fetch", "parts"},
         {"elementwise", "contraction"},
         {"select", "emit"},
         {"repeat", "__init__"},

@@ -385,7 +385,7 @@ class _Lowering(CurveLowering):
 
 def _axes_with_short_blocks(nest: Nest) -> set[str]:
     """Axes of which some loop or call covers fewer indices at the end."""
-    short = set()
+    short: set[str] = set()
     for node in walk(nest.body):
         if isinstance(node, Call):
             short |= {block.axis for block in node.blocks if block.axis is not None and block.tails}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import threading
 from collections.abc import Sequence
+from importlib import import_module
 
 import numpy as np
 
@@ -15,9 +16,8 @@ from einloom.machine import Machine
 from einloom.targets.cpu import lower_nest
 
 if platform.machine() == "x86_64":  # With the import of einloom, and not within the first compilation.
-    import einloom.asm.x86.assembler
-    import einloom.kernels.verbs.avx512
-    import einloom.kernels.verbs.narrow_x86  # noqa: F401
+    for name in ("asm.x86.assembler", "kernels.verbs.avx512", "kernels.verbs.narrow_x86"):
+        import_module(f"einloom.{name}")
 
 __all__ = ["Executable"]
 

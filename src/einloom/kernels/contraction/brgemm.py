@@ -8,7 +8,7 @@ for rows of tiles, for columns of tiles:      loops where there are several of a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Generic
@@ -21,6 +21,7 @@ from einloom.kernels.contraction.product import Product
 from einloom.kernels.contraction.scratch import RowScratch
 from einloom.kernels.contraction.steps import Steps
 from einloom.kernels.contraction.tiles import Band, Demand, Tile, bands_of
+from einloom.kernels.fetch import Fetch
 from einloom.kernels.parts import parts
 from einloom.kernels.specs import Brgemm, signature
 from einloom.kernels.verbs.frame import TooManyVariables, leaf_frame
@@ -145,7 +146,7 @@ class _Generator(Generic[R, V, A]):
         if self.listed:
             cold += [f"list_{o.name}" for o in product.inputs]
             cold += [f"{product.batch_by}_{o.name}" for o in product.inputs]
-        self.strided = [o for o in (*product.inputs, product.c) if o.kind == "strided"]
+        self.strided = [o for o in (*product.inputs, product.c) if o.fetch is Fetch.STRIDED]
         extra = self.vec.index_bytes * len(self.strided)
         if self.scratch:
             cold += [self.scratch.source.name, *self.scratch.variables]
@@ -268,7 +269,7 @@ class _Generator(Generic[R, V, A]):
     def _worth_prefetching(self) -> bool:
         """Whether C comes from beyond L1 in the time that the products take, and goes through the caches."""
         product = self.product
-        return product.steps >= LONG and product.c.kind == "vector"
+        return product.steps >= LONG and product.c.fetch is Fetch.VECTOR
 
     def _start_pointers(self, columns: int) -> None:
         for cursor in self.cursors:
@@ -297,7 +298,7 @@ class _Generator(Generic[R, V, A]):
             cursor.spread(frame, columns)
 
     @contextmanager
-    def _batches(self, columns: int) -> Iterator[None]:
+    def _batches(self, columns: int) -> Generator[None, None, None]:
         if self.product.batch == 1 and not self.listed:
             yield
             return

@@ -52,6 +52,7 @@ class GroupedRows(Generic[R, V, A]):
         self.columns = columns
         self.sets = registers
         self.fresh = set(range(len(registers)))
+        self.blocks: list[V] = []
         self.pieces, self.fragment, self.multiplier = free
         self.width = vec.lanes // group
         self.joined_a = joined_a
@@ -103,7 +104,7 @@ class GroupedRows(Generic[R, V, A]):
             for target, source in zip(started[0], other):
                 self.vec.add(target, target, source)
         registers = started[0]
-        self.blocks = []
+        self.blocks.clear()
         for first in range(0, self.columns, self.group):
             block = registers[first : first + self.group]
             self.grouping.sum_groups(block, self.group, self.pitch, self.multiplier)

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from einloom.dtypes import DType
+from einloom.kernels.fetch import Fetch
 from einloom.kernels.specs import Brgemm, NamedStride, named_strides
 
 __all__ = ["Operand", "Product"]
@@ -32,9 +33,9 @@ class Operand:
     strides: tuple[NamedStride, ...]
 
     @property
-    def kind(self) -> str:
-        """How a vector of it is fetched: `vector`, `broadcast` or `strided`."""
-        return "vector" if self.strides[0] == 1 else "broadcast" if self.strides[0] == 0 else "strided"
+    def fetch(self) -> Fetch:
+        """How a vector of it is fetched."""
+        return Fetch.along(self.strides[0], 1)
 
     @property
     def per_column(self) -> bool:
@@ -94,9 +95,9 @@ class Product:
         """Whether several products of k fit side by side in a register: A's columns and B's k are contiguous."""
         return (
             self.b is not None
-            and self.a.kind == self.c.kind == "vector"
+            and self.a.fetch is self.c.fetch is Fetch.VECTOR
             and not self.a.per_column
-            and self.b.kind == "broadcast"
+            and self.b.fetch is Fetch.BROADCAST
             and self.b.per_column
             and self.b.strides[2] == 1
         )
@@ -107,7 +108,11 @@ class Product:
         a, b = self.a, self.b
         runs_along_k = a.strides[1:3] == (0, 1) and (b is None or (b.strides[0] == 0 and b.strides[2] == 1))
         return (
-            runs_along_k and self._is_plain_sum and a.kind != "vector" and self.k >= 4 and 1 <= self.n < PACKED_COLUMNS
+            runs_along_k
+            and self._is_plain_sum
+            and a.fetch is not Fetch.VECTOR
+            and self.k >= 4
+            and 1 <= self.n < PACKED_COLUMNS
         )
 
     @property
@@ -120,7 +125,7 @@ class Product:
         return self._worth_packing(self.a) and self.steps > 0 and self.m > 1
 
     def _worth_packing(self, operand: Operand) -> bool:
-        strided = operand.kind == "strided" and not operand.per_column
+        strided = operand.fetch is Fetch.STRIDED and not operand.per_column
         return strided and operand.strides[2] == 1 and self.n >= PACKED_COLUMNS and self.batch_by == "stride"
 
     def _map(self, change: Callable[[Operand], Operand]) -> Product:
@@ -157,16 +162,16 @@ class Product:
         """Estimate the work per element and step: strided accesses cost a load or store for each lane."""
         lanes = 64 // self.dtype.size
         vectors = -(-self.m // lanes)
-        shares = {"vector": 1.0, "broadcast": 1.0, "strided": float(min(lanes, max(self.m, 1)))}
+        shares = {Fetch.VECTOR: 1.0, Fetch.BROADCAST: 1.0, Fetch.STRIDED: float(min(lanes, max(self.m, 1)))}
         effort = 0.5 * vectors * self.n * self.steps
         for operand in self.inputs:
             if self._worth_packing(operand):
                 effort += 0.25 * self.m * self.steps
                 continue
-            fragments = vectors if operand.kind != "broadcast" else 1
+            fragments = vectors if operand.fetch is not Fetch.BROADCAST else 1
             columns = self.n if operand.per_column else max(1, self.n / 12)
-            effort += 0.4 * shares[operand.kind] * fragments * columns * self.steps / (2 if operand.per_column else 1)
-        return effort + 2 * shares[self.c.kind] * vectors * self.n
+            effort += 0.4 * shares[operand.fetch] * fragments * columns * self.steps / (2 if operand.per_column else 1)
+        return effort + 2 * shares[self.c.fetch] * vectors * self.n
 
     def _vector_operand_first(self) -> Product:
         """Return the product with the operand that is shared by all columns as A, where there is one."""

@@ -14,6 +14,7 @@ from math import inf
 
 from einloom.dtypes import DType
 from einloom.kernels.contraction.product import Product
+from einloom.kernels.fetch import Fetch
 from einloom.kernels.parts import parts
 from einloom.machine import Machine
 
@@ -68,7 +69,7 @@ class Demand:
         vectors: vectors that cover m.
         columns: n.
         steps: products that are summed.
-        fragments: (kind, depends on n) of each input.
+        fragments: (how it is fetched, whether it depends on n) of each input.
         registers: vector registers that there are.
         spare: of them, how many strided accesses need.
         embedded: whether an FMA takes a broadcast element from memory.
@@ -81,7 +82,7 @@ class Demand:
     vectors: int
     columns: int
     steps: int
-    fragments: tuple[tuple[str, bool], ...]
+    fragments: tuple[tuple[Fetch, bool], ...]
     registers: int
     spare: int
     embedded: bool
@@ -94,11 +95,11 @@ class Demand:
     def of(product: Product, machine: Machine) -> Demand:
         """Return the demand of a product on a machine."""
         lanes = machine.vector_bits // 8 // product.dtype.size
-        strided = any(o.kind == "strided" for o in product.inputs)
+        strided = any(o.fetch is Fetch.STRIDED for o in product.inputs)
         spare = 2 if strided else 0
-        if product.c.kind == "strided":
+        if product.c.fetch is Fetch.STRIDED:
             spare = max(spare, 2)
-        fragments = tuple((o.kind, o.per_column) for o in product.inputs)
+        fragments = tuple((o.fetch, o.per_column) for o in product.inputs)
         embedded = machine.vectors.embedded_broadcast
         vectors = -(-product.m // lanes)
         tail = product.m % lanes
@@ -119,18 +120,20 @@ class Demand:
 
     def fragment_registers(self, vectors: int) -> int:
         """Registers that the inputs of one step take beside the accumulators."""
-        shared = sum(1 if kind == "broadcast" else vectors for kind, per_column in self.fragments if not per_column)
-        kinds = [kind for kind, per_column in self.fragments if per_column]
-        private = len(kinds)
-        if kinds == ["broadcast"] and vectors == 1 and self.embedded and not self.spare:
+        shared = sum(
+            1 if fetch is Fetch.BROADCAST else vectors for fetch, per_column in self.fragments if not per_column
+        )
+        fetches = [fetch for fetch, per_column in self.fragments if per_column]
+        private = len(fetches)
+        if fetches == [Fetch.BROADCAST] and vectors == 1 and self.embedded and not self.spare:
             private = 0  # The FMA takes it from memory.
         return shared + max(private, 1 if self.spare or (not private and not shared) else private) + self.spare
 
     def load_cycles(self, vectors: int, columns: int) -> float:
         """Cycles that the loads of one step of a tile take; strided ones count for each lane."""
         total = 0
-        for kind, per_column in self.fragments:
-            each = 1 if kind == "broadcast" else vectors if kind == "vector" else vectors * self.lanes
+        for fetch, per_column in self.fragments:
+            each = 1 if fetch is Fetch.BROADCAST else vectors if fetch is Fetch.VECTOR else vectors * self.lanes
             total += each * (columns if per_column else 1)
         return total / LOADS_PER_CYCLE
 
@@ -201,7 +204,7 @@ class Band:
 def choose_tile(dtype: DType, machine: Machine, m: int, n: int, k: int) -> tuple[int, int]:
     """Return (vectors of m, columns) of the microkernel of C[m, n] += A B with k products, m contiguous in A and C."""
     lanes = machine.vector_bits // 8 // dtype.size
-    fragments = (("vector", False), ("broadcast", True))
+    fragments = ((Fetch.VECTOR, False), (Fetch.BROADCAST, True))
     isa = machine.vectors
     demand = Demand(
         -(-m // lanes), n, k, fragments, isa.registers, 0, isa.embedded_broadcast, isa.fmas_per_cycle, lanes
@@ -217,7 +220,8 @@ def bands_of(demand: Demand, most_columns: int = 32, most_vectors: int = 8) -> t
     choice: tuple[Band, ...] = ()
     cut: dict[tuple[int, bool], tuple[float, int, int] | None] = {}
     for vectors in range(1, min(max(demand.vectors, 1), most_vectors) + 1):
-        cost, code, bands = 0.0, 0, []
+        cost, code = 0.0, 0
+        bands: list[Band] = []
         for rows, count, is_last in row_parts(demand, vectors):
             if (rows, is_last) not in cut:
                 cut[rows, is_last] = _best_columns(demand, rows, is_last, most_columns)
@@ -235,7 +239,7 @@ def bands_of(demand: Demand, most_columns: int = 32, most_vectors: int = 8) -> t
 
 def _best_columns(demand: Demand, rows: int, is_last: bool, most: int) -> tuple[float, int, int] | None:
     """Return (cycles, size of the code, columns) of the best cut of one row of tiles, None if none fits."""
-    options = []
+    options: list[tuple[float, int, int]] = []
     for columns in _even_columns(demand, rows, is_last, most):
         tiles = [(*demand.fastest(rows, width, is_last), count) for width, count in parts(demand.columns, columns)]
         cost = sum(count * cycles for cycles, tile, count in tiles if tile is not None)

@@ -226,19 +226,13 @@ class _Emission(Generic[R, V, A]):
             return
         lanes = self.vec.lanes
         mask = self.vec.mask(count)
-        base, stride = self.frame.read("a"), self.a.strides[1]
-        near = isinstance(stride, int) and abs(stride) * len(accumulators[0]) <= self.km.reach // 2
         if mask is not None:
             self.vec.load_constant(self.other, self.neutral)
-        if not near:
-            self.km.move(self.frame.temporary, base)
-            base = self.frame.temporary
-        for column in range(len(accumulators[0])):
-            if column and not near:
-                self.frame.add_multiple(base, stride, 1)
+        places = self.frame.walk("a", self.a.strides[1], len(accumulators[0]), self.km.reach // 2)
+        for column, (base, offset) in enumerate(places):
             for vector, registers in enumerate(accumulators):
-                offset = vector * lanes * self.a.element + (column * stride if near else 0)  # type: ignore[operator]
-                self.vec.load(self.loaded, self.km.place(base, offset), mask)
+                place = self.km.place(base, offset + vector * lanes * self.a.element)
+                self.vec.load(self.loaded, place, mask)
                 if mask is not None:
                     self.vec.keep_lanes(self.loaded, self.other, mask, self.temporaries[0])
                 self._apply(self.joined, registers[column], self.loaded)

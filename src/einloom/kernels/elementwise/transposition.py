@@ -80,4 +80,4 @@ class Blocks(Generic[R, V, A]):
 
     def _lines(self, matrix: Matrix, axis: int, count: int) -> Iterator[tuple[R, int]]:
         """Return (base, offset) of the columns or rows of a block."""
-        return self.frame.walk(matrix.name, matrix.strides[axis], count)
+        return self.frame.walk(matrix.name, matrix.strides[axis], count, self.km.reach)

@@ -53,6 +53,21 @@ class Function:
     reads_output: bool = False
 
 
+# What these return is what they are given: a type checker then knows what a lambda takes.
+
+
+def _one(formula: Callable[[Elements, Node], Formula]) -> Callable[..., Formula]:
+    return formula
+
+
+def _two(formula: Callable[[Elements, Node, Node], Formula]) -> Callable[..., Formula]:
+    return formula
+
+
+def _three(formula: Callable[[Elements, Node, Node, Node], Formula]) -> Callable[..., Formula]:
+    return formula
+
+
 def _sign(e: Elements, x: Node) -> Formula:
     # The last case turns -0 into 0 and keeps NaN.
     return select(greater(x, 0.0), 1.0, select(less(x, 0.0), -1.0, x + 0.0))
@@ -80,50 +95,50 @@ def _gelu_tanh(e: Elements, x: Node) -> Formula:
 
 
 UNARY: dict[str, Function] = {
-    "zero": Function(lambda e, x: 0.0),
-    "identity": Function(lambda e, x: x),
-    "relu": Function(lambda e, x: maximum(0.0, x)),
+    "zero": Function(_one(lambda e, x: 0.0)),
+    "identity": Function(_one(lambda e, x: x)),
+    "relu": Function(_one(lambda e, x: maximum(0.0, x))),
     "leaky_relu": Function(_leaky_relu),
     "elu": Function(_elu, 1.2, 1.5),
-    "negate": Function(lambda e, x: bit_xor(x, e.sign)),
-    "abs": Function(lambda e, x: e.magnitude(x)),
-    "square": Function(lambda e, x: x * x),
-    "sqrt": Function(lambda e, x: square_root(x)),
-    "reciprocal": Function(lambda e, x: 1.0 / x),
-    "rsqrt": Function(lambda e, x: 1.0 / square_root(x)),
-    "increment": Function(lambda e, x: x + 1.0),
-    "decrement": Function(lambda e, x: x - 1.0),
-    "exp": Function(lambda e, x: e.exp(x), 1.1, 1.2),
-    "log": Function(lambda e, x: e.log(x), 0.9, 0.9),
-    "tanh": Function(lambda e, x: e.tanh(x), 2.7, 2.8),
-    "sigmoid": Function(lambda e, x: e.sigmoid(x), 2.3, 2.7),
-    "erf": Function(lambda e, x: e.erf(x), 2.5, 2.5),
+    "negate": Function(_one(lambda e, x: bit_xor(x, e.sign))),
+    "abs": Function(_one(lambda e, x: e.magnitude(x))),
+    "square": Function(_one(lambda e, x: x * x)),
+    "sqrt": Function(_one(lambda e, x: square_root(x))),
+    "reciprocal": Function(_one(lambda e, x: 1.0 / x)),
+    "rsqrt": Function(_one(lambda e, x: 1.0 / square_root(x))),
+    "increment": Function(_one(lambda e, x: x + 1.0)),
+    "decrement": Function(_one(lambda e, x: x - 1.0)),
+    "exp": Function(_one(lambda e, x: e.exp(x)), 1.1, 1.2),
+    "log": Function(_one(lambda e, x: e.log(x)), 0.9, 0.9),
+    "tanh": Function(_one(lambda e, x: e.tanh(x)), 2.7, 2.8),
+    "sigmoid": Function(_one(lambda e, x: e.sigmoid(x)), 2.3, 2.7),
+    "erf": Function(_one(lambda e, x: e.erf(x)), 2.5, 2.5),
     "gelu": Function(_gelu, 2.0, 2.0, "argument"),
     "gelu_tanh": Function(_gelu_tanh, 2.1, 2.2, "argument"),
-    "silu": Function(lambda e, x: x * e.sigmoid(x), 2.5, 2.8, "argument"),
+    "silu": Function(_one(lambda e, x: x * e.sigmoid(x)), 2.5, 2.8, "argument"),
     "sign": Function(_sign),
 }
 
 
 def _comparison(operation: str) -> Callable[..., Formula]:
     assert operation in COMPARISONS
-    return lambda e, a, b: select(Node(operation, (a, b)), 1.0, 0.0)
+    return _two(lambda e, a, b: select(Node(operation, (a, b)), 1.0, 0.0))
 
 
 BINARY: dict[str, Function] = {
-    "add": Function(lambda e, a, b: a + b),
-    "sub": Function(lambda e, a, b: a - b),
-    "mul": Function(lambda e, a, b: a * b),
-    "div": Function(lambda e, a, b: a / b),
-    "min": Function(lambda e, a, b: e.extreme(minimum, a, b)),
-    "max": Function(lambda e, a, b: e.extreme(maximum, a, b)),
-    "muladd": Function(lambda e, a, b, c: fma(a, b, c), 0.5, 0.5, reads_output=True),
+    "add": Function(_two(lambda e, a, b: a + b)),
+    "sub": Function(_two(lambda e, a, b: a - b)),
+    "mul": Function(_two(lambda e, a, b: a * b)),
+    "div": Function(_two(lambda e, a, b: a / b)),
+    "min": Function(_two(lambda e, a, b: e.extreme(minimum, a, b))),
+    "max": Function(_two(lambda e, a, b: e.extreme(maximum, a, b))),
+    "muladd": Function(_three(lambda e, a, b, c: fma(a, b, c)), 0.5, 0.5, reads_output=True),
     **{name: Function(_comparison(name)) for name in ("gt", "ge", "lt", "le", "eq", "ne")},
 }
 
 TERNARY: dict[str, Function] = {
-    "muladd": Function(lambda e, a, b, c: fma(a, b, c), 0.5, 0.5),
-    "select": Function(lambda e, a, b, c: select(not_equal(a, 0.0), b, c)),
+    "muladd": Function(_three(lambda e, a, b, c: fma(a, b, c)), 0.5, 0.5),
+    "select": Function(_three(lambda e, a, b, c: select(not_equal(a, 0.0), b, c))),
 }
 
 

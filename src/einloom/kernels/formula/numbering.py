@@ -36,7 +36,7 @@ def recipe_of(formula: Formula, traits: Traits, inputs: int, available: int, hol
     if not hold or not room:
         return plain
     # First the constants that would be loaded by an instruction of their own, each time.
-    loads = Counter(arguments[1] for verb, arguments in plain.steps if verb == "load_constant")
+    loads = Counter(bits for verb, (_, bits, *_) in plain.steps if verb == "load_constant" and isinstance(bits, int))
     uses = Counter(place.bits for _, arguments in plain.steps for place in arguments if isinstance(place, Constant))
     every = sorted({*loads, *uses}, key=lambda bits: (-loads[bits], -uses[bits], bits))
     return _Numbering(formula, traits, inputs, frozenset(every[:room])).recipe(tuple(every[:room]))
@@ -50,15 +50,15 @@ class _Numbering:
     traits: Traits
     inputs: int
     held: frozenset[int]
-    steps: list[Step] = field(default_factory=list)
-    places: dict[int, Slot | Condition] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list[Step])
+    places: dict[int, Slot | Condition] = field(default_factory=dict[int, Slot | Condition])
 
     def recipe(self, held: tuple[int, ...] = ()) -> Recipe:
         order = list(nodes_of(self.formula))
         self.uses = Counter([id(self.formula), *(id(operand) for node in order for operand in node.operands)])
         self.places = {id(node): Slot(node.number) for node in order if node.operation == "argument"}
         single = {node.number for node in order if node.operation == "argument" and self.uses[id(node)] == 1}
-        self.single = single if self.traits.memory_operand else set()
+        self.single = single if self.traits.memory_operand else set[int]()
         read = {place.number for place in self.places.values()}
         self.free = [number for number in range(self.inputs) if number not in read]
         self.most = self.inputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import FormulaVerbs, V
@@ -78,7 +78,8 @@ class Input:
 
 
 Location: TypeAlias = Slot | Condition | Constant | Input
-Step: TypeAlias = tuple[str, tuple[Any, ...]]
+Step: TypeAlias = tuple[str, tuple[Location | str | int, ...]]
+"""A verb and what it takes: where operands are, and numbers and names as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +122,14 @@ class Recipe:
         registers = [*inputs, *free]
         in_memory = vec.constant_operand
 
-        def operand(place: Any) -> Any:
-            kind = type(place)
-            if kind is Slot:
-                return registers[place.number]
-            if kind is Input:
-                return memory.get(place.number, registers[place.number])
-            if kind is Condition:
-                return vec.conditions[place.number]
-            if kind is Constant:
-                if place.bits in held or in_memory is None:
-                    return held[place.bits]
-                return in_memory(place.bits)
-            return place
+        def operand(given: Location | str | int) -> object:
+            if isinstance(given, Slot):
+                return registers[given.number]
+            if isinstance(given, Constant):
+                return held[given.bits] if given.bits in held or in_memory is None else in_memory(given.bits)
+            if isinstance(given, Input):
+                return memory.get(given.number, registers[given.number])
+            return vec.conditions[given.number] if isinstance(given, Condition) else given
 
         for verb, arguments in self.steps:
             getattr(vec, verb)(*map(operand, arguments))

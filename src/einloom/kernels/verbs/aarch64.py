@@ -20,7 +20,6 @@ from typing import TypeAlias
 
 from einloom.asm import Assembler, Label
 from einloom.asm.aarch64.operands import Address, Arranged, Offset, Register, StackX, X, mem, sp, w, x
-from einloom.dtypes import DType
 from einloom.errors import InternalError
 from einloom.kernels.verbs.preserved import PreservedVectors
 from einloom.kernels.verbs.scalar import Condition
@@ -37,14 +36,7 @@ LINK = (x[29], x[30])
 
 
 class AArch64Machine(KernelMachine[X, Arranged, Offset]):
-    """The scalar verbs.
-
-    Args:
-        asm: takes the instructions.
-        machine: what they are for.
-        vectors: makes the vector verbs of a type of 4 or 8 bytes.
-        narrow: makes the verbs of copying for a type of 1 or 2 bytes.
-    """
+    """See `einloom.kernels.verbs.scalar.ScalarVerbs`."""
 
     arguments = x[:8]
     scratch = x[8:16]
@@ -56,15 +48,9 @@ class AArch64Machine(KernelMachine[X, Arranged, Offset]):
     reach = 4095 * 4
 
     def __init__(
-        self,
-        asm: Assembler,
-        machine: Machine,
-        vectors: Callable[[AArch64Machine, DType], Vectors],
-        narrow: Callable[[AArch64Machine, DType], Copies],
+        self, asm: Assembler, machine: Machine, vectors: Callable[..., Vectors], narrow: Callable[..., Copies]
     ) -> None:
-        self.asm = asm
-        self.machine = machine
-        self._make_vectors, self._make_narrow = vectors, narrow
+        super().__init__(asm, machine, vectors, narrow)
         self._saved: tuple[X, ...] = ()
         self._frame = 0
         self._vectors: PreservedVectors | None = None
@@ -282,14 +268,6 @@ class AArch64Machine(KernelMachine[X, Arranged, Offset]):
     def count_down(self, counter: X, label: Label) -> None:
         self.asm.sub(counter, counter, 1)
         self.asm.cbnz(counter, label)
-
-    # Vectors
-
-    def vectors(self, dtype: DType) -> Vectors:
-        return self._make_vectors(self, dtype)
-
-    def copies(self, dtype: DType) -> Copies:
-        return self._make_narrow(self, dtype) if dtype.size < 4 else self._make_vectors(self, dtype)
 
 
 def _reaches(offset: int, size: int) -> bool:

@@ -6,7 +6,7 @@ them. One scratch register, `temporary`, is left to the caller of most methods.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Generic
 
@@ -107,14 +107,14 @@ class Frame(Generic[R, A]):
         self.write(name, register)
 
     @contextmanager
-    def changed(self, name: str) -> Iterator[R]:
+    def changed(self, name: str) -> Generator[R, None, None]:
         """Give a register that holds the variable, and write it back."""
         register = self.read(name)
         yield register
         self.write(name, register)
 
     @contextmanager
-    def assigned(self, name: str) -> Iterator[R]:
+    def assigned(self, name: str) -> Generator[R, None, None]:
         """Give a register to set, and write it to the variable."""
         register = self._registers.get(name, self.temporary)
         yield register
@@ -157,13 +157,13 @@ class Frame(Generic[R, A]):
         for name, value in constants.items():
             self.set(name, value)
 
-    def walk(self, name: str, stride: int | str, count: int) -> Iterator[tuple[R, int]]:
+    def walk(self, name: str, stride: int | str, count: int, reach: int) -> Iterator[tuple[R, int]]:
         """Yield (base, offset) of `count` places that lie a stride apart, the first where a pointer is.
 
-        What no displacement reaches is walked by the temporary: each place must be used before the next is asked for.
+        Offsets beyond `reach` are walked by the temporary: each place must be used before the next is asked for.
         """
         base = self.read(name)
-        if isinstance(stride, int) and abs(stride) * count <= self.km.reach:
+        if isinstance(stride, int) and abs(stride) * count <= reach:
             yield from ((base, index * stride) for index in range(count))
             return
         self.km.move(self.temporary, base)
@@ -175,7 +175,7 @@ class Frame(Generic[R, A]):
     # Loops
 
     @contextmanager
-    def loop(self, count: int, name: str) -> Iterator[None]:
+    def loop(self, count: int, name: str) -> Generator[None, None, None]:
         """Run the body a known number of times, 1 at least; the variable counts down, but for a single time."""
         if count == 1:
             yield

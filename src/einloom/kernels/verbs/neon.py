@@ -202,4 +202,8 @@ class NeonVectors(FormulaVerbs[X, Arranged, Offset]):
 
 def _on_bytes(instruction: Verb) -> Verb:
     """Return an instruction that takes the same registers as 16 bytes."""
-    return lambda *registers: instruction(*(v[register.number].b16 for register in registers))
+
+    def on_bytes(*registers: Arranged) -> None:
+        instruction(*(v[register.number].b16 for register in registers))
+
+    return on_bytes

@@ -6,6 +6,9 @@ end only; so room for four instructions is left at its beginning, and filled in 
 
 from __future__ import annotations
 
+from itertools import chain
+from typing import TypeGuard
+
 from einloom.asm import Assembler
 from einloom.asm.aarch64.operands import Arranged, Lane, Scalar, d, mem, sp
 
@@ -43,8 +46,8 @@ class PreservedVectors:
     def _used(self) -> set[int]:
         """Return the numbers of all vector registers of the function's instructions."""
         records = {id(record): record for record in self.asm.records[self._record :]}
-        operands = [one for _, given, _ in records.values() if type(given) is tuple for one in given]
-        flat = [one for operand in operands for one in (operand if type(operand) is tuple else (operand,))]
+        operands = chain.from_iterable(_parts(given) for _, given, _ in records.values())
+        flat = chain.from_iterable(map(_parts, operands))
         return {one.number for one in flat if isinstance(one, Arranged | Scalar | Lane)}
 
     def _move_last_to(self, index: int) -> None:
@@ -54,3 +57,12 @@ class PreservedVectors:
         self.asm.records[self._record + index] = record
         begin = self._position + 4 * index
         self.asm.buffer[begin : begin + 4] = record[2]
+
+
+def _parts(operands: object) -> tuple[object, ...]:
+    """Return several operands, or one alone."""
+    return operands if _is_several(operands) else (operands,)
+
+
+def _is_several(operands: object) -> TypeGuard[tuple[object, ...]]:
+    return type(operands) is tuple

@@ -16,7 +16,7 @@ A function that adds its two arguments ten times:
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Generic, Literal, TypeAlias, TypeVar
 
@@ -210,7 +210,7 @@ class ScalarVerbs(ABC, Generic[R, A]):
         """counter -= 1; go to the label unless it is 0 then."""
 
     @contextmanager
-    def loop(self, count: R | int, counter: R) -> Iterator[None]:
+    def loop(self, count: R | int, counter: R) -> Generator[None, None, None]:
         """Run the body `count` times; the counter goes from count down to 1 and is 0 behind the loop.
 
         A register's count may be 0 or less: then the body does not run. A known count is 1 at least; 1 emits no loop,

@@ -10,9 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from einloom.asm import Assembler
 from einloom.dtypes import DType
 from einloom.kernels.verbs.abilities import ElementVerbs, GroupingVerbs
 from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
+from einloom.machine import Machine
 
 __all__ = [
     "ArithmeticVerbs",
@@ -234,12 +236,30 @@ class FormulaVerbs(ArithmeticVerbs[R, V, A]):
 
 
 class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
-    """All verbs of an ISA: the abstract machine that kernels and loop nests are written on."""
+    """All verbs of an ISA: the abstract machine that kernels and loop nests are written on.
 
-    @abstractmethod
-    def copies(self, dtype: DType) -> CopyVerbs[R, V, A]:
-        """Return the verbs of copying for a type of elements."""
+    Args:
+        asm: takes the instructions.
+        machine: what they are for.
+        vectors: makes the vector verbs of a type of 4 or 8 bytes from this machine and the type.
+        narrow: makes the verbs of copying for a type of 1 or 2 bytes.
+    """
 
-    @abstractmethod
+    def __init__(
+        self,
+        asm: Assembler,
+        machine: Machine,
+        vectors: Callable[..., FormulaVerbs[R, V, A]],
+        narrow: Callable[..., CopyVerbs[R, V, A]],
+    ) -> None:
+        self.asm = asm
+        self.machine = machine
+        self._make_vectors, self._make_narrow = vectors, narrow
+
     def vectors(self, dtype: DType) -> FormulaVerbs[R, V, A]:
         """Return the vector verbs for a type of elements that there is arithmetic for."""
+        return self._make_vectors(self, dtype)
+
+    def copies(self, dtype: DType) -> CopyVerbs[R, V, A]:
+        """Return the verbs of copying for a type of elements."""
+        return (self._make_narrow if dtype.size < 4 else self._make_vectors)(self, dtype)

@@ -44,7 +44,6 @@ from einloom.asm.x86.operands import (
     rsi,
     rsp,
 )
-from einloom.dtypes import DType
 from einloom.kernels.verbs.scalar import Condition
 from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine
 from einloom.machine import Machine
@@ -58,14 +57,7 @@ JUMPS = {"lt": "jl", "le": "jle", "eq": "je", "ne": "jne", "ge": "jge", "gt": "j
 
 
 class X86Machine(KernelMachine[R64, Vector, Address]):
-    """The scalar verbs.
-
-    Args:
-        asm: takes the instructions.
-        machine: what they are for.
-        vectors: makes the vector verbs of a type of 4 or 8 bytes.
-        narrow: makes the verbs of copying for a type of 1 or 2 bytes.
-    """
+    """See `einloom.kernels.verbs.scalar.ScalarVerbs`."""
 
     arguments = (rdi, rsi, rdx, rcx, r8, r9)
     scratch = (rax, r10)
@@ -76,15 +68,9 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
     reach = (1 << 31) - 1
 
     def __init__(
-        self,
-        asm: Assembler,
-        machine: Machine,
-        vectors: Callable[[X86Machine, DType], Vectors],
-        narrow: Callable[[X86Machine, DType], Copies],
+        self, asm: Assembler, machine: Machine, vectors: Callable[..., Vectors], narrow: Callable[..., Copies]
     ) -> None:
-        self.asm = asm
-        self.machine = machine
-        self._vectors, self._narrow = vectors, narrow
+        super().__init__(asm, machine, vectors, narrow)
         self._saved: tuple[R64, ...] = ()
         self._frame = 0
 
@@ -266,14 +252,6 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
     def count_down(self, counter: R64, label: Label) -> None:
         self.asm.dec(counter)
         self.asm.jne(label)
-
-    # Vectors
-
-    def vectors(self, dtype: DType) -> Vectors:
-        return self._vectors(self, dtype)
-
-    def copies(self, dtype: DType) -> Copies:
-        return self._narrow(self, dtype) if dtype.size < 4 else self._vectors(self, dtype)
 
     def strided_places(self, base: R64, offset: int, stride: R64 | int, count: int) -> Iterator[Address]:
         """Yield the address of each lane: a walk along r11, so each must be used before the next is asked for."""
