@@ -14,10 +14,13 @@ import ctypes
 import itertools
 import threading
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
 
-__all__ = ["Pool"]
+from einloom.errors import DeviceError
+
+__all__ = ["Pool", "run_apart"]
 
 _ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -100,3 +103,47 @@ class Pool:
     def _help(self) -> None:
         while True:
             self._jobs.get().work()
+
+
+def run_apart(entry: int, arguments: int, shares: int) -> None:
+    """Call `entry(arguments, share, shares)` for every share, all at the same time, each on a new thread.
+
+    No share begins before all threads are there. What interrupts the caller is raised when the last share is done.
+
+    Raises:
+        DeviceError: the system refuses a thread; then nothing has been done.
+    """
+    work, gate, ended = _ENTRY(entry), threading.Lock(), threading.Semaphore(0)
+    begin: list[bool] = []
+
+    def member(share: int) -> None:
+        with gate:
+            pass
+        if begin:
+            work(arguments, share, shares)
+        ended.release()
+
+    with gate:
+        started = _started(member, shares)
+        if started == shares:
+            begin.append(True)
+    interrupt: BaseException | None = None
+    while started:
+        try:
+            ended.acquire()
+            started -= 1
+        except BaseException as error:
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt
+    if not begin:
+        raise DeviceError(f"the system refuses {shares} threads at the same time\n  Ask for fewer.")
+
+
+def _started(member: Callable[[int], None], count: int) -> int:
+    for share in range(count):
+        try:
+            _thread.start_new_thread(member, (share,))
+        except RuntimeError:
+            return share
+    return count

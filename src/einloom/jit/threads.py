@@ -1,8 +1,8 @@
 """Thread teams: run generated work on the process's OpenMP runtime, else on a pool of Python's threads.
 
 Work is `void entry(void *arguments, int64 thread, int64 threads)`: share `thread` of `threads`, each called exactly
-once, on some thread of the team, possibly several on one. So shares must not wait for each other; work in phases with
-a barrier between them is several entries, run one after the other.
+once, on some thread of the team, possibly several on one. So shares must not wait for each other. Those that do, in
+front of barriers in generated code, are run by `run_together`: each on a thread of its own, all at the same time.
 
 `team_function(words)(entry, threads, word 0, …)` is one ctypes call. In a forked child the pool works, for the
 parent's OpenMP threads are not there and libgomp would wait for them for ever.
@@ -20,11 +20,13 @@ from einloom.errors import DeviceError
 from einloom.jit.host import host
 from einloom.jit.kernel import Function, Kernel
 from einloom.jit.openmp import Runtime, find_runtime
-from einloom.jit.pool import Pool
+from einloom.jit.pool import Pool, run_apart
 from einloom.jit.trampoline import Addresses, front, launcher
 from einloom.once import once
 
-__all__ = ["front_function", "launch_address", "run_team", "runtime_name", "team_function"]
+__all__ = ["front_function", "launch_address", "run_team", "run_together", "runtime_name", "team_function"]
+
+MOST_TOGETHER = 4096
 
 _usable = ctypes.c_int64(0)  # 1 while generated code may enter the OpenMP runtime; generated code reads it
 _forked = False
@@ -60,6 +62,24 @@ def run_team(entry: int, arguments: int | ctypes.Array[Any], threads: int) -> No
     if _launcher().function(entry, arguments, threads):
         address = arguments if isinstance(arguments, int) else ctypes.addressof(arguments)
         _pool.run(entry, address, threads, host().cores)
+
+
+def run_together(entry: int, arguments: ctypes.Array[Any], threads: int) -> None:
+    """Call `entry(arguments, thread, threads)` for every thread from 0, all at the same time, each on its own thread.
+
+    Raises:
+        DeviceError: there are not as many threads, for instance because the caller runs in a parallel region itself;
+            then nothing has been done.
+    """
+    done = _together_launcher().function(entry, arguments, threads)
+    if done == 1:
+        run_apart(entry, ctypes.addressof(arguments), threads)
+    elif done == 2:
+        raise DeviceError(
+            f"{threads} threads have to run at the same time, for they wait for each other at barriers; "
+            "the OpenMP runtime grants fewer\n  Ask for fewer threads, call from outside a parallel region, or raise "
+            "OMP_THREAD_LIMIT and unset OMP_DYNAMIC."
+        )
 
 
 @once
@@ -112,6 +132,16 @@ class _Launcher:
     address: int
     function: Function
     runtime: Runtime | None
+
+
+@once
+def _together_launcher() -> _Launcher:
+    runtime = _launcher().runtime
+    functions = (runtime.parallel, runtime.thread_number, runtime.team_size) if runtime else (0, 0, 0)
+    addresses = Addresses(ctypes.addressof(_usable), *functions)
+    asm, launch = launcher(host().isa, addresses, MOST_TOGETHER, together=True)
+    kernel = Kernel(asm, name="launcher of threads that run together")
+    return _Launcher(kernel, kernel.address_of(launch), kernel.function(int, int, int, int, at=launch), runtime)
 
 
 @once

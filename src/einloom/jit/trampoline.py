@@ -23,6 +23,10 @@ from einloom.errors import UnsupportedTarget
 __all__ = ["Addresses", "front", "launcher"]
 
 
+REFUSED = 24
+"""Where the block on the stack, behind entry, arguments and threads, holds what `launch` returns."""
+
+
 @dataclass(frozen=True, slots=True)
 class Addresses:
     """What the launcher calls and reads: the functions of an OpenMP `Runtime`, and a 64-bit word.
@@ -38,16 +42,17 @@ class Addresses:
     team_size: int
 
 
-def launcher(isa: str, addresses: Addresses, most: int) -> tuple[Assembler, Label]:
+def launcher(isa: str, addresses: Addresses, most: int, together: bool = False) -> tuple[Assembler, Label]:
     """Return code with `int64 launch(entry, arguments, int64 threads)`, and the label of `launch`.
 
     It does all shares and returns 0; or nothing, and returns 1, when `threads` > 1 and the state is 0. At most `most`
-    threads are asked for, however many shares there are.
+    threads are asked for, however many shares there are. Shares that run `together` wait for each other: if the runtime
+    grants fewer threads than there are shares, nothing is done and 2 returned.
     """
     emit: Callable[..., Label] = _choose(isa, x86_64=_launcher_x86, aarch64=_launcher_aarch64)
     asm = Assembler(isa)
     constants = [asm.data(value.to_bytes(8, "little"), name=name) for name, value in _named(addresses)]
-    return asm, emit(asm, constants, most)
+    return asm, emit(asm, constants, most, together)
 
 
 def front(isa: str, launch: int, words: int) -> Assembler:
@@ -76,7 +81,7 @@ def _named(addresses: Addresses) -> zip[tuple[str, int]]:
 # are the caller's; rsp is a multiple of 16 at every call.
 
 
-def _launcher_x86(asm: Any, constants: list[Label], most: int) -> Label:
+def _launcher_x86(asm: Any, constants: list[Label], most: int, together: bool) -> Label:
     state, parallel, thread_number, team_size = constants
     worker, alone, refused = asm.forward("worker"), asm.forward("alone"), asm.forward("refused")
     launch = asm.label("launch")
@@ -88,6 +93,8 @@ def _launcher_x86(asm: Any, constants: list[Label], most: int) -> Label:
     asm.sub(asm.rsp, 40)
     for place, register in enumerate((asm.rdi, asm.rsi, asm.rdx)):
         asm.mov(asm.mem(asm.rsp, 8 * place), register)
+    if together:
+        asm.mov(asm.mem.qword(asm.rsp, REFUSED), 0)
     asm.lea(asm.rdi, asm.mem(worker))
     asm.mov(asm.rsi, asm.rsp)
     asm.mov(asm.eax, most)
@@ -95,8 +102,11 @@ def _launcher_x86(asm: Any, constants: list[Label], most: int) -> Label:
     asm.cmovg(asm.rdx, asm.rax)
     asm.xor(asm.ecx, asm.ecx)
     asm.call(asm.mem(parallel))
+    if together:
+        asm.mov(asm.rax, asm.mem(asm.rsp, REFUSED))
     asm.add(asm.rsp, 40)
-    asm.xor(asm.eax, asm.eax)
+    if not together:
+        asm.xor(asm.eax, asm.eax)
     asm.ret()
 
     asm.bind(alone)
@@ -116,11 +126,11 @@ def _launcher_x86(asm: Any, constants: list[Label], most: int) -> Label:
 
     asm.bind(worker)
     asm.comment("void worker(block): what the runtime calls on every thread of the team")
-    _worker_x86(asm, thread_number, team_size)
+    _worker_x86(asm, thread_number, team_size, together)
     return launch
 
 
-def _worker_x86(asm: Any, thread_number: Label, team_size: Label) -> None:
+def _worker_x86(asm: Any, thread_number: Label, team_size: Label, together: bool) -> None:
     block, share, step = asm.rbx, asm.r12, asm.r13
     done = asm.forward("done")
     for register in (block, share, step):
@@ -128,6 +138,13 @@ def _worker_x86(asm: Any, thread_number: Label, team_size: Label) -> None:
     asm.mov(block, asm.rdi)
     asm.call(asm.mem(team_size))
     asm.mov(asm.r13d, asm.eax)
+    if together:
+        granted = asm.forward("granted")
+        asm.cmp(step, asm.mem(block, 16))
+        asm.jge(granted)
+        asm.mov(asm.mem.qword(block, REFUSED), 2)
+        asm.jmp(done)
+        asm.bind(granted)
     asm.call(asm.mem(thread_number))
     asm.mov(asm.r12d, asm.eax)
     again = asm.label("again")
@@ -163,7 +180,7 @@ def _front_x86(asm: Any, launch: Label, words: int) -> None:
 # AArch64, AAPCS64: arguments in x0 … x7, then on the stack; x19 … x29 are the caller's; sp is a multiple of 16.
 
 
-def _launcher_aarch64(asm: Any, constants: list[Label], most: int) -> Label:
+def _launcher_aarch64(asm: Any, constants: list[Label], most: int, together: bool) -> Label:
     state, parallel, thread_number, team_size = constants
     x, sp = asm.x, asm.sp
     worker, alone, refused = asm.forward("worker"), asm.forward("alone"), asm.forward("refused")
@@ -176,6 +193,8 @@ def _launcher_aarch64(asm: Any, constants: list[Label], most: int) -> Label:
     asm.cbz(x[9], refused)
     asm.stp(x[0], x[1], asm.mem(sp, 16))
     asm.str(x[2], asm.mem(sp, 32))
+    if together:
+        asm.str(asm.xzr, asm.mem(sp, 16 + REFUSED))
     asm.adr(x[0], worker)
     asm.add(x[1], sp, 16)
     asm.mov(x[9], most)
@@ -184,7 +203,10 @@ def _launcher_aarch64(asm: Any, constants: list[Label], most: int) -> Label:
     asm.mov(x[3], 0)
     asm.ldr(x[16], parallel)
     asm.blr(x[16])
-    asm.mov(x[0], 0)
+    if together:
+        asm.ldr(x[0], asm.mem(sp, 16 + REFUSED))
+    else:
+        asm.mov(x[0], 0)
     asm.ldp(x[29], x[30], asm.mem(sp).post(48))
     asm.ret()
 
@@ -205,11 +227,11 @@ def _launcher_aarch64(asm: Any, constants: list[Label], most: int) -> Label:
 
     asm.bind(worker)
     asm.comment("void worker(block): what the runtime calls on every thread of the team")
-    _worker_aarch64(asm, thread_number, team_size)
+    _worker_aarch64(asm, thread_number, team_size, together)
     return launch
 
 
-def _worker_aarch64(asm: Any, thread_number: Label, team_size: Label) -> None:
+def _worker_aarch64(asm: Any, thread_number: Label, team_size: Label, together: bool) -> None:
     x, w, sp = asm.x, asm.w, asm.sp
     block, share, step = x[19], x[20], x[21]
     done = asm.forward("done")
@@ -220,6 +242,15 @@ def _worker_aarch64(asm: Any, thread_number: Label, team_size: Label) -> None:
     asm.ldr(x[16], team_size)
     asm.blr(x[16])
     asm.mov(w[21], w[0])
+    if together:
+        granted = asm.forward("granted")
+        asm.ldr(x[2], asm.mem(block, 16))
+        asm.cmp(step, x[2])
+        asm.b("ge", granted)
+        asm.mov(x[2], 2)
+        asm.str(x[2], asm.mem(block, REFUSED))
+        asm.b(done)
+        asm.bind(granted)
     asm.ldr(x[16], thread_number)
     asm.blr(x[16])
     asm.mov(w[20], w[0])

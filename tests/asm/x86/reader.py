@@ -24,7 +24,7 @@ MEMORY = re.compile(r"(?:(\w+) ptr )?\[(.*)\](?:\{1to(\d+)\})?")
 
 def read(text: str, asm: Assembler) -> tuple[str, tuple[Any, ...]]:
     """Return mnemonic and operands as the assembler takes them: rounding last."""
-    mnemonic, _, rest = text.partition(" ")
+    mnemonic, _, rest = text.replace("lock ", "lock_").partition(" ")
     values = [_operand(part, asm) for part in rest.split(", ")] if rest else []
     values.sort(key=lambda value: isinstance(value, operands.Rounding))
     return mnemonic, tuple(values)

@@ -14,14 +14,14 @@ from einloom.asm.x86.addresses import Address
 from einloom.asm.x86.notation import Shape, Slot, letters_of, places_of, shape_of
 
 BYTES = {f"{value:02X}": value for value in range(256)}
-MANDATORY = (0x66, 0xF2, 0xF3)
+MANDATORY = (0x66, 0xF0, 0xF2, 0xF3)
 
 
 class Encoding(NamedTuple):
     """The second column of a row."""
 
     space: str  # "" (legacy), "VEX" or "EVEX"
-    prefix: str  # "", "66", "F3", "F2"
+    prefix: str  # "", "66", "F3", "F2"; "F0" is lock
     map: str  # "0F", "0F38", "0F3A"; "" in legacy rows, whose opcode has these bytes
     wide: str  # "W0", "W1", "WIG"; "W" or "" for "from the letter q"
     length: int  # L as the row states it, or -1
@@ -62,7 +62,7 @@ class Form(NamedTuple):
         if len(operands) > len(slots):  # rounding stands behind the last vector
             vector = slots[-1].role != "I" and not slots[-1].kinds & {"d", "q"}
             parts.insert(len(parts) - (not vector), str(operands[-1]))
-        return f"{self.mnemonic} {', '.join(parts)}".rstrip()
+        return f"{self.mnemonic.replace('lock_', 'lock ')} {', '.join(parts)}".rstrip()
 
 
 class Row:

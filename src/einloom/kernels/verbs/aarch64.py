@@ -235,6 +235,27 @@ class AArch64Machine(KernelMachine[X, Arranged, Offset]):
     def store(self, base: X | StackX, offset: int, src: X) -> None:
         self.asm.str(src, self.near(mem(base, offset), 8))
 
+    def fetch_add(self, number: X, address: X) -> None:
+        asm, failed = self.asm, w[own.number]
+        again = asm.label("again")
+        asm.ldaxr(other, mem(address))
+        asm.add(number, number, other)
+        asm.stlxr(failed, number, mem(address))
+        asm.sub(number, number, other)
+        asm.cbnz(failed, again)
+        asm.mov(number, other)
+
+    def publish(self, base: X, offset: int, src: X) -> None:
+        self.asm.dmb("ish")
+        self.store(base, offset, src)
+
+    def observe(self, dst: X, base: X, offset: int) -> None:
+        self.load(dst, base, offset)
+        self.asm.dmb("ish")
+
+    def pause(self) -> None:
+        self.asm.hint(1)
+
     def stream_part(self, target: X, source: X, size: int) -> None:
         asm = self.asm
         load, store = {1: (asm.ldrb, asm.strb), 2: (asm.ldrh, asm.strh)}.get(size, (asm.ldr, asm.str))

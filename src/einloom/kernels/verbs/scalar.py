@@ -179,6 +179,25 @@ class ScalarVerbs(ABC, Generic[R, A]):
         """The 8 bytes at base + offset = src."""
 
     @abstractmethod
+    def fetch_add(self, number: R, address: R) -> None:
+        """number, the 8 bytes at an address = these bytes, their sum with number, as one step among threads.
+
+        What this thread wrote before, those see that add to the bytes later.
+        """
+
+    @abstractmethod
+    def publish(self, base: R, offset: int, src: R) -> None:
+        """The 8 bytes at base + offset = src; who observes it, sees what this thread wrote before."""
+
+    @abstractmethod
+    def observe(self, dst: R, base: R, offset: int) -> None:
+        """dst = the 8 bytes at base + offset, and see what their writer wrote before it published them."""
+
+    @abstractmethod
+    def pause(self) -> None:
+        """Say that this thread waits for another one's store."""
+
+    @abstractmethod
     def stream_part(self, target: R, source: R, size: int) -> None:
         """The bytes at the target = those at the source: a power of two, at most half a cache line.
 

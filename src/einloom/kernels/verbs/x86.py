@@ -217,6 +217,18 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
     def store(self, base: R64, offset: int, src: R64) -> None:
         self.asm.mov(mem(base, offset), src)
 
+    def fetch_add(self, number: R64, address: R64) -> None:
+        self.asm.lock_xadd(mem(address), number)
+
+    def publish(self, base: R64, offset: int, src: R64) -> None:
+        self.store(base, offset, src)  # Stores stay in order on x86.
+
+    def observe(self, dst: R64, base: R64, offset: int) -> None:
+        self.load(dst, base, offset)
+
+    def pause(self) -> None:
+        self.asm.pause()
+
     def stream_part(self, target: R64, source: R64, size: int) -> None:
         register = {1: r11b, 2: r11w, 4: r11d}.get(size, r11)
         store = self.asm.movnti if size >= 4 else self.asm.mov

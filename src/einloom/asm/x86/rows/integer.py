@@ -23,6 +23,7 @@ movnti  m dq         | 0F C3 /r MR                | -
 lea     wdq m0       | 8D /r RM                   | -
 xchg    b/m b        | 86 /r MR                   | -
 xchg    wdq/m wdq    | 87 /r MR                   | -
+lock_xadd m dq       | F0 0F C1 /r MR             | -
 bswap   dq           | 0F C8+r O                  | -
 push    q            | 50+r D64 O                 | -
 push    q/m          | FF /6 D64 M                | -
