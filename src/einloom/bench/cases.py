@@ -154,7 +154,8 @@ class Case:
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> Case:
         """Return the case that `to_json` wrote."""
-        return cls(**{**entry, "kind": Kind(entry["kind"])})
+        fields: dict[str, Any] = {**entry, "kind": Kind(entry["kind"])}
+        return cls(**fields)
 
 
 def case_folder() -> Path:
@@ -219,7 +220,7 @@ def _configuration(entry: dict[str, Any]) -> Iterator[Case]:
     """The tensors of a configuration are dense: their axes are its dimensions by falling stride."""
     config = {key: value for key, value in entry.items() if key != "name"}
     labels = "abcdefghijklmnop"[: len(entry["dim_sizes"])]
-    terms = []
+    terms: list[str] = []
     for operand in ("in0", "in1", "out"):
         strides = dict(zip(labels, entry[f"strides_{operand}"]))
         terms.append("".join(sorted((x for x in labels if strides[x]), key=lambda x: -strides[x])))

@@ -132,7 +132,7 @@ def measure_cases(
     progress: Callable[[Row], object] = lambda row: None,
 ) -> list[Row]:
     """Run every case; `progress` is called with each row as it is done."""
-    rows = []
+    rows: list[Row] = []
     for case in cases:
         rows.append(measure_case(case, peers, options, machine))
         progress(rows[-1])
@@ -156,7 +156,8 @@ def measure_case(case: Case, peers: Sequence[Contestant], options: Options, mach
 
 
 def _take_turns(clients: list[_Client], case: Case) -> tuple[float, ...]:
-    ours, ceilings = clients[0], []
+    ours = clients[0]
+    ceilings: list[float] = []
     for turn in range(ours.options.runs):
         first = turn % len(clients)
         for client in clients[first:] + clients[:first]:

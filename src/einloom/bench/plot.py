@@ -1,5 +1,8 @@
 """Draw a report as bars, one group a case, with matplotlib (`pip install einloom[plot]`)."""
 
+# pyright: standard
+# matplotlib's types are unknown where it is not installed.
+
 from __future__ import annotations
 
 import importlib.util

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     console.print(_greeting(machine, threads))
     peers, _ = chosen_peers("numpy,torch")
     options = Options(threads, runs=3, seconds=0.1)
-    rows = []
+    rows: list[Row] = []
     for number, scene in enumerate(SCENES, 1):
         with console.status(f"{number} of {len(SCENES)}: {scene.about}"):
             rows.append(measure_case(scene.case, peers, options, machine))

@@ -94,7 +94,8 @@ class GdbInterface:
 
     def images(self) -> list[bytes]:
         """Return the registered images as gdb finds them, newest first: by following the list in memory."""
-        found, address, before = [], self._descriptor.first, None
+        found: list[bytes] = []
+        address, before = self._descriptor.first, None
         while address:
             entry = _Entry.from_address(address)
             assert entry.previous == before

@@ -53,7 +53,7 @@ class Variant:
     """A setting of a contestant: environment variables of its process."""
 
     name: str
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True)

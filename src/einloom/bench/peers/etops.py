@@ -4,6 +4,9 @@ It computes in float32 only. It keeps packed blocks of an operand from one call 
 einloom packs at every call: the comparison is in its favour. Its optimiser sometimes returns what its set-up refuses.
 """
 
+# pyright: standard
+# etops has no types.
+
 from __future__ import annotations
 
 import time

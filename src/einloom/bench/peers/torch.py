@@ -1,5 +1,8 @@
 """PyTorch on the CPU as a contestant: `einsum`, and `mm`, `bmm` or `copy_` where they do the work."""
 
+# pyright: standard
+# PyTorch's types are unknown where it is not installed.
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
