@@ -61,16 +61,16 @@ class _Writer:
     def prologue(self) -> list[str]:
         """Bind lists, slots and row starts to local names."""
         lines = ["domains, rows, assign, fail, n = store.domains, store.rows, store.assign, store.fail, line.objects"]
-        lines += [f"members_{i}, zone_{i} = line.members({i}), line.zone({i})" for i in range(3)]
+        lines += [f"members_{i}, zone_{i} = line.members[{i}], line.zones[{i}]" for i in range(3)]
         for k, literal in enumerate(self.literals):
-            lines.append(f"s{k} = line.slots({literal.choice!r})")
+            lines.append(f"s{k} = line.bits.slot_table({literal.choice!r})")
             for kind, mask in (("p", literal.mask), ("q", self._others(literal))):
                 count = mask.bit_count()
                 if not count:
                     continue
                 for side in ("first", "second")[: len(literal.arguments)]:
                     names = ", ".join(f"{kind}{k}{side[0]}{i}" for i in range(count))
-                    lines.append(f"({names},) = line.{side}({literal.choice!r}, {mask})")
+                    lines.append(f"({names},) = line.bits.{side}_rows({literal.choice!r}, {mask})")
         return lines
 
     def _row(self, kind: str, k: int, free: int) -> str:

@@ -39,6 +39,7 @@ class BitRows:
         self.members = {where: 1 + i for i, where in enumerate(sorted(set(sets)))}
         self.start: dict[Where, int] = {}
         self.size = 1 + len(self.members)
+        self._slot_tables: dict[str, list[int]] = {}
         self.places: list[Place | None] = [None] * len(layout.full)
         for name in sorted(set(choices)):
             choice = layout.choices[name]
@@ -89,16 +90,17 @@ class BitRows:
 
     def slot_table(self, name: str) -> list[int]:
         """Return the slots of a choice by object, or by `first * objects + second`; -1 where there is none."""
-        choice = self.layout.choices[name]
-        table = [-1] * self.objects ** len(choice.row.parameters)
-        for objects, slot in choice.slots.items():
-            if len(objects) == 1:
-                table[objects[0]] = slot
-            else:
-                table[objects[0] * self.objects + objects[1]] = slot
+        if name not in self._slot_tables:
+            choice = self.layout.choices[name]
+            table = self._slot_tables[name] = [-1] * self.objects ** len(choice.row.parameters)
+            for objects, slot in choice.slots.items():
+                table[self._position(objects)] = slot
                 if choice.symmetric:
-                    table[objects[1] * self.objects + objects[0]] = slot
-        return table
+                    table[self._position(objects[::-1])] = slot
+        return self._slot_tables[name]
+
+    def _position(self, objects: tuple[int, ...]) -> int:
+        return objects[0] if len(objects) == 1 else objects[0] * self.objects + objects[1]
 
     def deltas(self, lost: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return how rows change, as `(row, bits to flip)`, when slots lose values."""

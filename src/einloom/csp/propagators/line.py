@@ -27,41 +27,22 @@ class Line:
     Attributes:
         clause: its row.
         function: binds the written functions to a state.
+        bits: where the rows of its choices lie.
         objects: how many objects there are.
+        members: the row of the awake members of each variable's set.
+        zones: for each variable, a function of the two other objects that gives those for which the clause is to hold.
     """
 
     def __init__(self, layout: Layout, rows: BitRows, clause: ClauseRow, function: Callable[..., Any]) -> None:
         self.layout = layout
-        self.rows = rows
+        self.bits = rows
         self.clause = clause
         self.literals = [each for each in clause.literals if isinstance(each, ValueLiteral)]
         self.function = function
         self.objects = rows.objects
         self.sets = [layout.members.sets[each.set].get((), {}) for each in clause.quantifiers]
-        self._zones = [self._zone(role) for role in range(3)]
-        self._slots = {each.choice: rows.slot_table(each.choice) for each in self.literals}
-
-    # -- what the written functions ask for ------------------------------------------------------------------------
-
-    def members(self, role: int) -> int:
-        """Return the row of the awake members of a variable's set."""
-        return self.rows.members[self.clause.quantifiers[role].set, ()]
-
-    def first(self, choice: str, mask: int) -> tuple[int, ...]:
-        """Return where the rows of first objects start, one for each value."""
-        return self.rows.first_rows(choice, mask)
-
-    def second(self, choice: str, mask: int) -> tuple[int, ...]:
-        """Return where the rows of second objects start, one for each value."""
-        return self.rows.second_rows(choice, mask)
-
-    def slots(self, name: str) -> list[int]:
-        """Return the slots of a choice; see `BitRows.slot_table`."""
-        return self._slots[name]
-
-    def zone(self, role: int) -> Callable[[int, int], int]:
-        """Return a function of the two other objects that gives the objects for which the clause is to hold."""
-        return self._zones[role]
+        self.members = [rows.members[each.set, ()] for each in clause.quantifiers]
+        self.zones = [self._zone(role) for role in range(3)]
 
     def _zone(self, role: int) -> Callable[[int, int], int]:
         """Return a zone function; guards are host code and never change, so it remembers what they said."""
@@ -90,8 +71,6 @@ class Line:
                 if found >> each & 1 and call(guard, _inserted((x, y), role, each)):
                     found &= ~(1 << each)
         return found
-
-    # -- the propagator --------------------------------------------------------------------------------------------
 
     def watch(self, watches: Watches) -> None:
         """Follow the line over the third object when a literal of two becomes false; all lines of one object when its
