@@ -158,6 +158,9 @@ def test_snapshots_restore_everything():
             other = problem.state()
             other.load(state.snapshot())
             assert image(other) == image(state)
+            packed = problem.state()
+            packed.unpack(state.pack())
+            assert image(packed) == image(state)
             saved = other.save()
             for slot in other.open()[:2]:
                 other.restrict(slot, other.domains[slot] & -other.domains[slot])

@@ -22,6 +22,7 @@ from einloom.csp.compile.compiler import Space, load_space, parse_space
 from einloom.csp.definition import Definition
 from einloom.csp.engine.explain import Reason
 from einloom.csp.engine.state import State
+from einloom.csp.engine.view import Sizes, View
 from einloom.csp.instance import Instance
 from einloom.csp.language.printer import show
 from einloom.csp.language.source import SpaceError, UnknownChoice
@@ -37,11 +38,13 @@ __all__ = [
     "Lowering",
     "Problem",
     "Reason",
+    "Sizes",
     "Space",
     "SpaceError",
     "State",
     "UnknownChoice",
     "Variable",
+    "View",
     "descend",
     "load_space",
     "parse_space",

@@ -7,7 +7,9 @@ whatever the order: decisions commute.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from marshal import dumps, loads
 from typing import Any
+from zlib import compress, decompress
 
 from einloom.csp.engine.grounding import Ground
 from einloom.csp.engine.propagation import DERIVED, bind_run, bind_settle
@@ -173,6 +175,17 @@ class State(Store):
         self._representatives.clear()
         for counter, low, high in limits:
             self.limit(counter, low, high)
+
+    def pack(self) -> bytes:
+        """Return everything but the trail as few bytes, for the nodes of a search tree: `unpack` propagates nothing.
+
+        It is for this process and problem only; `snapshot` is what is compared and kept.
+        """
+        return compress(dumps((self.domains, self.rows, self.numbers)))
+
+    def unpack(self, packed: bytes) -> None:
+        """Become the state that `pack` gave. The trail restarts at the root, so that nothing since can be explained."""
+        self.restore((*loads(decompress(packed)), len(self.tables.start()[1])))
 
     def _clear(self) -> None:
         self.queue.clear()
