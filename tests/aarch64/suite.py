@@ -34,6 +34,7 @@ QUICK = (
 
 FULL = (
     "tests/aarch64/emulated.py",
+    "tests/arrays",
     "tests/asm/aarch64",
     "tests/asm/test_core.py",
     "tests/jit",

@@ -56,6 +56,21 @@ def test_large_copies_arrive(shape: tuple[int, int], dtype: str) -> None:
     assert el.compile("ab->ba", array, target="interpreter")(array).tobytes() == out.tobytes()
 
 
+@pytest.mark.parametrize("dtype", ["u1", "u2", "S3", "float32", "float64", "complex64", "complex128", "S12"])
+def test_large_arrays_at_any_address(dtype: str) -> None:
+    """Streamed stores need elements at multiples of their size; operands and outputs need not lie so."""
+    kind = np.dtype(dtype)
+    array = _bits((300, 301), dtype)
+    for shift in range(1, kind.itemsize + 1, max(kind.itemsize // 4, 1)):
+        memory = bytearray(array.nbytes + 32)
+        out = np.frombuffer(memory, kind, array.size, shift).reshape(301, 300)
+        assert el.einsum("ab->ba", array, out=out) is out
+        assert out.tobytes() == array.T.tobytes()
+        assert not any(memory[:shift]) and not any(memory[shift + array.nbytes :])
+        moved = np.frombuffer(bytearray(shift) + array.tobytes(), kind, array.size, shift).reshape(array.shape)
+        assert el.einsum("ab->ba", moved).tobytes() == array.T.tobytes()
+
+
 @pytest.mark.parametrize(
     ("equation", "dtype"),
     [("ab->a", "int32"), ("ab->", "complex64"), ("ab->ba", "object"), ("ab,ab->ab", "int8"), ("ab->ba", "V0")],

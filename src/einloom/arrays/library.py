@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from einloom.arrays.dlpack import Exporter, Imported, Relabelled, imported
-from einloom.arrays.region import Region
+from einloom.arrays.region import Region, reach_of
 from einloom.errors import DTypeError, ShapeError
 from einloom.jit.arrays import array_address
 
@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 
 def is_array(thing: object) -> bool:
     """Return whether a thing is an array of some library, and no number, list or address."""
-    return isinstance(thing, np.ndarray) or (isinstance(thing, Exporter) and not isinstance(thing, np.generic))
+    return isinstance(thing, np.ndarray) or _is_foreign(type(thing))
 
 
 def incoming(thing: Any, name: str) -> Imported:
@@ -37,10 +37,10 @@ def incoming(thing: Any, name: str) -> Imported:
         ShapeError: nested lists of unequal length.
     """
     if type(thing) is np.ndarray:
-        return Imported(thing, str(thing.dtype))
+        return Imported(thing, _label(thing.dtype))
     if isinstance(thing, np.ma.MaskedArray):
         raise DTypeError(f"{name} is a masked array, and its mask would be lost\n  Pass {name}.filled(…).")
-    if isinstance(thing, Exporter) and not isinstance(thing, (np.ndarray, np.generic)):
+    if _is_foreign(type(thing)):
         return imported(thing, name)
     try:
         array = np.asarray(thing)
@@ -48,7 +48,7 @@ def incoming(thing: Any, name: str) -> Imported:
         raise ShapeError(f"{name} is no array: {error}\n  Pass rows of one length.") from error
     except Exception as error:  # of whatever class another library's __array__ raises
         raise DTypeError(f"{name} is no array: {error}\n  Pass an array.") from error
-    return Imported(array, str(array.dtype))
+    return Imported(array, _label(array.dtype))
 
 
 def array_of(thing: Any, name: str, where: str = "") -> Imported:
@@ -65,7 +65,7 @@ def array_of(thing: Any, name: str, where: str = "") -> Imported:
 
 def outgoing(result: Any, dtype: str, pattern: Any) -> Any:
     """Return a fresh result in the library that `pattern`, the first operand, came from."""
-    if isinstance(pattern, (np.ndarray, np.generic)) or not isinstance(pattern, Exporter):
+    if not _is_foreign(type(pattern)):
         return result
     library = importlib.import_module(type(pattern).__module__.partition(".")[0])
     array = np.asarray(result)
@@ -84,10 +84,12 @@ def region_of(
     The buffer is what the array itself reaches.
     """
     array = given.array
-    address = array_address(array)
-    own = Region(name, address, array.shape, array.strides, array.itemsize, given.dtype, written)
-    own = replace(own, buffer=own.span)
-    return own if extents is None or strides is None else replace(own, extents=extents, strides=strides)
+    address, size = array_address(array), array.itemsize
+    low, high = reach_of(array.shape, array.strides, size)
+    buffer = address + low, address + high
+    if extents is None or strides is None:
+        return Region(name, address, array.shape, array.strides, size, given.dtype, written, buffer)
+    return Region(name, address, extents, strides, size, given.dtype, written, buffer)
 
 
 def element_strides(array: Array) -> tuple[int, ...] | None:
@@ -103,3 +105,15 @@ def element_strides(array: Array) -> tuple[int, ...] | None:
             return None
         strides.append(steps if extent > 1 else 0)
     return tuple(strides)
+
+
+@lru_cache(maxsize=1024)
+def _label(dtype: np.dtype[Any]) -> str:
+    """The name of a type, with its byte order where that is not the machine's."""
+    return str(dtype)
+
+
+@lru_cache(maxsize=1024)
+def _is_foreign(kind: type) -> bool:
+    """Whether things of a class are arrays of another library; remembered, for asking a protocol takes long."""
+    return issubclass(kind, Exporter) and not issubclass(kind, (np.ndarray, np.generic))

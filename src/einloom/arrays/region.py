@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["Region"]
+__all__ = ["Region", "reach_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,7 @@ class Region:
     @property
     def reach(self) -> tuple[int, int]:
         """The bytes that are reached, relative to the address: the first, and behind the last; (0, 0) for none."""
-        if self.is_empty:
-            return 0, 0
-        ends = [(extent - 1) * stride for extent, stride in zip(self.extents, self.strides)]
-        return sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends) + self.size
+        return reach_of(self.extents, self.strides, self.size)
 
     @property
     def span(self) -> tuple[int, int]:
@@ -65,3 +62,21 @@ class Region:
     def shifted(self, distance: int) -> Region:
         """Return the same region so many bytes further on."""
         return replace(self, address=self.address + distance)
+
+
+def reach_of(extents: tuple[int, ...], strides: tuple[int, ...], size: int) -> tuple[int, int]:
+    """Return the bytes that elements reach, relative to the one with all indices 0: the first, and behind the last.
+
+    >>> reach_of((2, 3), (-32, 8), 8)
+    (-32, 24)
+    """
+    low, high = 0, size
+    for extent, stride in zip(extents, strides):
+        if extent == 0:
+            return 0, 0
+        end = (extent - 1) * stride
+        if end < 0:
+            low += end
+        else:
+            high += end
+    return low, high

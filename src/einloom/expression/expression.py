@@ -25,6 +25,7 @@ from einloom.machine import Machine
 from einloom.once import OnceTable
 from einloom.passes.parallelise import LEAST_WORK
 from einloom.plan.carriers import carrier, refuse_arithmetic
+from einloom.plan.equation import caret_lines
 from einloom.plan.paths import contraction_path
 from einloom.plan.problem import contiguous_strides, make_problem
 
@@ -78,7 +79,8 @@ class Expression(Native):
         self.equation = problem.equation.text
         self.shapes = problem.shapes
         self.output_shape = problem.output_shape
-        self._expected = Expected(self.equation, self.shapes, self.output_shape, label, self.dtype, carried.size)
+        where = caret_lines(self.equation, ()).strip()
+        self._expected = Expected(self.shapes, self.output_shape, label, self.dtype, carried.size, where)
         parsed = parse_schedule(schedule) if isinstance(schedule, str) else schedule
         self._recipe = Recipe(problem, contraction_path(problem, optimize), parts, parsed, target)
         self._plan = self._recipe.plan(problem.strides)

@@ -14,12 +14,11 @@ from einloom.arrays.check import (
     check_itself,
     check_shape,
     check_writable,
-    is_aligned,
 )
 from einloom.arrays.library import Array, Imported, array_of, element_strides, incoming, region_of
 from einloom.dtypes import DTYPES
 from einloom.errors import DTypeError, EquationError, ShapeError
-from einloom.plan.equation import caret_lines
+from einloom.jit.arrays import array_address
 
 __all__ = ["Expected", "Output"]
 
@@ -29,25 +28,20 @@ class Expected:
     """What an expression is compiled for, as far as the operands of a call are concerned.
 
     Attributes:
-        text: the equation.
         shapes: of the operands.
         output_shape: of the result.
         label: name of the type of all elements.
         dtype: NumPy's type that stands for it.
         unit: size in bytes of what elements travel as; addresses are multiples of it.
+        where: the equation as messages quote it.
     """
 
-    text: str
     shapes: tuple[tuple[int, ...], ...]
     output_shape: tuple[int, ...]
     label: str
     dtype: np.dtype[Any]
     unit: int
-
-    @property
-    def where(self) -> str:
-        """The equation as messages quote it."""
-        return caret_lines(self.text, ()).strip()
+    where: str
 
     def operands(self, given: Sequence[Any]) -> list[Imported]:
         """Return the memory of the operands as they came, of the right shapes.
@@ -83,8 +77,8 @@ class Expected:
         return array if self._fits(array) else array.copy()
 
     def _fits(self, array: Array) -> bool:
-        region = region_of("", Imported(array, self.label))
-        return element_strides(array) is not None and (region.is_empty or is_aligned(region, self.unit))
+        """Whether code can work on an array in place: its elements lie at multiples of what they travel as."""
+        return element_strides(array) is not None and array_address(array) % self.unit == 0
 
     def output(self, out: Any, operands: Sequence[Imported]) -> Output:
         """Return where to write the result for `out`, a fresh array for None.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from einloom.arrays.library import Array
+from einloom.arrays.region import reach_of
 from einloom.errors import ScheduleError, UnsupportedTarget
 from einloom.ir.bind import bind
 from einloom.ir.interpret import Memory, interpret
@@ -133,8 +134,6 @@ def _memory_of(array: Array, unit: str) -> Memory:
     """Return the bytes that the array reaches as elements of type `unit`, with the position of its first element."""
     if array.size == 0:
         return Memory(np.empty(0, unit))
-    ends = [(extent - 1) * stride for extent, stride in zip(array.shape, array.strides)]
-    low = sum(min(end, 0) for end in ends)
-    high = sum(max(end, 0) for end in ends) + array.itemsize
+    low, high = reach_of(array.shape, array.strides, array.itemsize)
     buffer: Any = (ctypes.c_char * (high - low)).from_address(array_address(array) + low)
     return Memory(np.frombuffer(buffer, unit), -low // np.dtype(unit).itemsize)
