@@ -29,7 +29,7 @@ from einloom.csp.language.source import SpaceError, UnknownChoice
 from einloom.csp.layout.additions import Lowering
 from einloom.csp.layout.names import Variable
 from einloom.csp.problem import Problem
-from einloom.csp.search import descend, solutions
+from einloom.csp.search import complete, descend, probe, solutions
 
 __all__ = [
     "Candidate",
@@ -45,9 +45,11 @@ __all__ = [
     "UnknownChoice",
     "Variable",
     "View",
+    "complete",
     "descend",
     "load_space",
     "parse_space",
+    "probe",
     "show",
     "solutions",
 ]

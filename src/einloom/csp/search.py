@@ -1,4 +1,4 @@
-"""The two plainest searches over a problem: all its leaves, and one random descent.
+"""The plainest searches over a problem: all leaves, a random descent, descents that learn where they failed.
 
 >>> from einloom.csp import Instance, parse_space
 >>> space = parse_space("set A: end  choice enum f($a in A): value X: value Y: end")
@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from random import Random
+from time import monotonic
 
 from einloom.csp.engine.state import State
 from einloom.csp.problem import Problem
 
-__all__ = ["descend", "solutions", "values"]
+__all__ = ["complete", "descend", "probe", "solutions", "values"]
 
 
 def values(mask: int) -> list[int]:
@@ -67,10 +68,77 @@ def descend(state: State, random: Random, order: Sequence[int] | None = None) ->
     Returns:
         True at a leaf; False at a dead end, where every value of a slot fails.
     """
+    return _decide(state, random, (), order) < 0
+
+
+def complete(
+    state: State, random: Random, order: Sequence[int] | None = None, *, seconds: float = 2.0, probing: bool = False
+) -> bool:
+    """Move to a leaf below a state: random descents, each of which first decides what made the ones before it fail.
+
+    A slot without a value left is decided too late. Put first, it cannot be starved again; a few such slots suffice
+    where a uniform order of decisions meets a dead end every third time.
+
+    Args:
+        order: as in `descend`.
+        seconds: how long to try; at least one descent is made.
+        probing: whether to take away before every descent what `probe` refutes.
+
+    Returns:
+        True at a leaf; False if there is none, or time is over. Then the state is where it was.
+    """
+    end = monotonic() + seconds
+    early: list[int] = []
+    state.push()
+    if probing and not probe(state):
+        state.pop()
+        return False
     while True:
-        slot = _next(state, random, order)
-        if slot < 0:
+        state.push()
+        failed = _decide(state, random, early, order)
+        if failed < 0:
+            state.drop()
+            state.drop()
             return True
+        state.pop()
+        if monotonic() > end:
+            state.pop()
+            return False
+        early = [failed, *(slot for slot in early if slot != failed)]
+
+
+def probe(state: State, slots: Sequence[int] | None = None) -> bool:
+    """Take away every single value that propagation refutes, until none is: singleton consistency.
+
+    Args:
+        slots: what to probe; default: all that is open.
+
+    Returns:
+        False if nothing is left of a slot.
+    """
+    pruned = True
+    while pruned:
+        pruned = False
+        for slot in state.open() if slots is None else slots:
+            for mask in values(state.domains[slot]):
+                state.push()
+                possible = state.restrict(slot, mask)
+                state.pop()
+                if not possible:
+                    pruned = True
+                    if not state.restrict(slot, ~mask):
+                        return False
+    return True
+
+
+def _decide(state: State, random: Random, early: Sequence[int], order: Sequence[int] | None) -> int:
+    """Decide `early` slots first, then the others, until nothing is open (-1) or all values of a slot fail (it)."""
+    while True:
+        slot = state.next_open(early)
+        if slot < 0:
+            slot = _next(state, random, order)
+        if slot < 0:
+            return -1
         choices = values(state.domains[slot])
         random.shuffle(choices)
         for mask in choices:
@@ -80,7 +148,7 @@ def descend(state: State, random: Random, order: Sequence[int] | None = None) ->
                 break
             state.pop()
         else:
-            return False
+            return slot
 
 
 def _next(state: State, random: Random, order: Sequence[int] | None) -> int:
