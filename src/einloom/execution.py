@@ -19,7 +19,7 @@ from einloom.arrays.check import (
 from einloom.arrays.entry import Apart, Call, Data, Entry, Scratch
 from einloom.arrays.library import Imported, array_of, region_of
 from einloom.arrays.region import Region
-from einloom.arrays.signature import MOST_SCRATCH, array_argument, none_argument, signature_of, thread_settings
+from einloom.arrays.signature import MOST_SCRATCH, array_argument, is_long, none_argument, signature_of, thread_settings
 from einloom.config import WatchedSettings, thread_count, watched_settings
 from einloom.errors import DTypeError
 from einloom.ir.operation import DimType, Operation
@@ -31,9 +31,6 @@ from einloom.jit.threads import launch_address
 from einloom.targets.executable import Executable
 
 __all__ = ["Execution"]
-
-LONG_FLOPS, LONG_BYTES = 2**18, 2**16
-"""Arithmetic and traffic that take a few microseconds: then other Python threads run meanwhile."""
 
 
 class Execution(Native):
@@ -142,7 +139,7 @@ class Execution(Native):
             launch=launch_address(),
             settings=None if watched is None else thread_settings(watched),
             scratch=scratch_word(size) if size else 0,
-            releases_interpreter=operation.flops > LONG_FLOPS or operation.bytes > LONG_BYTES,
+            releases_interpreter=is_long(operation.flops, operation.bytes),
         )
         return entry, (executable, [operand.array.dtype for operand in operands], names, watched)
 

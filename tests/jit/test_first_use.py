@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from tests.jit.processes import python
+from tests.soak import soak_count
 
-PROCESSES = 20 if os.environ.get("EINLOOM_SOAK") == "1" else 2
+PROCESSES = soak_count(20, share=0.1)
 """Fresh processes of each kind; before code was built once under a lock, eight of ten crashed."""
 
 THREADS = """
@@ -73,11 +72,13 @@ print(codes)
 """
 
 
-@pytest.mark.parametrize("process", range(PROCESSES))
-def test_eight_threads_come_first_at_once(process: int) -> None:
-    assert python(THREADS) == "[]"
+@pytest.mark.soak
+def test_eight_threads_come_first_at_once() -> None:
+    for _ in range(PROCESSES):
+        assert python(THREADS) == "[]"
 
 
-@pytest.mark.parametrize("process", range(PROCESSES))
-def test_fork_while_another_thread_compiles(process: int) -> None:
-    assert python(FORK) == str([0] * 8)
+@pytest.mark.soak
+def test_fork_while_another_thread_compiles() -> None:
+    for _ in range(PROCESSES):
+        assert python(FORK) == str([0] * 8)

@@ -12,10 +12,26 @@ from einloom.arrays.region import Region
 from einloom.config import WatchedSettings
 from einloom.jit.interpreter import integer_image
 
-__all__ = ["MOST_SCRATCH", "array_argument", "integer_argument", "none_argument", "signature_of", "thread_settings"]
+__all__ = [
+    "MOST_SCRATCH",
+    "array_argument",
+    "integer_argument",
+    "is_long",
+    "none_argument",
+    "signature_of",
+    "thread_settings",
+]
 
 MOST_SCRATCH = 2**20
 """Scratch in bytes that an entry takes; a call that needs more is long against what Python adds to it."""
+
+LONG_FLOPS, LONG_BYTES = 2**18, 2**16
+"""Arithmetic and traffic that take a few microseconds: then other Python threads run meanwhile."""
+
+
+def is_long(flops: int, traffic: int) -> bool:
+    """Return whether work of so much arithmetic and so many bytes is done without the interpreter's lock."""
+    return flops > LONG_FLOPS or traffic > LONG_BYTES
 
 
 def signature_of(array: Array) -> tuple[Any, ...]:

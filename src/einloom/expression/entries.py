@@ -9,7 +9,7 @@ import numpy as np
 
 from einloom.arrays.entry import Apart, ArrayArgument, Call, Data, Entry, Fresh, Scratch
 from einloom.arrays.library import Array, Imported, region_of
-from einloom.arrays.signature import MOST_SCRATCH, array_argument, thread_settings
+from einloom.arrays.signature import MOST_SCRATCH, array_argument, is_long, thread_settings
 from einloom.config import WatchedSettings
 from einloom.expression.variant import CompiledStep, Variant
 from einloom.jit.entrycode import Number
@@ -19,9 +19,6 @@ from einloom.jit.threads import launch_address
 __all__ = ["describe_call"]
 
 MOST_OPERANDS = 16
-LONG_FLOPS, LONG_BYTES = 2**18, 2**16
-"""Arithmetic and traffic that take a few microseconds: then other Python threads run meanwhile."""
-
 LINE = 64
 
 
@@ -49,7 +46,7 @@ def describe_call(
     if size > MOST_SCRATCH or any(step.executable is None for step in variant.steps):
         return None
     operations = [compiled.step.operation for compiled in variant.steps]
-    is_long = sum(o.flops for o in operations) > LONG_FLOPS or sum(o.bytes for o in operations) > LONG_BYTES
+    flops, traffic = sum(o.flops for o in operations), sum(o.bytes for o in operations)
     name, index, arguments = sys.intern("out"), (), (shape, given[0].dtype)
     last = len(operands)
     entry = Entry(
@@ -61,7 +58,7 @@ def describe_call(
         launch=launch_address(),
         settings=None if watched is None else thread_settings(watched),
         scratch=scratch_word(size) if size else 0,
-        releases_interpreter=is_long,
+        releases_interpreter=is_long(flops, traffic),
     )
     return entry, (variant, [array.dtype for array in given], name, index, arguments, watched)
 
