@@ -125,7 +125,7 @@ class Machine:
         """Return this machine with the vector ISA `vector`, or another ISA's typical machine; None changes nothing.
 
         A narrower vector ISA takes the features away that go beyond it; a wider one adds the features that it needs,
-        so that code for it can be compiled here and run elsewhere.
+        so that code for it can be compiled here and run elsewhere. Recorded rates are of one vector ISA: they go.
 
         Raises:
             UnsupportedTarget: there is no such vector ISA.
@@ -138,7 +138,7 @@ class Machine:
         if other.isa not in (None, self.isa):
             return MACHINES[vector]
         kept = frozenset(name for name in self.features if not name.startswith(other.beyond))
-        return replace(self, vector=vector, features=kept | other.features)
+        return replace(self, vector=vector, features=kept | other.features, rates=None)
 
 
 def vector_of(isa: str, features: frozenset[str]) -> str:

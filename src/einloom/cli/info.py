@@ -7,6 +7,7 @@ import json
 import platform
 import shutil
 import textwrap
+from dataclasses import asdict
 from typing import Any
 
 __all__ = ["add_parser", "run"]
@@ -19,6 +20,9 @@ def add_parser(subparsers: Any) -> None:
     """Add the command to argparse's subparsers."""
     parser = subparsers.add_parser("info", help="what einloom knows about this machine")
     parser.add_argument("--peak", action="store_true", help="measure the peak with generated multiply-adds")
+    parser.add_argument(
+        "--measure", action="store_true", help="measure what the optimiser reckons with, and record it for this user"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
@@ -26,6 +30,8 @@ def add_parser(subparsers: Any) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the facts; 0."""
     facts = _facts(arguments.peak)
+    if arguments.measure:
+        facts["recorded"] = _recorded()
     if arguments.json:
         print(json.dumps(facts, indent=1))
         return 0
@@ -63,6 +69,16 @@ def _facts(peak: bool) -> dict[str, Any]:
     return facts
 
 
+def _recorded() -> dict[str, Any]:
+    """Measure the rates of this machine and write them down; what the file then says."""
+    from einloom.jit.host import host
+    from einloom.jit.rates import measured_rates
+    from einloom.jit.recorded import record_rates
+
+    written = record_rates(host(), measured_rates())
+    return {"file": str(written[0]), **asdict(written[1])} if written else {}
+
+
 def _measured_peaks(cores: int) -> list[dict[str, Any]]:
     from einloom.jit.peak import peak_flops
 
@@ -90,6 +106,9 @@ def _fact_texts(facts: dict[str, Any]) -> list[tuple[str, str]]:
     for peak in facts.get("peak", []):
         threads = f"{peak['threads']} thread" + "s" * (peak["threads"] > 1)
         rows.append(("peak", f"{peak['flops'] / 1e9:.1f} GFLOP/s {peak['dtype']}, {threads}"))
+    if recorded := facts.get("recorded"):
+        rates = (f"{name} {rate / 1e9:.4g}" for name, rate in recorded.items() if name != "file")
+        rows.append(("recorded", f"{', '.join(rates)} (GFLOP/s, GB/s) in {recorded['file']}"))
     return rows
 
 

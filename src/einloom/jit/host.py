@@ -12,9 +12,11 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from dataclasses import replace
 
 from einloom.errors import DeviceError, UnsupportedTarget
 from einloom.jit import cpuid, hwcap
+from einloom.jit.recorded import recorded_rates
 from einloom.jit.resources import cache_sizes, usable_cores
 from einloom.machine import VECTORS, Machine, vector_of
 from einloom.once import once
@@ -41,7 +43,8 @@ def host() -> Machine:
         except DeviceError as error:
             name = f"{name}; {str(error).splitlines()[0]}"
     machine = Machine(isa, vector_of(isa, features), features, *cache_sizes(), cores=usable_cores(), name=name)
-    return _masked(machine, os.environ.get("EINLOOM_ISA", "").strip())
+    masked = _masked(machine, os.environ.get("EINLOOM_ISA", "").strip())
+    return replace(masked, rates=recorded_rates(masked))
 
 
 def _platform_isa() -> str:

@@ -68,22 +68,27 @@ class Blocking:
         self.targets = block_targets(machine, operation.output.dtype, m, most)
         self.packing = Packing(operation, prims, self.targets)
         self.plan = Plan("none")
+        self.places = operation.strides(operation.output)
+        first = vector_operand(operation, prims)
+        self.axes = {role: [axis for axis in operation.axes if axis.role is role] for role in DimType}
+        self.strides = [operation.strides(operand) for operand in operation.inputs]
+        self.vector = first
         self._begin()
 
     def _begin(self) -> None:
-        first = vector_operand(self.operation, self.prims)
-        self.a = self._side(first, self.prims.m, self.targets.tile_m)
-        self.b = self._side(1 - first, self.prims.n, self.targets.tile_n) if len(self.operation.inputs) == 2 else None
+        self.a = self._side(self.vector, self.prims.m, self.targets.tile_m)
+        other = 1 - self.vector
+        self.b = self._side(other, self.prims.n, self.targets.tile_n) if len(self.strides) == 2 else None
         self.sides = [self.a] if self.b is None else [self.a, self.b]
         own = {axis.name for side in self.sides for axis in side.axes}
         self.common = [a for a in self.operation.axes if a.name not in own and a.role is not DimType.K]
 
     def _side(self, position: int, prim: str | None, tile: int) -> Side:
         role = DimType.N if position == 1 else DimType.M
-        axes = [axis for axis in self.operation.axes if axis.role is role]
+        axes = self.axes[role]
         own = prim if prim is not None and any(axis.name == prim for axis in axes) else None
         operand = self.operation.inputs[position]
-        return Side(operand, position, axes, self.operation.strides(operand), own, tile)
+        return Side(operand, position, axes, self.strides[position], own, tile)
 
     def schedule(self, plan: Plan) -> Schedule | None:
         """Return the schedule of a plan; None where the operation has no room for it."""
@@ -139,12 +144,12 @@ class Blocking:
         complete = all(self.k_steps[axis.name] == axis.extent for axis in self.reduced)
         if not complete or not self.operation.first_touch.initialises:
             return False
-        m, n, out = self.prims.m, self.prims.n, self.operation.output
+        m, n = self.prims.m, self.prims.n
         if self.plan.staging is Staging.BLOCKS:
             return n is not None
         if m is None or n is None or self.b is None or self.b.prim != n or self.a.prim != m:
             return False
-        follow = self.operation.stride(out, m) == 1 and self.operation.stride(out, n) == self.extents[m]
+        follow = self.places[m] == 1 and self.places[n] == self.extents[m]
         return follow and self.extents[m] <= self.targets.read
 
     def _widen_tiles(self) -> None:
@@ -186,7 +191,7 @@ class Blocking:
         """Return how far a block reaches along the axes that are closest in the output, for runs of many lines."""
         steps: dict[str, int] = {}
         kept = [axis for axis in self.operation.axes if axis.role is not DimType.K]
-        for axis in reversed(self.operation.outermost_first(self.operation.output, kept)):
+        for axis in reversed(self._as_written(kept)):
             length = math.prod(steps.values())
             steps[axis.name] = equal_part(axis.extent, max(self.targets.run // length, 1))
             if steps[axis.name] < axis.extent:
@@ -243,7 +248,7 @@ class Blocking:
             packs.append(Pack(OUTPUT, len(loops), self._staged_layout(self._block_steps())))
         inner = self._inner_loops()
         if self.plan.staging is Staging.TILES:  # In the order of the output, which is written as it is computed.
-            inner.sort(key=lambda loop: -abs(self.operation.stride(self.operation.output, loop.axis)))
+            inner.sort(key=lambda loop: -abs(self.places[loop.axis]))
             tile = {side.prim: min(side.tile, side.steps[side.prim]) for side in self.sides if side.prim}
             packs.append(Pack(OUTPUT, len(loops) + len(inner), self._staged_layout(tile)))
         return Schedule((*loops, *inner), self.prims, tuple(packs))
@@ -252,10 +257,7 @@ class Blocking:
         """Loops over panels: those of the operand whose panels stay in L1 outside."""
         b = [] if self.b is None else [self.b]
         inside_out = [*b, self.a] if self.plan.vector_inside else [self.a, *b]
-        order = self.operation.outermost_first
-        return [
-            loop for side in reversed(inside_out) for loop in side.inner_loops(order(self.operation.output, side.axes))
-        ]
+        return [loop for side in reversed(inside_out) for loop in side.inner_loops(self._as_written(side.axes))]
 
     def _scratch_elements(self) -> int:
         """Elements of the packed blocks, and of the staged one."""
@@ -270,11 +272,7 @@ class Blocking:
     def _staged_layout(self, steps: dict[str, int]) -> tuple[Digit, ...]:
         """The staged block, in the order of the output."""
         kept = [axis for axis in self.operation.axes if axis.name in steps]
-        return tuple(
-            Digit(axis.name)
-            for axis in self.operation.outermost_first(self.operation.output, kept)
-            if steps[axis.name] > 1
-        )
+        return tuple(Digit(axis.name) for axis in self._as_written(kept) if steps[axis.name] > 1)
 
     def _pack(self, side: Side, depth: int) -> Pack:
         return self.packing.layout(side, depth, self.k_steps | self.common_steps, self.common, self.plan.panels)
@@ -282,7 +280,7 @@ class Blocking:
     def _common_loops(self) -> list[Loop]:
         return [
             Loop(axis.name, self.common_steps[axis.name])
-            for axis in self.operation.outermost_first(self.operation.output, self.common)
+            for axis in self._as_written(self.common)
             if self.common_steps[axis.name] < axis.extent or axis.name not in self.prims.names
         ]
 
@@ -294,8 +292,12 @@ class Blocking:
             if self.k_steps[axis.name] < axis.extent or axis.name not in self.prims.names
         ]
 
+    def _as_written(self, axes: Iterable[Axis]) -> list[Axis]:
+        """Axes in the order in which the output has them in memory, the largest stride first."""
+        return sorted(axes, key=lambda axis: -abs(self.places[axis.name]))
+
     def _between_blocks(self, side: Side) -> list[Axis]:
         """Order of the loops between blocks: packs follow the tensor, what is read in place the output."""
         if not side.packed:
-            return self.operation.outermost_first(self.operation.output, side.axes)
+            return self._as_written(side.axes)
         return sorted(side.axes, key=lambda a: -abs(side.strides[a.name]))

@@ -10,11 +10,11 @@ from einloom.ir.schedule import Schedule
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.families import FAMILIES, Candidate, Setting, in_place, neighbours
 from einloom.passes.contraction.plan import Plan
-from einloom.passes.model.cost import Cost, cost_of
+from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.parallelise import parallelise
 from einloom.passes.values import Context, Pass, State
 
-__all__ = ["CHOOSE_CONTRACTION", "Costed", "candidates", "costed", "every_candidate"]
+__all__ = ["CHOOSE_CONTRACTION", "Costed", "costed", "every_candidate"]
 
 LITTLE = 100_000
 """Up to so many products nothing but what kernels need is packed: choosing would take longer than computing."""
@@ -28,16 +28,15 @@ class Costed:
     cost: Cost
 
 
-def candidates(operation: Operation, schedule: Schedule, context: Context) -> list[Candidate]:
-    """Return what all families propose for an operation whose primitive is identified; each schedule once."""
-    setting = _setting(operation, schedule, context)
+def _proposed(setting: Setting) -> list[Candidate]:
+    """What all families propose, each schedule once."""
     return _distinct(each for family in FAMILIES for proposed in family(setting) for each in _made(setting, proposed))
 
 
 def every_candidate(operation: Operation, schedule: Schedule, context: Context) -> list[Candidate]:
     """Return all that could be chosen, on any machine: the candidates of every family and all their neighbours."""
     setting = _setting(operation, schedule, context)
-    found = candidates(operation, schedule, context)
+    found = _proposed(setting)
     plans = [each.plan for each in found if each.plan is not None]
     near = (each for plan in plans for other in neighbours(plan) for each in _made(setting, other))
     return _distinct(iter([*found, *near]))
@@ -48,12 +47,13 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
     setting = _setting(operation, schedule, context)
     if operation.points <= LITTLE or not context.options.packing:
         return [Costed(each, Cost(0.0, 0.0, 0.0, 0.0)) for each in _plainest(setting)]
-    found = [_costed(setting, each) for each in candidates(operation, schedule, context)]
+    model = CostModel(operation, context.machine)
+    found = [_costed(setting, model, each) for each in _proposed(setting)]
     best = min(found, key=_seconds)
     if best.candidate.plan is not None:
         near = _distinct(each for plan in neighbours(best.candidate.plan) for each in _made(setting, plan))
         known = {each.candidate.schedule for each in found}
-        found += [_costed(setting, each) for each in near if each.schedule not in known]
+        found += [_costed(setting, model, each) for each in near if each.schedule not in known]
     return sorted(found, key=_seconds)
 
 
@@ -80,11 +80,11 @@ def _distinct(found: Iterator[Candidate]) -> list[Candidate]:
     return list({each.schedule: each for each in reversed(list(found))}.values())[::-1]
 
 
-def _costed(setting: Setting, candidate: Candidate) -> Costed:
+def _costed(setting: Setting, model: CostModel, candidate: Candidate) -> Costed:
     schedule, options = candidate.schedule, setting.options
     if options.threads > 1:
         schedule = parallelise(setting.operation, schedule, options.threads)
-    return Costed(candidate, cost_of(setting.operation, schedule, setting.machine, options.threads))
+    return Costed(candidate, model.cost(schedule, options.threads))
 
 
 def _seconds(each: Costed) -> float:

@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import ceil, gcd
+from typing import NamedTuple
 
 __all__ = ["LINE", "Footprint"]
 
@@ -24,8 +24,7 @@ PAGE = 4096
 """Bytes of a page of memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class Footprint:
+class Footprint(NamedTuple):
     """A block of a tensor in a cache.
 
     Attributes:
@@ -68,12 +67,7 @@ class Footprint:
         if pieces == 1:
             lines = max(reach / LINE, 1.0)
             return Footprint(lines, 1.0, lines * LINE, pages)
-        # Pieces that begin anywhere in a line reach into one more, the rest of a line earlier or later.
-        lines = ceil(reach / LINE) if apart % LINE == 0 else (reach - size) / LINE + 1
+        # Blocks follow each other: pieces begin at multiples of `grain` bytes, and some reach into one more line.
+        grain = gcd(apart, LINE, max(round(reach), 1))
+        lines = (ceil(reach / grain) - 1) * grain / LINE + 1
         return Footprint(pieces * lines, pieces, pieces * max(lines * LINE, gcd(apart, WAY)), pages)
-
-    @staticmethod
-    def dense(elements: float, size: int) -> Footprint:
-        """Return the footprint of elements that lie close together."""
-        lines = max(elements * size / LINE, 1.0)
-        return Footprint(lines, 1.0, lines * LINE, max(lines * LINE / PAGE, 1.0))

@@ -73,16 +73,15 @@ def _parts(size: int, step: int) -> list[tuple[int, int]]:
     return [(length, count) for length, count in ((step, whole), (rest, 1)) if length and count]
 
 
-def copy_cycles(elements: float, run: int, lanes: int, transposes: bool) -> float:
+def copy_cycles(elements: float, run: int, lanes: int) -> float:
     """Return the cycles of a copy in L1.
 
     Args:
         elements: all of them.
-        run: how many of them follow each other in both places.
+        run: how many of them follow each other in both places; 1: vectors are transposed in registers.
         lanes: elements of a vector.
-        transposes: whether neighbours in one place are none in the other: vectors are shuffled a few times.
     """
-    if transposes:
+    if run == 1:
         return elements / lanes * TRANSPOSED
     return elements / run * (-(-run // lanes) + RUN)
 

@@ -79,11 +79,12 @@ class Packing:
         self.operation, self.prims, self.targets = operation, prims, targets
         self.extents = {axis.name: axis.extent for axis in operation.axes}
         self.reduced = [axis for axis in operation.axes if axis.role is DimType.K]
+        axes = [operation.contiguous_axis(operand) for operand in operation.inputs]
+        self._contiguous = [axis.name if axis else None for axis in axes]
 
     def contiguous_axis(self, side: Side) -> str | None:
         """Return the name of the axis along which neighbours of the operand are neighbours in memory."""
-        axis = self.operation.contiguous_axis(side.operand)
-        return axis.name if axis else None
+        return self._contiguous[side.position]
 
     # ---- how far blocks reach ---------------------------------------------------------------------------------------
 

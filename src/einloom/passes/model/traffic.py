@@ -1,0 +1,254 @@
+"""What a schedule moves between the caches: lines, the pieces they come in, and pages, buffer by buffer.
+
+The loops are walked from the inside out. Of every buffer and every cache it is asked: when the loop comes round
+again, is what the last iteration touched still there? It is if all that one iteration touches has room. So
+
+    fetched(buffer, loop) = fetched inside * (trips, where the cache forgets; else how much further the loop reaches)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from einloom.ir.fused import FusedView
+from einloom.ir.layout import PackedLayout
+from einloom.ir.operation import Operation
+from einloom.ir.schedule import OUTPUT, Fused, Schedule
+from einloom.machine import Machine
+from einloom.passes.model.footprint import Footprint
+from einloom.passes.model.kernel import CALL, tiling_of
+from einloom.passes.model.walk import Digit, Use, Walk
+
+__all__ = ["TLBS", "Buffers", "Flow", "Traffic", "traffic_of"]
+
+TLBS = ((64, 3), (1536, 22))
+"""Pages that translation buffers hold, and cycles of a miss that nothing hides."""
+
+FULL, OVER = 0.8, 1.2
+"""Up to which share of a cache everything stays, and from which on nothing does."""
+
+LINES, PAGES = Footprint._fields.index("lines"), Footprint._fields.index("pages")
+
+
+class Traffic(NamedTuple):
+    """Lines of one buffer that come from (or go) beyond each cache.
+
+    Attributes:
+        name: the operand, or `scratch of` it.
+        lines: beyond L1, L2 and L3, in all.
+        pieces: runs of lines for each line, in the order in which they are touched.
+        writes: whether they are written as well as read.
+        copies: whether a copy into or out of scratch moves them, not a kernel.
+        streams: whether they pass the caches.
+    """
+
+    name: str
+    lines: tuple[float, ...]
+    pieces: float
+    writes: bool = False
+    copies: bool = False
+    streams: bool = False
+
+
+class Buffers:
+    """The operands of an operation with some axes fused: what they are made of, and their footprints so far."""
+
+    def __init__(self, operation: Operation, fused: tuple[Fused, ...]) -> None:
+        self.view = view = FusedView.of(operation, fused)
+        self.places = {axis.name: i for i, axis in enumerate(view.axes)}
+        self.digits = [self._digits(operand.name) for operand in operation.operands]
+        self.names = [operand.name for operand in operation.operands]
+        self.sizes = [operand.dtype.size for operand in operation.operands]
+        self._known: dict[tuple[Digit, ...], dict[tuple[float, ...], Footprint]] = {}
+
+    def _digits(self, operand: str) -> tuple[Digit, ...]:
+        found = [Digit(abs(s), self.places[name]) for name, s in self.view.strides[operand].items() if s]
+        for name, parts in self.view.parts[operand].items():
+            step = 1
+            for part in reversed(parts):
+                found.append(Digit(abs(part.stride), self.places[name], step, step * part.extent))
+                step *= part.extent
+        return tuple(sorted(found))
+
+    def use(self, position: int, walk: Walk, digits: tuple[Digit, ...], first: int, last: int) -> Use:
+        """Return the use of an operand, or of scratch for it, at the depths from `first` to `last`."""
+        known, size = self._known.setdefault(digits, {}), self.sizes[position]
+
+        def footprint(counts: tuple[float, ...]) -> Footprint:
+            found = known.get(counts)
+            if found is None:
+                strides = [digit.stride for digit in digits]
+                found = known[counts] = Footprint.of(zip(strides, counts), size)
+            return found
+
+        return Use.of(walk, digits, first, last, footprint)
+
+
+class Flow:
+    """One schedule on one machine: the uses of all buffers, and what each cache forgets.
+
+    Attributes:
+        walk: the loops, those over the kernel's tiles and steps inside.
+        tensors: the uses of the operands; `scratch`: of packed blocks, by operand.
+        tile: how many loops stand around a tile.
+        cycles: of all calls of the primitive, with everything in L1.
+    """
+
+    def __init__(
+        self, operation: Operation, schedule: Schedule, machine: Machine, buffers: Buffers | None = None
+    ) -> None:
+        self.buffers = buffers = buffers or Buffers(operation, schedule.fused)
+        self.schedule, self.machine = schedule, machine
+        self.output = len(operation.operands) - 1
+        self.packs = {self.output if pack.operand == OUTPUT else pack.operand: pack for pack in schedule.packs}
+        self.walk = walk = Walk(buffers.view.axes)
+        for loop in schedule.loops:
+            walk.add(loop.axis, loop.step)
+        self.cycles = self._add_tiles(operation)
+        self.tensors, self.scratch = list[Use](), dict[int, Use]()
+        for position, digits in enumerate(buffers.digits):
+            pack = self.packs.get(position)
+            last = walk.depth if pack is None else pack.loop
+            self.tensors.append(buffers.use(position, walk, digits, 0, last))
+            if pack is not None:
+                self.scratch[position] = buffers.use(position, walk, self._packed(position), last, walk.depth)
+        self.caches = (machine.l1d, machine.l2, machine.l3)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Decide what caches and translation buffers forget at each depth."""
+        self.rooms = rooms = [0.0] * len(self.walk.axes)
+        pages = [0.0] * len(self.walk.axes)
+        for use in (*self.tensors, *self.scratch.values()):
+            for depth in range((use.last if not use.first else self.walk.depth) + 1):
+                footprint = use.at[depth]
+                rooms[depth] += footprint.room
+                pages[depth] += footprint.pages
+        self.forgets = [_forgotten(rooms, cache) for cache in self.caches]
+        self.misses = [_forgotten(pages, entries) for entries, _ in TLBS]
+
+    # ---- the kernel -------------------------------------------------------------------------------------------------
+
+    def _add_tiles(self, operation: Operation) -> float:
+        """Add the loops over the kernel's tiles and its steps of k; return the cycles of all calls."""
+        prims, walk, machine = self.schedule.prims, self.walk, self.machine
+        lanes = machine.vector_bits // 8 // operation.output.dtype.size
+        ms, ns, ks, batches = (self._blocks(name) for name in (prims.m, prims.n, prims.k, prims.batch))
+        calls = walk.runs[-1]
+        for part in (ms, ns, ks, batches):
+            calls /= sum(count for _, count in part)
+        gathers, cycles = self._gathers(), 0.0
+        for m, each in ms:
+            for n, columns in ns:
+                for k, steps in ks:
+                    for batch, times in batches:
+                        tiling = tiling_of(m, n, k * batch, lanes, machine.registers, gathers)
+                        cycles += each * columns * steps * times * (CALL + tiling.cycles)
+        tiles = tiling_of(ms[0][0], ns[0][0], 64, lanes, machine.registers, gathers)
+        self._add_steps(((prims.m, tiles.m), (prims.n, tiles.n)))
+        self.tile = walk.depth
+        self._add_steps(((prims.batch, 1), (prims.k, 1)))
+        return cycles * calls
+
+    def _add_steps(self, steps: Iterable[tuple[str | None, int]]) -> None:
+        for name, step in steps:
+            if name is not None and step < self.walk.spans[-1][self.walk.places[name]]:
+                self.walk.add(name, step)
+
+    def _blocks(self, name: str | None) -> list[tuple[int, int]]:
+        """The sizes of the primitive's blocks along an axis, with how many there are of each."""
+        if name is None:
+            return [(1, 1)]
+        i = self.walk.places[name]
+        step = self.walk.spans[-1][i]
+        whole, rest = divmod(self.walk.extents[i], step)
+        return [(step, whole), (rest, 1)] if rest else [(step, whole)]
+
+    def _gathers(self) -> bool:
+        """Whether kernels gather the vector operand, or scatter the output, element by element."""
+        m = self.schedule.prims.m
+        place = self.walk.places[m] if m is not None else -1
+        return any(
+            digit.axis == place and digit.stride != 1 and position not in self.packs
+            for position, digits in enumerate(self.buffers.digits)
+            for digit in digits
+        )
+
+    # ---- packs ------------------------------------------------------------------------------------------------------
+
+    def _packed(self, position: int) -> tuple[Digit, ...]:
+        """The digits of a packed block, the innermost first."""
+        pack, places = self.packs[position], self.walk.places
+        spans, name = self.walk.spans[pack.loop], self.buffers.names[position]
+        block = {axis: spans[i] for axis, i in places.items() if self.buffers.view.depends(name, axis)}
+        layout = PackedLayout.of(pack.layout, block, name)
+        digits = [
+            Digit(s, places[d.axis], d.step, span) for d, span, s in zip(layout.digits, layout.spans, layout.strides)
+        ]
+        return tuple(reversed(digits))
+
+    def copied_run(self, position: int) -> int:
+        """Return how many elements of a packed block follow each other in scratch and in the tensor."""
+        tensor, run = {(digit.axis, digit.stride) for digit in self.buffers.digits[position]}, 1
+        for digit in self.scratch[position].digits:
+            if digit.stride != run or digit.step > 1 or (digit.axis, run) not in tensor:
+                break
+            run *= max(digit.most, 1)
+        return run
+
+    # ---- what moves -------------------------------------------------------------------------------------------------
+
+    def traffic(self) -> list[Traffic]:
+        """Return what every buffer moves."""
+        found = [self._tensor_traffic(position, use) for position, use in enumerate(self.tensors)]
+        return found + [self._scratch_traffic(position, use) for position, use in self.scratch.items()]
+
+    def _tensor_traffic(self, position: int, use: Use) -> Traffic:
+        lines = tuple([use.fetched(self.walk, *forgets, LINES) for forgets in self.forgets])
+        packed, writes = position in self.scratch, position == self.output
+        # Stores of one tile after the other go on along the output; loads of a step wait for what the step needs.
+        at = use.at[max(min(use.last, self.tile) - writes, 0)]
+        pieces = 1.0 if packed and not writes and self.copied_run(position) == 1 else at.pieces / at.lines
+        small = packed and self.scratch[position].at[use.last].room <= self.machine.l1d / 2
+        copies = packed and not (writes and small)  # A small block leaves while the next one is computed.
+        return Traffic(self.buffers.names[position], lines, pieces, writes, copies, packed and writes)
+
+    def _scratch_traffic(self, position: int, use: Use) -> Traffic:
+        """What kernels fetch of a packed block: what the copy has just written is still where it fits.
+
+        A staged block nobody has written before: it is fetched once.
+        """
+        block, runs = use.at[use.first], self.walk.runs[use.first]
+        room = block.room + self.tensors[position].at[use.first].room
+        lines: list[float] = []
+        for cache, forgets in zip(self.caches, self.forgets):
+            (gone,), _ = _forgotten([room], cache)
+            again = runs * max(use.fetched(self.walk, *forgets, LINES) - block.lines * (1 - gone), 0.0)
+            lines.append(max(again, block.lines) if position == self.output else again)
+        return Traffic(f"scratch of {self.buffers.names[position]}", tuple(lines), 0.0, position == self.output)
+
+    def looked_up(self) -> list[float]:
+        """Return the pages that each translation buffer has to look up."""
+        uses, walk = (*self.tensors, *self.scratch.values()), self.walk
+        return [
+            sum([use.fetched(walk, *misses, PAGES) * (walk.runs[use.first] if use.first else 1) for use in uses])
+            for misses in self.misses
+        ]
+
+
+def _forgotten(rooms: list[float], cache: float) -> tuple[list[float], int]:
+    """Return, by depth, the share of what was touched that is gone when a body of so much room comes round again.
+
+    With it goes the innermost depth at which anything is gone.
+    """
+    gone, innermost, full, over = [0.0] * len(rooms), 0, FULL * cache, OVER * cache
+    for depth, room in enumerate(rooms):
+        if room > full:
+            gone[depth], innermost = (room - full) / (over - full) if room < over else 1.0, depth
+    return gone, innermost
+
+
+def traffic_of(operation: Operation, schedule: Schedule, machine: Machine) -> list[Traffic]:
+    """Return what every buffer moves between the caches."""
+    return Flow(operation, schedule, machine).traffic()

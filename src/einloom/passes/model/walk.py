@@ -1,0 +1,122 @@
+"""The loops of a schedule from the outside in, and what each buffer has inside each of them.
+
+>>> from einloom.ir.operation import DimType
+>>> walk = Walk([Axis("m", 10, DimType.M)])
+>>> walk.add("m", 4)
+>>> walk.sizes[-1], walk.trips[-1]
+([3.3333333333333335], 3.0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from einloom.ir.operation import Axis
+from einloom.passes.model.footprint import Footprint
+
+__all__ = ["Digit", "Use", "Walk"]
+
+
+class Walk:
+    """Loops, and how far a block reaches inside each of them.
+
+    The last block of an axis is short, so sizes are averages: an axis of 10 in steps of 4 has blocks of 10/3.
+
+    Attributes:
+        places: of the axes, by name.
+        extents: of the axes, 1 at least.
+        sizes: indices of each axis inside the first so many loops, on average; `spans`: of a whole block.
+        trips: of each loop, on average; `runs`: of all loops up to it.
+        axes: the axis of each loop.
+    """
+
+    def __init__(self, axes: Sequence[Axis]) -> None:
+        self.places = {axis.name: i for i, axis in enumerate(axes)}
+        self.extents = [axis.extent or 1 for axis in axes]
+        self.sizes, self.spans = [[float(extent) for extent in self.extents]], [self.extents]
+        self.trips, self.runs, self.axes = [1.0], [1.0], [-1]
+        self._blocks = [1] * len(self.extents)
+
+    def add(self, name: str, step: int) -> None:
+        """Add a loop inside all others."""
+        axis = self.places[name]
+        extent = self.extents[axis]
+        count = -(-extent // step)
+        sizes, spans = self.sizes[-1].copy(), self.spans[-1].copy()
+        sizes[axis], spans[axis] = extent / count, min(step, spans[axis])
+        self.sizes.append(sizes)
+        self.spans.append(spans)
+        self.trips.append(count / self._blocks[axis])
+        self.runs.append(self.runs[-1] * self.trips[-1])
+        self.axes.append(axis)
+        self._blocks[axis] = count
+
+    @property
+    def depth(self) -> int:
+        """How many loops there are."""
+        return len(self.trips) - 1
+
+
+class Digit(NamedTuple):
+    """Indices of an axis that lie `stride` elements apart: in steps of so many, at most so many in all."""
+
+    stride: int
+    axis: int
+    step: int = 1
+    most: int = 2**62
+
+
+class Use(NamedTuple):
+    """One buffer inside each loop.
+
+    Attributes:
+        digits: what it is made of, the smallest stride first.
+        first, last: the outermost and the innermost depth at which it is used.
+        at: its footprint at each depth.
+    """
+
+    digits: tuple[Digit, ...]
+    first: int
+    last: int
+    at: list[Footprint]
+
+    @staticmethod
+    def of(
+        walk: Walk,
+        digits: tuple[Digit, ...],
+        first: int,
+        last: int,
+        footprint: Callable[[tuple[float, ...]], Footprint],
+    ) -> Use:
+        """Return the use of a buffer of which `footprint` gives the block with so many indices of each digit."""
+        axes = {digit.axis for digit in digits}
+        at: list[Footprint] = []
+        for depth, axis in enumerate(walk.axes):
+            if at and (axis not in axes or depth > last or depth <= first):
+                at.append(at[-1])
+                continue
+            sizes, counts = walk.sizes[depth if depth > first else first], list[float]()
+            for _, place, step, most in digits:
+                count = sizes[place]
+                count = (count if count < most else most) / step
+                counts.append(count if count > 1.0 else 1.0)
+            at.append(footprint(tuple(counts)))
+        return Use(digits, first, last, at)
+
+    def fetched(self, walk: Walk, forgets: Sequence[float], innermost: int, of: int) -> float:
+        """Return how much a cache fetches of the buffer from its first use on.
+
+        Args:
+            walk: the loops.
+            forgets: by depth, the share of what one iteration touched that is gone when the loop comes round again.
+            innermost: the innermost depth at which anything is.
+            of: what is fetched, a field of `Footprint`: lines, or pages.
+        """
+        at, trips = self.at, walk.trips
+        # Inside, nothing is forgotten: each is fetched once.
+        fetched = at[max(min(innermost, self.last), self.first)][of]
+        for depth in range(min(innermost, self.last), self.first, -1):
+            miss = forgets[depth]
+            fetched *= miss * trips[depth] + (1.0 - miss) * at[depth - 1][of] / at[depth][of]
+        return fetched

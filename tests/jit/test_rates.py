@@ -1,0 +1,95 @@
+"""Rates of a machine: what is measured, and what is recorded of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import astuple, replace
+from pathlib import Path
+
+import pytest
+
+from einloom.cli import main
+from einloom.jit.host import host
+from einloom.jit.rates import bytes_loop, measured_rates
+from einloom.jit.recorded import coarse, rates_file, record_rates, recorded_rates
+from einloom.machine import AVX2, AVX512, Rates
+
+SOME = Rates(100e9, 50e9, 90e9, 40e9, 20e9, 10e9)
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "folder" / "rates.json"
+    monkeypatch.setenv("EINLOOM_RATES", str(path))
+    return path
+
+
+def test_what_was_recorded_is_read_for_this_processor_and_vector_isa(file: Path) -> None:
+    assert recorded_rates(AVX512) is None
+    written = record_rates(AVX512, SOME)
+    assert written is not None and written[0] == file
+    assert recorded_rates(AVX512) == written[1]
+    assert recorded_rates(AVX2) is None and recorded_rates(replace(AVX512, name="another")) is None
+    record_rates(AVX2, replace(SOME, memory=1e9))
+    assert recorded_rates(AVX512) == written[1]
+    assert all(0 <= now / then - 1 < 0.06 for then, now in zip(astuple(SOME), astuple(written[1])))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 0}', '{"version": 1, "generic": 3}', "\x00"])
+def test_what_cannot_be_read_counts_as_nothing_and_is_replaced(file: Path, text: str) -> None:
+    file.parent.mkdir()
+    file.write_text(text)
+    assert recorded_rates(AVX512) is None
+    record_rates(AVX512, SOME)
+    assert recorded_rates(AVX512) is not None
+    file.write_text(json.dumps({"version": 1, f"{AVX512.name}, avx512": {"float32": 1.0}}))
+    assert recorded_rates(AVX512) is None
+
+
+def test_nothing_is_kept_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EINLOOM_RATES", "none")
+    assert rates_file() is None and record_rates(AVX512, SOME) is None and recorded_rates(AVX512) is None
+    monkeypatch.delenv("EINLOOM_RATES")
+    path = rates_file()
+    assert path is not None and path.name == "rates.json" and "einloom" in path.parts
+
+
+def test_the_usual_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EINLOOM_RATES")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert recorded_rates(AVX512) is None
+    written = record_rates(AVX512, SOME)
+    assert written is not None and written[0].is_relative_to(tmp_path)
+    assert recorded_rates(AVX512) == written[1]
+
+
+def test_rates_are_rounded_up_in_steps() -> None:
+    steps = {coarse(rate) for rate in range(1000, 2000)}
+    assert len(steps) == 13 and all(coarse(rate) > 0.999 * rate for rate in range(1000, 2000))
+    assert {coarse(step) for step in steps} == steps
+
+
+def test_another_vector_isa_has_rates_of_its_own() -> None:
+    assert replace(AVX512, rates=SOME).with_vector("avx2").rates is None
+    assert replace(AVX512, rates=SOME).with_vector("avx512").rates == SOME
+
+
+def test_every_rate_is_measured() -> None:
+    rates = measured_rates(memory=2**22, seconds=0.001)
+    assert all(1e8 < rate < 1e14 for rate in astuple(rates))
+
+
+@pytest.mark.parametrize("vector", ["avx512", "avx2", "neon"])
+@pytest.mark.parametrize("way", ["read", "stream"])
+def test_loops_for_every_machine(vector: str, way: str) -> None:
+    listing = bytes_loop(vector, way).listing()
+    wanted = {"neon": {"read": "ldp", "stream": "stnp"}}.get(vector, {"read": "vmovups", "stream": "vmovntps"})[way]
+    assert listing.count(wanted) == 512 // {"avx512": 64, "avx2": 32, "neon": 32}[vector]
+
+
+def test_the_command_records(file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("einloom.jit.rates.measured_rates", lambda: SOME)
+    assert main(["info", "--measure", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)["recorded"]
+    assert said["file"] == str(file) and said["memory"] == coarse(SOME.memory)
+    assert recorded_rates(host()) is not None

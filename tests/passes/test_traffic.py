@@ -1,0 +1,108 @@
+"""The cost model counts what an instrumented walk over simulated caches and a TLB counts, within a tenth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from einloom.ir.bind import bind
+from einloom.ir.operation import Operation
+from einloom.ir.text import parse_schedule
+from einloom.machine import AVX512
+from einloom.passes.model.footprint import Footprint
+from einloom.passes.model.traffic import Flow, traffic_of
+
+from .caches import Walked
+from .operations import contraction
+
+SMALL = replace(AVX512, l1d=16 * 1024, l2=128 * 1024, l3=1024 * 1024)
+PRODUCT = contraction("m 160 m, n 192 n, k 200 k", "km", "kn", "mn")
+ROWS = contraction("m 160 m, n 192 n, k 200 k", "mk", "kn", "mn")
+TENSORS = contraction("a 12 m, b 17 n, c 16 n, d 24 m, e 52 k", "ead", "ebc", "adbc")
+LITTLE = contraction("m 320 m, n 192 n, k 32 k", "mk", "kn", "mn")
+
+CASES = [
+    pytest.param(PRODUCT, "prim m=n n=m k=k", id="nothing packed"),
+    pytest.param(ROWS, "prim m=n n=m k=k", id="rows, nothing packed"),
+    pytest.param(ROWS, "seq n:96 seq k:50 seq m:8 seq n:48 prim m=n n=m k=k pack in1@2 n:48 k n", id="vector block"),
+    pytest.param(
+        PRODUCT,
+        "seq n:96 seq k:50 seq m:40 seq m:8 seq n:48 prim m=n n=m k=k pack in1@2 n:48 k n pack in0@3 m:8 k m",
+        id="both packed",
+    ),
+    pytest.param(
+        PRODUCT,
+        "seq k:50 seq n:96 seq m:8 seq n:48 prim m=n n=m k=k pack in0@1 m:8 k m pack in1@2 n:48 k n",
+        id="element once",
+    ),
+    pytest.param(
+        PRODUCT,
+        "seq k:40 seq m:40 seq n:48 seq m:8 prim m=n n=m k=k pack in1@1 n:48 k n pack in0@2 m:8 k m",
+        id="five loops",
+    ),
+    pytest.param(
+        TENSORS,
+        "seq a:4 seq b:1 seq a:1 prim m=c n=d k=e pack in0@1 a d e",
+        id="four axes",
+    ),
+    pytest.param(
+        LITTLE,
+        "seq m:40 seq m:8 seq n:48 prim m=n n=m k=k pack in1@0 n:48 k n pack out@1 m n",
+        id="staged blocks",
+    ),
+]
+
+
+@pytest.mark.parametrize(("operation", "text"), CASES)
+def test_lines_beyond_each_cache(operation: Operation, text: str) -> None:
+    schedule = parse_schedule(text)
+    walked = Walked(bind(operation, schedule), SMALL)
+    packs = {f"scratch{i}": operation.operands[pack.operand].name for i, pack in enumerate(schedule.packs)}
+    modelled = {each.name: each.lines for each in traffic_of(operation, schedule, SMALL)}
+    for level, fetched in walked.fetched.items():
+        counted = {f"scratch of {packs[name]}" if name in packs else name: lines for name, lines in fetched.items()}
+        total = sum(counted.values())
+        assert sum(lines[level] for lines in modelled.values()) == pytest.approx(total, rel=0.1)
+        for name, lines in modelled.items():
+            assert lines[level] == pytest.approx(counted.get(name, 0), rel=0.1, abs=0.05 * total), (name, level)
+
+
+def test_columns_that_share_a_set_need_more_room() -> None:
+    """Rows 4 KiB apart fall into one set, of which a cache of four ways keeps four; rows 4160 bytes apart do not."""
+    fetched = {}
+    for stride in (1024, 1040):
+        operation = contraction(f"m 40 m, n 64 n, k {stride} k", "mk", "kn", "mn")
+        short = replace(operation, axes=tuple(replace(a, extent=min(a.extent, 64)) for a in operation.axes))
+        schedule = parse_schedule("seq n:16 seq k:16 prim m=n n=m k=k pack in1@1 k n")
+        walked = Walked(bind(short, schedule), SMALL)
+        model = {each.name: each.lines[0] for each in traffic_of(short, schedule, SMALL)}
+        assert model["in0"] == pytest.approx(walked.fetched[0]["in0"], rel=0.1)
+        fetched[stride] = model["in0"]
+    assert fetched[1024] > 2 * fetched[1040]
+
+
+def test_pages() -> None:
+    operation = contraction("m 96 m, n 48 n, k 1200 k", "mk", "nk", "mn")
+    short = replace(operation, axes=tuple(replace(a, extent=min(a.extent, 96)) for a in operation.axes))
+    schedule = parse_schedule("seq n:16 seq m:4 prim m=n n=m k=k pack in1@1 k n")
+    walked = Walked(bind(short, schedule), SMALL)
+    first, second = Flow(short, schedule, SMALL).looked_up()
+    assert first == pytest.approx(walked.pages, rel=0.1)
+    assert second < first
+
+
+@pytest.mark.parametrize(
+    ("axes", "lines", "pieces", "room", "pages"),
+    [
+        (((1, 64.0),), 4, 1, 256, 1 / 16),
+        (((1, 64.0), (1600, 8.0)), 32, 8, 2048, 8 * (256 / 4096 + 1 - 4 / 4096)),
+        (((1, 16.0), (1024, 8.0)), 8, 8, 8 * 4096, 7 + 64 / 4096),
+        (((1, 16.0), (16, 8.0)), 8, 1, 512, 512 / 4096),
+        (((0, 5.0),), 1, 1, 64, 4 / 4096),
+    ],
+)
+def test_footprints(
+    axes: tuple[tuple[int, float], ...], lines: float, pieces: float, room: float, pages: float
+) -> None:
+    assert Footprint.of(axes, 4) == pytest.approx((lines, pieces, room, pages))
