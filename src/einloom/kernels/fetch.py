@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["Fetch"]
+__all__ = ["BROADCAST", "STRIDED", "VECTOR", "Fetch"]
 
 
 class Fetch(StrEnum):
@@ -21,4 +21,8 @@ class Fetch(StrEnum):
         >>> Fetch.along(4, 4).value, Fetch.along(0, 4).value, Fetch.along("ld_a", 4).value
         ('vector', 'broadcast', 'strided')
         """
-        return Fetch.VECTOR if stride == unit else Fetch.BROADCAST if stride == 0 else Fetch.STRIDED
+        return VECTOR if stride == unit else BROADCAST if stride == 0 else STRIDED
+
+
+VECTOR, BROADCAST, STRIDED = Fetch
+"""The members as names of this module, for the loops that emit: Python 3.11 takes 0.2 µs to find one in its class."""

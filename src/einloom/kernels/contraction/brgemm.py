@@ -21,7 +21,7 @@ from einloom.kernels.contraction.product import Product
 from einloom.kernels.contraction.scratch import RowScratch
 from einloom.kernels.contraction.steps import Steps
 from einloom.kernels.contraction.tiles import Band, Demand, Tile, bands_of
-from einloom.kernels.fetch import Fetch
+from einloom.kernels.fetch import STRIDED, VECTOR
 from einloom.kernels.parts import parts
 from einloom.kernels.specs import Brgemm, signature
 from einloom.kernels.verbs.frame import TooManyVariables, leaf_frame
@@ -146,7 +146,7 @@ class _Generator(Generic[R, V, A]):
         if self.listed:
             cold += [f"list_{o.name}" for o in product.inputs]
             cold += [f"{product.batch_by}_{o.name}" for o in product.inputs]
-        self.strided = [o for o in (*product.inputs, product.c) if o.fetch is Fetch.STRIDED]
+        self.strided = [o for o in (*product.inputs, product.c) if o.fetch is STRIDED]
         extra = self.vec.index_bytes * len(self.strided)
         if self.scratch:
             cold += [self.scratch.source.name, *self.scratch.variables]
@@ -269,7 +269,7 @@ class _Generator(Generic[R, V, A]):
     def _worth_prefetching(self) -> bool:
         """Whether C comes from beyond L1 in the time that the products take, and goes through the caches."""
         product = self.product
-        return product.steps >= LONG and product.c.fetch is Fetch.VECTOR
+        return product.steps >= LONG and product.c.fetch is VECTOR
 
     def _start_pointers(self, columns: int) -> None:
         for cursor in self.cursors:

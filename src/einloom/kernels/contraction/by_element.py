@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from einloom.kernels.contraction.cursor import Cursor
 from einloom.kernels.contraction.microkernel import Microkernel, Setting
 from einloom.kernels.contraction.tiles import Tile
-from einloom.kernels.fetch import Fetch
+from einloom.kernels.fetch import BROADCAST, VECTOR
 from einloom.kernels.verbs.abilities import ElementVerbs
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import LastOperand, V
@@ -32,12 +32,12 @@ class ByElement(Microkernel[R, V, A]):
         super().__init__(setting, tile, tail)
         self.verbs = verbs
         product = setting.product
-        self.contiguous = product.c.fetch is Fetch.VECTOR
+        self.contiguous = product.c.fetch is VECTOR
         # Several sets mean few accumulators: C's latency would count, and it is added at the end.
         plain = product.beta == 1 and product.alpha == 1 and self.contiguous
         self.begins_with_c = plain and tile.sets == 1 and product.steps <= SHORT
         fetches = [cursor.operand.fetch for cursor in setting.inputs]
-        self.by_element = len(fetches) == 2 and fetches.count(Fetch.BROADCAST) == 1
+        self.by_element = len(fetches) == 2 and fetches.count(BROADCAST) == 1
         self.elements: Sequence[LastOperand] = ()
 
     # Start and steps
@@ -59,7 +59,7 @@ class ByElement(Microkernel[R, V, A]):
         super()._step(step)
 
     def _shared(self, cursor: Cursor, step: int, free: list[V]) -> list[V]:
-        if cursor.operand.fetch is not Fetch.VECTOR:
+        if cursor.operand.fetch is not VECTOR:
             return super()._shared(cursor, step, free)
         registers = [free.pop(0) for _ in range(self.tile.vectors)]
         mask = None if self._reads_beyond(cursor) else self.mask

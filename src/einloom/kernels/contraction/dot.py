@@ -11,7 +11,7 @@ from typing import Generic
 
 from einloom.kernels.contraction.cursor import Cursor, Strides
 from einloom.kernels.contraction.product import Operand, Product
-from einloom.kernels.fetch import Fetch
+from einloom.kernels.fetch import STRIDED
 from einloom.kernels.parts import parts
 from einloom.kernels.verbs.frame import leaf_frame
 from einloom.kernels.verbs.scalar import A, R
@@ -53,7 +53,7 @@ class _Dot(Generic[R, V, A]):
     def _plan_frame(self, arguments: tuple[str, ...]) -> None:
         cursors = [self.a, *([self.b] if self.b else [])]
         hot = [name for cursor in cursors for name in cursor.variables] + ["k"]
-        strided = self.product.c.fetch is Fetch.STRIDED
+        strided = self.product.c.fetch is STRIDED
         hot += [self.output[0]] if strided and isinstance(self.output[0], str) else []
         strides = [s for c in cursors for s in c.strides if isinstance(s, str)]
         strides += [s for s in self.output if isinstance(s, str)]
@@ -70,7 +70,7 @@ class _Dot(Generic[R, V, A]):
             source = self.frame.read(str(self.a.strides[1]))
             self.km.sum_multiple(self.frame.read(self.a.triple), source, source, 2)
         self.index: StrideIndex | None = None
-        if self.product.c.fetch is Fetch.STRIDED:
+        if self.product.c.fetch is STRIDED:
             stride = self.output[0] if isinstance(self.output[0], int) else self.frame.read(self.output[0])
             self.index = self.vec.stride_index(stride, 0, self.vec.registers[0])
         for count in (self.product.k % self.vec.lanes, *(rows for rows, _ in parts(self.product.m, self.rows))):

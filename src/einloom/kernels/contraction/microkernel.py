@@ -13,7 +13,7 @@ from einloom.kernels.contraction.cursor import Cursor
 from einloom.kernels.contraction.grouped import GroupedRows
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.contraction.tiles import Tile
-from einloom.kernels.fetch import Fetch
+from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR
 from einloom.kernels.verbs.frame import Frame
 from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
 from einloom.kernels.verbs.vector import ArithmeticVerbs, LastOperand, Mask, StrideIndex, V
@@ -60,9 +60,7 @@ class Microkernel(Generic[R, V, A]):
         self.reads_on = False
         self.prefetches: list[tuple[R, int]] = []
         self.prefetches_per_column = 0
-        self.strided = setting.product.c.fetch is Fetch.STRIDED or any(
-            c.operand.fetch is Fetch.STRIDED for c in setting.inputs
-        )
+        self.strided = setting.product.c.fetch is STRIDED or any(c.operand.fetch is STRIDED for c in setting.inputs)
         self.temporaries = self.free[-2:] if self.strided else ()
 
     def _grouped_rows(self, rows: int, registers: list[V]) -> GroupedRows[R, V, A]:
@@ -138,7 +136,7 @@ class Microkernel(Generic[R, V, A]):
             broadcast = {
                 c.operand.name: self._broadcast(c, column, step, private)
                 for c in inputs
-                if c.operand.per_column and c.operand.fetch is Fetch.BROADCAST
+                if c.operand.per_column and c.operand.fetch is BROADCAST
             }
             self._prefetch(self.prefetches_per_column)
             for row in range(self.tile.vectors):
@@ -155,7 +153,7 @@ class Microkernel(Generic[R, V, A]):
 
     def _shared(self, cursor: Cursor, step: int, free: list[V]) -> list[V]:
         """Load what all columns use; return a register for each row."""
-        if cursor.operand.fetch is Fetch.BROADCAST:
+        if cursor.operand.fetch is BROADCAST:
             register = free.pop(0)
             self.vec.broadcast(register, self._place(cursor, 0, 0, step))
             return [register] * self.tile.vectors
@@ -219,11 +217,11 @@ class Microkernel(Generic[R, V, A]):
         return cursor.place(self.setting.frame, row_bytes, column, step)
 
     def _load(self, cursor: Cursor, register: V, row: int, column: int, step: int) -> None:
-        if cursor.operand.fetch is Fetch.VECTOR:
+        if cursor.operand.fetch is VECTOR:
             mask = None if self._reads_beyond(cursor) else self._row_mask(row)
             self.vec.load(register, self._place(cursor, row, column, step), mask)
             return
-        if cursor.operand.fetch is Fetch.BROADCAST:
+        if cursor.operand.fetch is BROADCAST:
             self.vec.broadcast(register, self._place(cursor, 0, column, step))
             return
         base, offset = self._strided_base(cursor, row, column, step)
@@ -323,7 +321,7 @@ class Microkernel(Generic[R, V, A]):
             yield column, walk, 0
 
     def _add_block(self, register: V, base: R, offset: int, row: int) -> None:
-        if self.setting.product.c.fetch is Fetch.VECTOR:
+        if self.setting.product.c.fetch is VECTOR:
             place = self.setting.km.place(base, offset + row * self.vec.lanes * self.vec.dtype.size)
             self.vec.add_memory(register, place, self._row_mask(row), self.free[0])
             return
@@ -334,7 +332,7 @@ class Microkernel(Generic[R, V, A]):
 
     def _store(self, register: V, base: R, offset: int, row: int) -> None:
         km, stride, product = self.setting.km, self.setting.output[0], self.setting.product
-        if product.c.fetch is Fetch.VECTOR:
+        if product.c.fetch is VECTOR:
             place = km.place(base, offset + row * self.vec.lanes * self.vec.dtype.size)
             mask = self._row_mask(row)
             self.vec.store(place, register, mask, temporary=self.free[0] if mask is not None else None)

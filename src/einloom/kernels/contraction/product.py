@@ -13,10 +13,10 @@ where that makes the vectors run along memory. Run-time strides bear the names o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from einloom.dtypes import DType
-from einloom.kernels.fetch import Fetch
+from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.specs import Brgemm, NamedStride, named_strides
 
 __all__ = ["Operand", "Product"]
@@ -27,15 +27,20 @@ PACKED_COLUMNS = 3
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """An operand: the argument that points to it, and its strides along (m, n, k, batch) in elements or by name."""
+    """An operand of a product.
+
+    Attributes:
+        name: the argument that points to it.
+        strides: along (m, n, k, batch), in elements or by name.
+        fetch: how a vector along m is fetched.
+    """
 
     name: str
     strides: tuple[NamedStride, ...]
+    fetch: Fetch = field(init=False)
 
-    @property
-    def fetch(self) -> Fetch:
-        """How a vector of it is fetched."""
-        return Fetch.along(self.strides[0], 1)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fetch", Fetch.along(self.strides[0], 1))
 
     @property
     def per_column(self) -> bool:
@@ -95,9 +100,9 @@ class Product:
         """Whether several products of k fit side by side in a register: A's columns and B's k are contiguous."""
         return (
             self.b is not None
-            and self.a.fetch is self.c.fetch is Fetch.VECTOR
+            and self.a.fetch is self.c.fetch is VECTOR
             and not self.a.per_column
-            and self.b.fetch is Fetch.BROADCAST
+            and self.b.fetch is BROADCAST
             and self.b.per_column
             and self.b.strides[2] == 1
         )
@@ -110,7 +115,7 @@ class Product:
         return (
             runs_along_k
             and self._is_plain_sum
-            and a.fetch is not Fetch.VECTOR
+            and a.fetch is not VECTOR
             and self.k >= 4
             and 1 <= self.n < PACKED_COLUMNS
         )
@@ -125,7 +130,7 @@ class Product:
         return self._worth_packing(self.a) and self.steps > 0 and self.m > 1
 
     def _worth_packing(self, operand: Operand) -> bool:
-        strided = operand.fetch is Fetch.STRIDED and not operand.per_column
+        strided = operand.fetch is STRIDED and not operand.per_column
         return strided and operand.strides[2] == 1 and self.n >= PACKED_COLUMNS and self.batch_by == "stride"
 
     def _map(self, change: Callable[[Operand], Operand]) -> Product:
@@ -162,13 +167,13 @@ class Product:
         """Estimate the work per element and step: strided accesses cost a load or store for each lane."""
         lanes = 64 // self.dtype.size
         vectors = -(-self.m // lanes)
-        shares = {Fetch.VECTOR: 1.0, Fetch.BROADCAST: 1.0, Fetch.STRIDED: float(min(lanes, max(self.m, 1)))}
+        shares = {VECTOR: 1.0, BROADCAST: 1.0, STRIDED: float(min(lanes, max(self.m, 1)))}
         effort = 0.5 * vectors * self.n * self.steps
         for operand in self.inputs:
             if self._worth_packing(operand):
                 effort += 0.25 * self.m * self.steps
                 continue
-            fragments = vectors if operand.fetch is not Fetch.BROADCAST else 1
+            fragments = vectors if operand.fetch is not BROADCAST else 1
             columns = self.n if operand.per_column else max(1, self.n / 12)
             effort += 0.4 * shares[operand.fetch] * fragments * columns * self.steps / (2 if operand.per_column else 1)
         return effort + 2 * shares[self.c.fetch] * vectors * self.n

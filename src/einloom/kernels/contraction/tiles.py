@@ -14,7 +14,7 @@ from math import inf
 
 from einloom.dtypes import DType
 from einloom.kernels.contraction.product import Product
-from einloom.kernels.fetch import Fetch
+from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.parts import parts
 from einloom.machine import Machine
 
@@ -95,9 +95,9 @@ class Demand:
     def of(product: Product, machine: Machine) -> Demand:
         """Return the demand of a product on a machine."""
         lanes = machine.vector_bits // 8 // product.dtype.size
-        strided = any(o.fetch is Fetch.STRIDED for o in product.inputs)
+        strided = any(o.fetch is STRIDED for o in product.inputs)
         spare = 2 if strided else 0
-        if product.c.fetch is Fetch.STRIDED:
+        if product.c.fetch is STRIDED:
             spare = max(spare, 2)
         fragments = tuple((o.fetch, o.per_column) for o in product.inputs)
         embedded = machine.vectors.embedded_broadcast
@@ -120,12 +120,10 @@ class Demand:
 
     def fragment_registers(self, vectors: int) -> int:
         """Registers that the inputs of one step take beside the accumulators."""
-        shared = sum(
-            1 if fetch is Fetch.BROADCAST else vectors for fetch, per_column in self.fragments if not per_column
-        )
+        shared = sum(1 if fetch is BROADCAST else vectors for fetch, per_column in self.fragments if not per_column)
         fetches = [fetch for fetch, per_column in self.fragments if per_column]
         private = len(fetches)
-        if fetches == [Fetch.BROADCAST] and vectors == 1 and self.embedded and not self.spare:
+        if fetches == [BROADCAST] and vectors == 1 and self.embedded and not self.spare:
             private = 0  # The FMA takes it from memory.
         return shared + max(private, 1 if self.spare or (not private and not shared) else private) + self.spare
 
@@ -133,7 +131,7 @@ class Demand:
         """Cycles that the loads of one step of a tile take; strided ones count for each lane."""
         total = 0
         for fetch, per_column in self.fragments:
-            each = 1 if fetch is Fetch.BROADCAST else vectors if fetch is Fetch.VECTOR else vectors * self.lanes
+            each = 1 if fetch is BROADCAST else vectors if fetch is VECTOR else vectors * self.lanes
             total += each * (columns if per_column else 1)
         return total / LOADS_PER_CYCLE
 
@@ -204,7 +202,7 @@ class Band:
 def choose_tile(dtype: DType, machine: Machine, m: int, n: int, k: int) -> tuple[int, int]:
     """Return (vectors of m, columns) of the microkernel of C[m, n] += A B with k products, m contiguous in A and C."""
     lanes = machine.vector_bits // 8 // dtype.size
-    fragments = ((Fetch.VECTOR, False), (Fetch.BROADCAST, True))
+    fragments = ((VECTOR, False), (BROADCAST, True))
     isa = machine.vectors
     demand = Demand(
         -(-m // lanes), n, k, fragments, isa.registers, 0, isa.embedded_broadcast, isa.fmas_per_cycle, lanes

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic
 
 from einloom.kernels.elementwise.application import Application
-from einloom.kernels.fetch import Fetch
+from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.specs import ElementWise, Reduce, named_strides
 from einloom.kernels.verbs.frame import Frame
 from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
@@ -141,7 +141,7 @@ class Columns(Generic[R, V, A]):
                 self._advance(1, 1)
 
     def _index_strided(self) -> None:
-        for number, operand in enumerate(matrix for matrix in self.matrices if matrix.fetch is Fetch.STRIDED):
+        for number, operand in enumerate(matrix for matrix in self.matrices if matrix.fetch is STRIDED):
             stride = operand.strides[0]
             value = stride if isinstance(stride, int) else self.frame.read(stride)
             slot = number * self.vec.index_bytes
@@ -161,13 +161,13 @@ class Columns(Generic[R, V, A]):
         registers = [free.pop(0) for _ in self.inputs]
         memory: dict[int, A] = {}
         for number, (operand, register) in enumerate(zip(self.inputs, registers)):
-            if number in self.apply.direct and operand.fetch is Fetch.VECTOR and mask is None:
+            if number in self.apply.direct and operand.fetch is VECTOR and mask is None:
                 memory[number] = self.km.place(*self._place(operand, row))
             else:
                 self._load(operand, register, row, count, mask)
         result = self.apply(registers, free, memory)
         base, offset = self._place(self.output, row)
-        if self.output.fetch is Fetch.VECTOR:
+        if self.output.fetch is VECTOR:
             self.vec.store(self.km.place(base, offset), result, mask, temporary=self.apply.temporaries[0])
         else:
             index = self.indices[self.output.name]
@@ -175,9 +175,9 @@ class Columns(Generic[R, V, A]):
 
     def _load(self, operand: Matrix, register: V, row: int, count: int, mask: Mask) -> None:
         base, offset = self._place(operand, row)
-        if operand.fetch is Fetch.VECTOR:
+        if operand.fetch is VECTOR:
             self.vec.load(register, self.km.place(base, offset), mask)
-        elif operand.fetch is Fetch.BROADCAST:
+        elif operand.fetch is BROADCAST:
             self.vec.broadcast(register, self.km.place(base, offset))
         else:
             self.vec.load_strided(register, base, offset, self.indices[operand.name], count, self.apply.temporaries)
