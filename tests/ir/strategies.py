@@ -199,12 +199,7 @@ def random_fused_schedule(rng: random.Random, operation: Operation) -> Schedule:
             parts = tuple(rng.sample(names, rng.randint(2, min(len(names), 3))))
             fused.append(Fused("".join(parts), parts))
     view = FusedView.of(operation, fused)
-    operands = []
-    for operand in operation.operands:
-        apart, strides = view.parts[operand.name], view.strides[operand.name]
-        one = (1 if axis.name in apart else strides[axis.name] for axis in view.axes)
-        operands.append(replace(operand, strides=tuple(one)))
-    walked = replace(operation, axes=view.axes, operands=tuple(operands))
+    walked = view.stand_in(operation)
     schedule = random_schedule(rng, walked)
     packs = list(schedule.packs)
     for position, operand in enumerate(operation.operands):

@@ -15,13 +15,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from einloom.errors import ScheduleError
 from einloom.ir.operation import Axis, DimType, Operand, Operation
 from einloom.ir.schedule import Fused
 
 __all__ = ["FusedView", "Part", "rows_of"]
+
+
+Walked = dict[Fused, tuple[str, ...]]
+"""What is fused, with the operation's axes that it is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +58,51 @@ class FusedView:
         Raises:
             ScheduleError: parts that are no axes, have different roles or stand twice, or a name that is taken.
         """
-        _check(operation, fused)
-        first = {each.parts[0]: each for each in fused}
-        gone = {part for each in fused for part in each.parts}
+        walked = {each: _axes_of(operation, each) for each in fused}
+        _check(operation, walked)
+        first = {names[0]: each for each, names in walked.items()}
+        gone = {name for names in walked.values() for name in names}
         axes: list[Axis] = []
         for axis in operation.axes:
             if axis.name in first:
                 each = first[axis.name]
-                axes.append(Axis(each.name, math.prod(operation.axis(p).extent for p in each.parts), axis.role))
+                axes.append(Axis(each.name, math.prod(operation.axis(p).extent for p in walked[each]), axis.role))
             elif axis.name not in gone:
                 axes.append(axis)
         view = FusedView(tuple(axes), {}, {})
         for operand in operation.operands:
-            view._add(operation, operand, fused, gone)
+            view._add(operation, operand, walked, gone)
         return view
 
-    def _add(self, operation: Operation, operand: Operand, fused: Sequence[Fused], gone: set[str]) -> None:
+    def stand_in(self, operation: Operation) -> Operation:
+        """Return the operation on the axes that are walked, for who asks about its shape.
+
+        Where the parts of a fused axis lie apart, the stride is that of the innermost one that the operand depends on.
+        """
+        if self.axes == operation.axes:
+            return operation
+        operands = [replace(operand, strides=self._stand_ins(operand.name)) for operand in operation.operands]
+        return replace(operation, axes=self.axes, operands=tuple(operands))
+
+    def _stand_ins(self, operand: str) -> tuple[int, ...]:
+        apart = {axis: next(p.stride for p in parts[::-1] if p.stride) for axis, parts in self.parts[operand].items()}
+        strides = self.strides[operand] | apart
+        return tuple(strides[axis.name] for axis in self.axes)
+
+    def _add(self, operation: Operation, operand: Operand, walked: Walked, gone: set[str]) -> None:
         strides = {name: s for name, s in operation.strides(operand).items() if name not in gone}
         self.parts[operand.name] = {}
-        for each in fused:
-            parts = _merged(operation, operand, each)
+        for each, names in walked.items():
+            parts = _merged(operation, operand, each.name, names)
             if len(parts) == 1:
                 strides[each.name] = parts[0].stride
             else:
                 self.parts[operand.name][each.name] = parts
         self.strides[operand.name] = strides
+
+    def rows(self, axis: str) -> int:
+        """Return what blocks outside the packs are multiples of: the indices in the longest row of any operand."""
+        return max((rows_of(parts[axis]) for parts in self.parts.values() if axis in parts), default=1)
 
     def depends(self, operand: str, axis: str) -> bool:
         """Whether the operand varies along the axis."""
@@ -90,10 +114,10 @@ def rows_of(parts: tuple[Part, ...]) -> int:
     return math.prod(part.extent for part in parts[1:])
 
 
-def _merged(operation: Operation, operand: Operand, fused: Fused) -> tuple[Part, ...]:
+def _merged(operation: Operation, operand: Operand, fused: str, names: tuple[str, ...]) -> tuple[Part, ...]:
     """The parts as the operand has them: of extent 1 they vanish, those that follow each other become one."""
     merged: list[Part] = []
-    for name in fused.parts:
+    for name in names:
         part = Part(name, operation.axis(name).extent, operation.stride(operand, name))
         if part.extent == 1:
             continue
@@ -101,25 +125,32 @@ def _merged(operation: Operation, operand: Operand, fused: Fused) -> tuple[Part,
             outer = merged.pop()
             part = Part(f"{outer.name}*{name}", outer.extent * part.extent, part.stride)
         merged.append(part)
-    return tuple(merged) or (Part(fused.name, 1, 0),)
+    return tuple(merged) or (Part(fused, 1, 0),)
 
 
-def _check(operation: Operation, fused: Sequence[Fused]) -> None:
+def _axes_of(operation: Operation, fused: Fused) -> tuple[str, ...]:
+    """The operation's axes that are fused: parts a and b may be an axis `a*b` of it already."""
+    names, left = list[str](), list(fused.parts)
+    while left:
+        most = next((n for n in range(len(left), 0, -1) if "*".join(left[:n]) in operation.names), 1)
+        names.append("*".join(left[:most]))
+        del left[:most]
+    return tuple(names)
+
+
+def _check(operation: Operation, walked: Walked) -> None:
     names = set(operation.names)
     taken: set[str] = set()
-    for each in fused:
-        for part in each.parts:
-            if part not in names or part in taken:
-                why = "stands twice" if part in taken else f"is no axis; there are {' '.join(operation.names)}"
-                raise ScheduleError(f"fuse {each.name}={'*'.join(each.parts)}: {part} {why}")
-            taken.add(part)
-        roles: set[DimType] = {operation.axis(part).role for part in each.parts}
+    for each, axes in walked.items():
+        said = f"fuse {each.name}={'*'.join(each.parts)}"
+        for axis in axes:
+            if axis not in names or axis in taken:
+                why = "stands twice" if axis in taken else f"is no axis; there are {' '.join(operation.names)}"
+                raise ScheduleError(f"{said}: {axis} {why}")
+            taken.add(axis)
+        roles: set[DimType] = {operation.axis(axis).role for axis in axes}
         if len(roles) > 1:
-            raise ScheduleError(
-                f"fuse {each.name}={'*'.join(each.parts)}: the axes have the roles {', '.join(sorted(roles))}\n"
-                "  Fuse axes of one role."
-            )
-    for each in fused:
-        others = (names - set(each.parts)) | {other.name for other in fused if other is not each}
+            raise ScheduleError(f"{said}: the axes have the roles {', '.join(sorted(roles))}\n  Fuse axes of one role.")
+        others = (names - set(axes)) | {other.name for other in walked if other is not each}
         if each.name in others:
-            raise ScheduleError(f"fuse {each.name}={'*'.join(each.parts)}: {each.name} is another axis' name")
+            raise ScheduleError(f"{said}: {each.name} is another axis' name")

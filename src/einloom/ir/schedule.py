@@ -44,10 +44,17 @@ class Fused:
 
     The parts have one role. An operand in which they do not follow each other is packed, at or outside the outermost
     loop that cuts between indices of the first part: the copy walks the parts, and kernels see one long axis.
+
+    >>> Fused("abc", ("a*b", "c"))
+    Fused(name='abc', parts=('a', 'b', 'c'))
     """
 
     name: str
     parts: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        # Axes that the passes have joined are called by their parts, as in a*b.
+        object.__setattr__(self, "parts", tuple(part for name in self.parts for part in name.split("*")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from einloom.ir.fused import FusedView
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import OUTPUT, ExecType, Loop, Schedule
 from einloom.passes.model.sizes import round_up
@@ -32,8 +33,13 @@ def parallelise(operation: Operation, schedule: Schedule, threads: int) -> Sched
     """
     work = max(operation.flops, operation.bytes)
     threads = min(threads, work // LEAST_WORK)
+    if threads < 2 or schedule.shared:
+        return schedule
+    view = FusedView.of(operation, schedule.fused)
+    operation = view.stand_in(operation)
     candidates = [axis.name for axis in operation.axes if axis.role is not DimType.K and axis.extent > 1]
-    if threads < 2 or schedule.shared or not candidates:
+    candidates = [name for name in candidates if _step(operation, schedule, name, threads) % view.rows(name) == 0]
+    if not candidates:
         return schedule
     axis = min(candidates, key=lambda name: _cost(operation, schedule, name, threads))
     step = _step(operation, schedule, axis, threads)
@@ -45,9 +51,13 @@ def parallelise(operation: Operation, schedule: Schedule, threads: int) -> Sched
 def _with_shared(schedule: Schedule, shared: Loop, part: int) -> Schedule:
     """Put a shared loop outermost; it replaces the loops of its axis with larger blocks, or blocks that do not fit."""
     larger = min(shared.step, part + 1)
-    replaced = [
-        loop.axis == shared.axis and (loop.step >= larger or shared.step % loop.step != 0) for loop in schedule.loops
-    ]
+    uneven = any(each.name == shared.axis for each in schedule.fused)  # Panels of a fused axis cut its blocks anyway.
+
+    def is_replaced(loop: Loop) -> bool:
+        fits = uneven or shared.step % loop.step == 0
+        return loop.axis == shared.axis and (loop.step >= larger or not fits)
+
+    replaced = [is_replaced(loop) for loop in schedule.loops]
     loops = [loop for loop, gone in zip(schedule.loops, replaced) if not gone]
     packs = tuple(replace(pack, loop=pack.loop + 1 - sum(replaced[: pack.loop])) for pack in schedule.packs)
     return replace(schedule, loops=(shared, *loops), packs=packs)

@@ -12,6 +12,7 @@ from einloom.ir.operation import Operation
 from einloom.ir.schedule import Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
+from einloom.passes.contraction.fused_rows import fused_schedules
 from einloom.passes.contraction.large_input import vectorise_large_input
 from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import vector_operand
@@ -100,7 +101,14 @@ def large_input(setting: Setting) -> Iterator[Candidate]:
         yield Candidate("large input in order", schedule)
 
 
-FAMILIES: tuple[Family, ...] = (in_place, vector_block, element_once, five_loops, staged, large_input)
+def fused_rows(setting: Setting) -> Iterator[Candidate]:
+    """Axes that are one run in the output, but not in an input, are one axis of the kernels: full tiles."""
+    most = setting.options.max_kernel_size
+    for family, schedule in fused_schedules(setting.operation, setting.prims, setting.machine, most):
+        yield Candidate(family, schedule)
+
+
+FAMILIES: tuple[Family, ...] = (in_place, vector_block, element_once, five_loops, staged, large_input, fused_rows)
 """All families, the plainest first: of equally cheap candidates the first one is taken."""
 
 

@@ -1,0 +1,119 @@
+"""Axes that are one run in the output, but not in an input, walked as one: full tiles where each leaves rests.
+
+The axes c and d of 56 indices each are three and a half vectors of AVX-512; together they are 196 whole ones. The input
+is packed straight, rows of d one behind the other, and kernels see one axis of 3,136 indices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from einloom.ir.fused import FusedView, rows_of
+from einloom.ir.operation import Axis, Operation
+from einloom.ir.schedule import Digit, Fused, Pack, Prims, Schedule
+from einloom.machine import Machine
+from einloom.passes.contraction.blocking import Blocking
+from einloom.passes.contraction.plan import Plan
+from einloom.passes.model.sizes import round_up
+from einloom.passes.model.tiles import SCRATCH_LIMIT
+
+__all__ = ["fused_schedules"]
+
+WIDE = 8
+"""Axes of so many tiles are left alone: what their rests cost is little."""
+
+PLANS = (
+    Plan("vector block"),
+    Plan("element once", element_first=True, panels=True),
+    Plan("five loops", vector_inside=True, panels=True),
+)
+
+
+def fused_schedules(
+    operation: Operation, prims: Prims, machine: Machine, most: int | None = None
+) -> Iterator[tuple[str, Schedule]]:
+    """Yield schedules, with the names of their families, in which the primitive takes several axes as its m or n.
+
+    before: prim m=d n=b k=f batch=e          (aefb,fdce->abcd)
+    after:  fuse cd=c*d seq cd:336 … prim m=cd n=b k=f batch=e … pack in1@2 e f cd
+    """
+    tile = machine.vector_bits // 8 // operation.output.dtype.size * 3
+    m = _joined(operation, prims.m, WIDE * tile)
+    n = _joined(operation, prims.n, WIDE * 8)
+    if prims.m and prims.n and operation.axis(prims.m).role is operation.axis(prims.n).role:
+        return  # A batch: its axes are no rows of an input each.
+    for taken in dict.fromkeys(((m, None), (None, n), (m, n))):
+        yield from _schedules(operation, prims, machine, most, taken)
+
+
+def _joined(operation: Operation, name: str | None, enough: int) -> Fused | None:
+    """The axis with those that lie around it in the output, as far as their roles agree, until there are enough."""
+    if name is None or operation.axis(name).extent >= enough:
+        return None
+    output, axes = operation.output, [operation.axis(name)]
+    while math.prod(axis.extent for axis in axes) < enough:
+        reach = operation.stride(output, axes[0].name) * axes[0].extent
+        outer = next((axis for axis in operation.axes if _lies(operation, axis, reach, axes[0])), None)
+        if outer is None:
+            break
+        axes.insert(0, outer)
+    names = tuple(axis.name for axis in axes)
+    return Fused("".join(names).replace("*", ""), names) if len(axes) > 1 else None
+
+
+def _lies(operation: Operation, axis: Axis, stride: int, inner: Axis) -> bool:
+    return axis.role is inner.role and operation.stride(operation.output, axis.name) == stride
+
+
+def _schedules(
+    operation: Operation, prims: Prims, machine: Machine, most: int | None, taken: tuple[Fused | None, Fused | None]
+) -> Iterator[tuple[str, Schedule]]:
+    m, n = taken
+    fused = tuple(each for each in taken if each is not None)
+    if not fused or {each.name for each in fused} & set(operation.names):
+        return
+    view = FusedView.of(operation, fused)
+    walked = view.stand_in(operation)
+    prims = replace(prims, m=m.name if m else prims.m, n=n.name if n else prims.n)
+    blocking = Blocking(walked, prims, machine, most)
+    for plan in PLANS:
+        schedule = blocking.schedule(plan)
+        rows = None if schedule is None else _in_whole_rows(walked, view, schedule)
+        if rows is not None and _scratch_bytes(walked, rows) <= SCRATCH_LIMIT:
+            yield f"{plan.family}, fused", replace(rows, fused=fused)
+
+
+def _in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule) -> Schedule | None:
+    """The schedule with blocks of whole rows outside the packs of inputs whose rows lie apart, which they walk."""
+    loops, packs = list(schedule.loops), list(schedule.packs)
+    for position, operand in enumerate(walked.operands):
+        for axis, parts in view.parts[operand.name].items():
+            place = next((i for i, pack in enumerate(packs) if pack.operand == position), None)
+            if place is None:
+                return None
+            packs[place] = _straight(packs[place], axis)
+            for i, loop in enumerate(loops[: packs[place].loop]):
+                if loop.axis == axis:
+                    loops[i] = replace(loop, step=round_up(loop.step, rows_of(parts)))
+    return replace(schedule, loops=tuple(loops), packs=tuple(packs))
+
+
+def _straight(pack: Pack, axis: str) -> Pack:
+    """The pack without panels of the axis: rows of parts lie one behind the other."""
+    last = max(i for i, digit in enumerate(pack.layout) if digit.axis == axis)
+    kept = (digit for i, digit in enumerate(pack.layout) if digit.axis != axis or i == last)
+    return replace(pack, layout=tuple(Digit(d.axis) if d.axis == axis else d for d in kept))
+
+
+def _scratch_bytes(walked: Operation, schedule: Schedule) -> int:
+    total = 0
+    for pack in schedule.packs:
+        operand = walked.operands[pack.operand]
+        left = {axis.name: axis.extent for axis in walked.axes if walked.stride(operand, axis.name)}
+        for loop in schedule.loops[: pack.loop]:
+            if loop.axis in left:
+                left[loop.axis] = min(left[loop.axis], loop.step)
+        total += math.prod(left.values()) * operand.dtype.size
+    return total
