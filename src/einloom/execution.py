@@ -144,7 +144,7 @@ class Execution(Native):
         return entry, (executable, [operand.array.dtype for operand in operands], names, watched)
 
     def _apart(self, regions: Sequence[Region], places: dict[str, int]) -> list[Apart]:
-        pairs = []
+        pairs: list[Apart] = []
         for written in (region for region in regions if region.written):
             for other in (region for region in regions if region is not written):
                 together = replace(other, address=written.address).elements == written.elements

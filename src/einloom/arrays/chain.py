@@ -66,7 +66,7 @@ class Chain:
         kernel = Kernel(code, name="entry")
         self._kept.append(kept)
         self._kernels.append(kernel)  # Before it can be entered.
-        native._enter(kernel)
+        native.enter_at(kernel)
 
 
 @once

@@ -134,7 +134,7 @@ def check_disjoint(
         for other in known:
             if other is written or not _share(written, other):
                 continue
-            if not (may_coincide and may_coincide(written, other) and other.elements == written.elements):
+            if not (may_coincide is not None and may_coincide(written, other) and other.elements == written.elements):
                 text = f"{written.name} shares memory with {other.name}"
                 raise _error(OverlapError, text, where, "Pass arrays that do not overlap, or a copy.")
 

@@ -98,7 +98,7 @@ def element_strides(array: Array) -> tuple[int, ...] | None:
     Axes of extent 1 get stride 0: theirs is never used, and NumPy leaves any number there.
     """
     size = max(array.itemsize, 1)
-    strides = []
+    strides: list[int] = []
     for extent, stride in zip(array.shape, array.strides):
         steps, rest = divmod(stride, size)
         if rest and extent > 1:

@@ -69,7 +69,7 @@ def _scratch_places(steps: Sequence[CompiledStep], itemsize: int) -> tuple[int, 
     What kernels need comes first; steps follow each other, so it is shared.
     """
     needs = [step.executable.scratch_bytes(step.threads) for step in steps if step.executable]
-    size, places = max(needs, default=0), []
+    size, places = max(needs, default=0), list[int]()
     for step in steps[:-1]:
         places.append(size)
         size += -(-int(np.prod(step.step.shape, dtype=object)) * itemsize // LINE) * LINE
@@ -80,7 +80,7 @@ def _calls(steps: Sequence[CompiledStep], operands: int, places: Sequence[int], 
     sources: list[Data | Scratch] = [Data(position) for position in range(operands)]
     sources += [Scratch(place) for place in places]
     sources.append(Data(written))
-    calls = []
+    calls: list[Call] = []
     for number, compiled in enumerate(steps):
         assert compiled.executable is not None
         reads = [sources[tensor] for tensor in compiled.step.inputs]

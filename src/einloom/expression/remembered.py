@@ -68,7 +68,7 @@ def _expression(text: str, operands: Sequence[Any], dtype: object, optimize: Any
         return Expression(text, shapes, computed, strides, optimize, None, threads)
 
     # Equal keys mean the same: True and 1, or 1.0 and 1 in a path, are told apart.
-    path = repr(optimize) if isinstance(optimize, (list, tuple)) else optimize
+    path: object = repr(optimize) if type(optimize) in (list, tuple) else optimize
     key = (text, shapes, computed, type(path), path, type(threads), threads)
     try:
         hash(key)

@@ -72,8 +72,8 @@ class EntryCode(ABC):
 
     def __init__(self, asm: Any) -> None:
         self.asm = asm
-        self._frame = 0
-        self._outgoing = 0
+        self._frame: int = 0
+        self._outgoing: int = 0
 
     def enter(self, slots: int, most_arguments: int) -> None:
         """Make the frame: so many slots, and room for calls with so many arguments."""

@@ -70,7 +70,7 @@ _Base: Any = object if _interpreter is None else _type_with_entries(_interpreter
 
 
 class Native(_Base):
-    """See the module. A class that derives from it defines `__call__`, and may `_enter` what it generated."""
+    """See the module. A class that derives from it defines `__call__`; its instances `enter_at` generated code."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -80,7 +80,7 @@ class Native(_Base):
         if _interpreter is not None and Native in cls.__bases__:
             _word_at(id(cls) + _interpreter.type_flags).value |= _interpreter.has_entries
 
-    def _enter(self, kernel: Kernel) -> None:
+    def enter_at(self, kernel: Kernel) -> None:
         """Let calls enter at the beginning of a kernel, `object *(self, arguments, count, names)`.
 
         The caller keeps the kernel alive as long as the object lives: another thread may be inside it.

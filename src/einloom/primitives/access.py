@@ -50,7 +50,7 @@ def accesses_of(spec: Spec) -> tuple[Access, ...]:
     names = [name for name in ("a", "b", "c", "d") if getattr(spec, name, None) is not None]
     if isinstance(spec, Unary) and spec.op == "zero":
         names = ["b"]
-    found = []
+    found: list[Access] = []
     for name in names:
         strides = _named(name, getattr(spec, name))
         if isinstance(spec, Reduce) and name == "b":

@@ -15,7 +15,7 @@ import numpy as np
 from einloom.arrays.chain import Chain
 from einloom.arrays.check import check_disjoint
 from einloom.arrays.entry import Apart, ArrayArgument, Call, Data, Entry, IntegerArgument, NoneArgument
-from einloom.arrays.library import Imported, incoming, is_array
+from einloom.arrays.library import Array, Imported, incoming, is_array
 from einloom.arrays.region import Region
 from einloom.arrays.signature import array_argument, integer_argument, none_argument, signature_of
 from einloom.asm import Assembler
@@ -111,7 +111,7 @@ class PrimitiveKernel(Native):
             result=Number(id(None)),
             apart=tuple(self._apart(output, other, places) for other in regions[:-1]),
         )
-        return entry, (self._kernel, [thing.dtype for thing in arguments if isinstance(thing, np.ndarray)])
+        return entry, (self._kernel, _types_of(arguments))
 
     def _value(self, place: int, arguments: Sequence[Any]) -> Data | Number:
         """Return where an entry finds what goes to the kernel for the argument of this place; left out ones are 0."""
@@ -160,6 +160,11 @@ def _number(value: Imported | int | None) -> int:
 
 def _signature(argument: Any) -> Any:
     return signature_of(argument) if type(argument) is np.ndarray else (type(argument), argument)
+
+
+def _types_of(arguments: Sequence[Any]) -> list[object]:
+    arrays: list[Array] = [thing for thing in arguments if isinstance(thing, np.ndarray)]
+    return [array.dtype for array in arrays]
 
 
 def _check_of(argument: Any, region: Region | None) -> ArrayArgument | IntegerArgument | NoneArgument | None:
