@@ -201,3 +201,15 @@ def test_lists_of_matrices(vector: str, dtype: str) -> None:
 def test_far_strides(vector: str) -> None:
     complaint = run_guarded(list(far_cases(vector)), check_product)
     assert complaint is None, complaint
+
+
+def test_more_masks_than_registers(vector: str) -> None:
+    """Three rows in groups of four and eight, tiles of two widths, rows of A in scratch: seven masks on AVX-512."""
+    specs = [
+        Brgemm(dtype, m, n, 8, a=(16, 0, 1, 0), b=(0, 16, 1, 0), c=(1, m), beta=1)  # type: ignore[arg-type]
+        for dtype in DTYPES
+        for m in (1, 2, 3, 5)
+        for n in (9, 10, 11, 13)
+    ]
+    cases = [ProductCase(spec, frozenset(), None, vector, at_end) for spec in specs for at_end in (False, True)]
+    assert run_guarded(cases, check_product) is None

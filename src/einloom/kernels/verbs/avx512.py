@@ -1,7 +1,7 @@
 """The vector verbs on AVX-512 (F, VL, BW, DQ): 32 registers of 64 bytes, eight mask registers.
 
-k7 belongs to gathers and scatters, which clear their mask; k1 to k6 hold the masks of edges, and conditions take the
-last of these.
+k7 belongs to gathers and scatters, which clear their mask, and to masks beyond the sixth; k1 to k6 hold the masks of
+edges, and conditions take the last of these.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 from einloom.asm.x86.operands import R64, Address, Vector, gpr32, k, mem, r11, xmm, ymm, zmm
 from einloom.asm.x86.operands import Mask as MaskRegister
 from einloom.dtypes import DType
-from einloom.errors import InternalError
 from einloom.kernels.verbs.avx512_grouping import Avx512Grouping
 from einloom.kernels.verbs.vector import Block, Mask, StrideIndex, Verb
 from einloom.kernels.verbs.x86 import X86Machine
@@ -32,6 +31,7 @@ class Avx512Vectors(X86Vectors):
     registers: tuple[Vector, ...] = zmm
     index_bytes = 128
     conditions = (k[6], k[5], k[4])
+    kept_masks = tuple(k[1:7])
     nan_table = QUIET_NAN_OF_NAN
 
     def __init__(self, km: X86Machine, dtype: DType) -> None:
@@ -52,13 +52,21 @@ class Avx512Vectors(X86Vectors):
 
     def lane_mask(self, lanes: int) -> int:
         """Return the mask of the lanes whose bit is set; emits what sets it up, once."""
-        if lanes not in self._masks:
-            if len(self._masks) == 6:
-                raise InternalError("a kernel needs more than six masks")
-            register = k[1 + len(self._masks)]
+        if lanes not in self._masks and len(self._masks) < len(self.kept_masks):
+            register = self.kept_masks[len(self._masks)]
             self._set(register, lanes)
             self._masks[lanes] = register
         return lanes
+
+    def _register(self, mask: int) -> MaskRegister:
+        """The register that holds a mask; the few kernels with more masks than registers load the others at each use.
+
+        From memory: an address may lie in the register that verbs take for themselves.
+        """
+        if mask not in self._masks:
+            self.asm.kmovw(k[7], mem(self.asm.data(mask.to_bytes(2, "little"), align=2)))
+            return k[7]
+        return self._masks[mask]
 
     def _set(self, register: MaskRegister, lanes: int) -> None:
         self.asm.mov(gpr32[r11.number], lanes)
@@ -67,7 +75,7 @@ class Avx512Vectors(X86Vectors):
     # Whole vectors
 
     def load(self, dst: Vector, place: Address, mask: Mask = None) -> None:
-        self._mov(dst if mask is None else dst | self._masks[mask].z, place)
+        self._mov(dst if mask is None else dst | self._register(mask).z, place)
 
     def store(
         self,
@@ -78,7 +86,7 @@ class Avx512Vectors(X86Vectors):
         temporary: Vector | None = None,
     ) -> None:
         if mask is not None:
-            self._mov(place | self._masks[mask], src)
+            self._mov(place | self._register(mask), src)
         elif nontemporal:
             self._stream(place, src)
         else:
@@ -86,7 +94,7 @@ class Avx512Vectors(X86Vectors):
 
     def load_over(self, dst: Vector, place: Address, mask: int) -> None:
         """Lanes of dst that are masked stay; the others = those at a place."""
-        self._mov(dst | self._masks[mask], place)
+        self._mov(dst | self._register(mask), place)
 
     def zero(self, dst: Vector) -> None:
         if dst.number < 16:  # The shorter VEX form clears the whole register.
@@ -96,7 +104,7 @@ class Avx512Vectors(X86Vectors):
             self.asm.vpxord(dst, dst, dst)
 
     def add_memory(self, dst: Vector, place: Address, mask: Mask = None, temporary: Vector | None = None) -> None:
-        self.add(dst if mask is None else dst | self._masks[mask], dst, place)
+        self.add(dst if mask is None else dst | self._register(mask), dst, place)
 
     def transpose(self, block: list[Vector], free: list[Vector]) -> Block[Vector]:
         half = len(block) // 2
@@ -136,15 +144,15 @@ class Avx512Vectors(X86Vectors):
         self._fix_up(dst, src, table, 0)
 
     def keep_lanes(self, dst: Vector, other: Vector, mask: int, temporary: Vector) -> None:
-        self.select(dst, self._masks[mask], dst, other)
+        self.select(dst, self._register(mask), dst, other)
 
     def load_single(self, dst: Vector, place: Address, mask: Mask = None) -> None:
-        self.asm.vcvtps2pd(dst if mask is None else dst | self._masks[mask].z, place)
+        self.asm.vcvtps2pd(dst if mask is None else dst | self._register(mask).z, place)
 
     def store_single(self, place: Address, src: Vector, mask: Mask = None) -> None:
         narrow = ymm[src.number]
         self.asm.vcvtpd2ps(narrow, src)
-        self.asm.vmovups(place if mask is None else place | self._masks[mask], narrow)
+        self.asm.vmovups(place if mask is None else place | self._register(mask), narrow)
 
     def widen(self, register: Vector) -> None:
         self.asm.vcvtps2pd(register, ymm[register.number])
