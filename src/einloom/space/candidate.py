@@ -215,7 +215,11 @@ class Candidate:
 
         Raises:
             DeadEnd: nothing is left; the message names the constraint and the decisions.
+            ScheduleError: `expert` is no mapping.
         """
+        decisions: Any = expert
+        if not isinstance(decisions, Mapping):
+            raise ScheduleError(f"decisions are {decisions!r}\n  Give a mapping of their names to values.")
         state, taken = self.inner.state(), list(self.inner.decisions)
         for name, given in expert.items():
             values = _listed(name, given)

@@ -15,15 +15,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import log2, sqrt
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from einloom import csp
 from einloom.errors import ScheduleError
+from einloom.space.candidate import Space
 from einloom.space.descent import children, descend, masks
 from einloom.space.progress import progress_bar
-
-if TYPE_CHECKING:
-    from einloom.space.candidate import Space
 
 __all__ = ["Estimate", "dead_end_ratio", "estimate", "nodes_at_depth"]
 
@@ -85,8 +83,9 @@ def estimate(
         progress: show a progress bar.
 
     Raises:
-        ScheduleError: there is no such method, or the number of samples is not positive.
+        ScheduleError: that is no space, there is no such method, or the number of samples is not positive.
     """
+    _check_space(space)
     if method == "exact":
         return _exact(space, space.slots(order))
     if method not in _SAMPLERS:
@@ -97,6 +96,7 @@ def estimate(
 
 def dead_end_ratio(space: Space, samples: int = 1000, seed: int = 0, *, progress: bool = False) -> tuple[float, float]:
     """Return the share of uniform random descents that end without a leaf, and half its 95 % interval."""
+    _check_space(space)
     random, slots, failures = Random(seed), space.slots(None), 0
     _positive("samples", samples)
     with progress_bar(progress, "descents", samples) as advance:
@@ -104,6 +104,11 @@ def dead_end_ratio(space: Space, samples: int = 1000, seed: int = 0, *, progress
             failures += not descend(space.problem.state(), slots, random)
             advance()
     return failures / samples, _half_of_ratio(failures / samples, samples)
+
+
+def _check_space(space: Any) -> None:
+    if not isinstance(space, Space):
+        raise ScheduleError(f"{space!r} is no space\n  Give what el.space.gpu returns.")
 
 
 def _positive(name: str, number: Any) -> int:
@@ -134,6 +139,7 @@ class _Tally:
 
 def nodes_at_depth(space: Space, depth: int, *, order: Sequence[str] | None = None) -> int:
     """Return how many nodes the decision tree has after `depth` decisions, by visiting all of them."""
+    _check_space(space)
     tally = _Tally()
     _visit(space.problem.state(), space.slots(order), 0, 1.0, tally, _positive("depth", depth))
     return int(tally.depths[depth])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from einloom.csp.compile.rows import EnumRow, Quantifier
 from einloom.csp.language.source import UnknownChoice
@@ -99,7 +99,9 @@ class Names:
         """Whether a name is that of a counter."""
         return self._parse(name)[0] in self.counters
 
-    def _parse(self, name: str) -> tuple[str, tuple[int, ...] | None]:
+    def _parse(self, name: Any) -> tuple[str, tuple[int, ...] | None]:
+        if not isinstance(name, str):
+            raise UnknownChoice(f"{name!r} names no decision\n  Give a text, as in 'order(a, b)'.")
         match = re.fullmatch(r"\s*(\w+)\s*\((.*)\)\s*", name)
         if match is None:
             return name, None
