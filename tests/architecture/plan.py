@@ -52,7 +52,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     "bench": (
         {"cases", "__init__"},
         {"data"},
-        {"check", "process", "elementwise", "plot"},
+        {"check", "choice", "process", "elementwise", "plot"},
         {"peers"},
         {"measure", "worker"},
         {"report"},

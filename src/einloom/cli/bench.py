@@ -13,6 +13,7 @@ from einloom.bench.measure import Options, measure_cases
 from einloom.bench.peers.contestants import PEERS, chosen_peers, restricted_machine
 from einloom.bench.plot import check_plot, draw_plot
 from einloom.bench.report import is_good, make_report
+from einloom.cli.bench_choice import run_choice
 from einloom.cli.bench_elementwise import run_elementwise
 from einloom.jit.host import host
 
@@ -38,6 +39,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--runs", type=positive, default=5, help="rounds (default: 5)")
     parser.add_argument("--seconds", type=float, default=0.05, help="least time of a turn (default: 0.05)")
     parser.add_argument("--cases", default="", metavar="TEXT", help="only cases whose name contains this")
+    parser.add_argument(
+        "--choice", action="store_true", help="run every candidate schedule, and say how far the chosen one is behind"
+    )
     parser.add_argument("--json", metavar="FILE", help="write every figure; - prints JSON instead of the table")
     parser.add_argument("--plot", metavar="FILE", help="draw bars to an image (needs matplotlib)")
     parser.set_defaults(run=run)
@@ -59,6 +63,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.suite == ELEMENT_WISE:
         return run_elementwise(arguments.cases, arguments.seconds, arguments.json)
     cases = load_suite(arguments.suite, arguments.cases)
+    if arguments.choice:
+        machine = host().with_vector(arguments.isa)
+        return run_choice(cases, machine, arguments.runs, arguments.seconds, arguments.json)
     peers, missing = chosen_peers(arguments.peers)
     if arguments.plot:
         check_plot()

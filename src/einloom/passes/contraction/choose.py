@@ -46,7 +46,7 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
     """Return candidates with their costs, the cheapest first: of every family, then neighbours of the best."""
     setting = _setting(operation, schedule, context)
     if operation.points <= LITTLE or not context.options.packing:
-        return [Costed(each, Cost(0.0, 0.0, 0.0, 0.0)) for each in _plainest(setting)]
+        return [Costed(each, Cost(0.0, 0.0, 0.0, 0.0, 0.0)) for each in _plainest(setting)]
     model = CostModel(operation, context.machine)
     found = [_costed(setting, model, each) for each in _proposed(setting)]
     best = min(found, key=_seconds)
@@ -112,8 +112,8 @@ def _explain(before: State, after: State, context: Context) -> str:
 
 def _milliseconds(each: Costed) -> str:
     cost = each.cost
-    parts = f"arithmetic {cost.arithmetic * 1e3:.3g}, transfers {cost.transfers * 1e3:.3g}"
-    return f"{cost.seconds * 1e3:8.3g} ms ({parts}, waits {cost.waits * 1e3:.3g}, copies {cost.copies * 1e3:.3g})"
+    parts = ", ".join(f"{name} {part * 1e3:.3g}" for name, part in cost._asdict().items())
+    return f"{cost.seconds * 1e3:8.3g} ms ({parts})"
 
 
 CHOOSE_CONTRACTION = Pass("block contraction", _apply, _explain)

@@ -27,26 +27,47 @@ from einloom.passes.model.walk import Walk
 
 __all__ = ["Cost", "CostModel", "cost_of"]
 
-PIECE = 3.0
-"""How many lines of a run the first line of a piece takes longer: memory answers single lines at a quarter."""
+PIECE, COPIED_PIECE = 7.0, 3.0
+"""How many lines of a run the first line of a piece takes longer, from L3 or memory: a latency, ten of them at once.
 
-HIDDEN = 0.8
-"""How much of the shorter of arithmetic and transfers disappears behind the longer one."""
+Copies, which do nothing else, have more of them under way.
+"""
+
+NEAR_SHOWS, FAR_SHOWS = 0.05, 0.2
+"""How much of the transfers from L2, and from beyond it, shows where arithmetic takes longer; of arithmetic, elsewhere,
+as much as of the latter."""
+
+WRITTEN_NEAR, WRITTEN_FAR = 0.4, 1.3
+"""What it takes to write lines back to L2, and beyond it, of the time to read them: nothing hides the end of a tile."""
+
+COPYING = 1.5
+"""How much longer a copy takes than its transfers and its instructions one after the other."""
 
 
 class Cost(NamedTuple):
-    """Seconds of one thread, by what it does."""
+    """Seconds of one thread, by what it does.
+
+    Attributes:
+        arithmetic: of the primitives, everything in L1.
+        near, far: transfers from L2, and from L3 and memory.
+        waits: for the first lines of pieces, for pages, for the output.
+        copies: into and out of scratch.
+    """
 
     arithmetic: float
-    transfers: float
+    near: float
+    far: float
     waits: float
     copies: float
 
     @property
     def seconds(self) -> float:
         """All together."""
-        longer, shorter = max(self.arithmetic, self.transfers), min(self.arithmetic, self.transfers)
-        return longer + (1 - HIDDEN) * shorter + self.waits + self.copies
+        if self.arithmetic >= self.near + self.far:
+            overlapped = self.arithmetic + NEAR_SHOWS * self.near + FAR_SHOWS * self.far
+        else:
+            overlapped = self.near + self.far + FAR_SHOWS * self.arithmetic
+        return overlapped + self.waits + self.copies
 
 
 class CostModel:
@@ -68,18 +89,19 @@ class CostModel:
         if buffers is None:
             buffers = self._buffers[schedule.fused] = Buffers(self.operation, schedule.fused)
         flow = Flow(self.operation, schedule, self.machine, buffers)
-        transfers = waits = 0.0
+        near = far = waits = 0.0
         copies = self._copies(flow)
         for each in flow.traffic():
-            moved, waited = _seconds(each, self.rates)
+            close, distant, waited = _seconds(each, self.rates)
             if each.copies:
-                copies += moved + waited
+                copies += close + distant + waited
             else:
-                transfers, waits = transfers + moved, waits + waited
+                near, far, waits = near + close, far + distant, waits + waited
         for (_, cycles), pages in zip(TLBS, flow.looked_up()):
             waits += pages * cycles * self.cycle
         share = _largest_share(schedule, flow.walk, threads)
-        return Cost(flow.cycles * self.cycle * share, transfers * share, waits * share, copies * share)
+        arithmetic = flow.cycles * self.cycle
+        return Cost(*(share * part for part in (arithmetic, near, far, waits, COPYING * copies)))
 
     def _copies(self, flow: Flow) -> float:
         """Return the seconds of all copies in L1."""
@@ -90,17 +112,19 @@ class CostModel:
         return seconds
 
 
-def _seconds(traffic: Traffic, rates: Rates) -> tuple[float, float]:
-    """Return how long the transfers of a buffer take, and how long they are waited for besides."""
+def _seconds(traffic: Traffic, rates: Rates) -> tuple[float, float, float]:
+    """Return how long the transfers of a buffer take, from L2 and from beyond it, and how long is waited besides."""
     first, second, third = traffic.lines
+    piece = COPIED_PIECE if traffic.copies else PIECE
     if traffic.streams:
-        return first * LINE / rates.stream, first * PIECE * traffic.pieces * LINE / rates.stream
-    near, far = max(first - second, 0.0) / rates.l2, max(second - third, 0.0) / rates.l3
-    lines = LINE * (near + far + third / rates.memory)
-    starts = LINE * PIECE * traffic.pieces * (far + third / rates.memory)
-    if traffic.writes:  # The output is wanted at the end of a tile, where nothing else is left to do, and written back.
-        return lines, lines + starts
-    return lines, starts
+        seconds = first * LINE / rates.stream
+        return 0.0, seconds, piece * traffic.pieces * seconds
+    near = LINE * max(first - second, 0.0) / rates.l2
+    far = LINE * (max(second - third, 0.0) / rates.l3 + third / rates.memory)
+    waits = piece * traffic.pieces * far
+    if traffic.writes:
+        waits += WRITTEN_NEAR * near + WRITTEN_FAR * far
+    return near, far, waits
 
 
 def _largest_share(schedule: Schedule, walk: Walk, threads: int) -> float:

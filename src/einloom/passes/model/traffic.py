@@ -22,7 +22,7 @@ from einloom.passes.model.walk import Digit, Use, Walk
 
 __all__ = ["TLBS", "Buffers", "Flow", "Traffic", "traffic_of"]
 
-TLBS = ((64, 3), (1536, 22))
+TLBS = ((64, 8), (1536, 50))
 """Pages that translation buffers hold, and cycles of a miss that nothing hides."""
 
 FULL, OVER = 0.8, 1.2

@@ -1,0 +1,135 @@
+"""How good the optimiser's choice is: every candidate schedule of a case, run beside the chosen one.
+
+All candidates take turns in this process, on one thread. Their processor time counts, so that other processes do not,
+and the best of their turns.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from einloom.bench.cases import Case, Kind
+from einloom.bench.data import make_operands, make_output
+from einloom.dtypes import data_type
+from einloom.ir.bind import bind
+from einloom.ir.operation import Operation
+from einloom.ir.schedule import Schedule
+from einloom.machine import Machine
+from einloom.passes.contraction.choose import Costed, costed
+from einloom.passes.fuse import fuse
+from einloom.passes.identify import identify_primitive
+from einloom.passes.pipeline import optimize_operation
+from einloom.passes.values import Context
+from einloom.plan.paths import contraction_path
+from einloom.plan.problem import make_problem
+from einloom.plan.steps import plan_problem
+from einloom.targets.executable import Executable
+
+__all__ = ["WITHIN", "Choice", "Tried", "mean_ratio", "measure_choice"]
+
+WITHIN = 1.05
+"""Up to so many times the best candidate's time a choice is good."""
+
+HOPELESS = 2.0
+"""A candidate that took so many times the best one's time gets no further turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A candidate with its predicted and its measured seconds."""
+
+    family: str
+    schedule: str
+    predicted: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was chosen for a case, first, and the other candidates."""
+
+    name: str
+    flops: int
+    tried: tuple[Tried, ...]
+
+    @property
+    def best(self) -> Tried:
+        """The fastest candidate."""
+        return min(self.tried, key=lambda each: each.seconds)
+
+    @property
+    def ratio(self) -> float:
+        """How many times the best candidate's time the chosen one takes."""
+        return self.tried[0].seconds / self.best.seconds
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a JSON object."""
+        tried = [{name: getattr(each, name) for name in Tried.__slots__} for each in self.tried]
+        return {"name": self.name, "ratio": self.ratio, "tried": tried}
+
+
+def measure_choice(case: Case, machine: Machine, runs: int, seconds: float) -> Choice | None:
+    """Run all candidates of a case; None if it is no single contraction, or another pass schedules it.
+
+    Args:
+        case: what to compute.
+        machine: the target; this host must be able to run its code.
+        runs: turns of each candidate.
+        seconds: least time of a turn.
+    """
+    operation = _contraction(case, machine)
+    if operation is None:
+        return None
+    found = costed(operation, Schedule((), identify_primitive(operation)), Context(machine))
+    arrays = [*make_operands(case), make_output(case)]
+    addresses = [array.__array_interface__["data"][0] for array in arrays]
+    programs = [Executable(bind(operation, each.candidate.schedule), machine) for each in found]
+    best = _best_times(programs, addresses, runs, seconds)
+    return Choice(case.name, operation.flops, tuple(map(_tried, found, best)))
+
+
+def _contraction(case: Case, machine: Machine) -> Operation | None:
+    """The case's only step with its axes fused, if its schedule is chosen among candidates."""
+    if case.kind is not Kind.EXPRESSION:
+        return None
+    shapes = list(case.shapes[:-1])
+    problem = make_problem(case.equation, shapes, [None] * len(shapes), data_type(case.dtype))
+    plan = plan_problem(problem, None, contraction_path(problem))
+    if len(plan.steps) != 1 or not plan.steps[0].operation.main.is_contraction:
+        return None
+    operation = fuse(plan.steps[0].operation)
+    chosen = optimize_operation(operation, machine)[1]
+    found = costed(operation, Schedule((), identify_primitive(operation)), Context(machine))
+    return operation if chosen == found[0].candidate.schedule else None
+
+
+def _tried(each: Costed, seconds: float) -> Tried:
+    return Tried(each.candidate.family, str(each.candidate.schedule), each.cost.seconds, seconds)
+
+
+def _best_times(programs: Sequence[Executable], addresses: list[int], runs: int, seconds: float) -> list[float]:
+    """Return the least processor time of each program, the programs taking turns."""
+    best = [math.inf] * len(programs)
+    for run in range(runs):
+        for index, program in enumerate(programs):
+            if run and best[index] > HOPELESS * min(best):
+                continue
+            spent = 0.0
+            while spent == 0.0 or spent < seconds:
+                begin = time.thread_time()
+                program(addresses, 1)
+                passed = time.thread_time() - begin
+                spent += passed
+                best[index] = min(best[index], passed)
+    return best
+
+
+def mean_ratio(choices: Sequence[Choice]) -> float:
+    """Return the geometric mean of how far choices are behind the best."""
+    return float(np.exp(np.mean([math.log(each.ratio) for each in choices])))

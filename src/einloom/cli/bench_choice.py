@@ -1,0 +1,51 @@
+"""What `einloom bench SUITE --choice` prints and writes: how far chosen schedules are behind the best candidates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from einloom.bench.cases import Case
+from einloom.bench.choice import WITHIN, Choice, mean_ratio, measure_choice
+from einloom.machine import Machine
+
+__all__ = ["run_choice"]
+
+
+def run_choice(cases: Sequence[Case], machine: Machine, runs: int, seconds: float, json_file: str | None) -> int:
+    """Measure all candidates of the cases, print the table and write JSON; return 0, or 1 if there is no case."""
+    found = [choice for case in cases if (choice := measure_choice(case, machine, runs, seconds)) is not None]
+    if json_file == "-":
+        print(json.dumps([choice.to_json() for choice in found], indent=1))
+    else:
+        _draw(found, machine)
+        if json_file:
+            Path(json_file).write_text(json.dumps([choice.to_json() for choice in found], indent=1) + "\n")
+    return 0 if found else 1
+
+
+def _draw(choices: Sequence[Choice], machine: Machine) -> None:
+    from rich.table import Table
+
+    from einloom.bench.table import make_console, print_table, time_text
+
+    table = Table(title="choice among candidates", title_justify="left")
+    table.add_column("case", no_wrap=True)
+    for head in ("candidates", "chosen", "time", "predicted", "of the\nbest", "best"):
+        table.add_column(head, justify="left" if head in ("chosen", "best") else "right", no_wrap=True)
+    for choice in choices:
+        chosen, best = choice.tried[0], choice.best
+        times = time_text(chosen.seconds), time_text(chosen.predicted), f"{choice.ratio:.2f}x"
+        row = (choice.name, str(len(choice.tried)), chosen.family, *times, "" if best is chosen else best.family)
+        table.add_row(*row)
+    console = make_console()
+    print_table(console, table)
+    if choices:
+        good = sum(choice.ratio <= WITHIN for choice in choices)
+        worst = max(choice.ratio for choice in choices)
+        console.print(
+            f"{good} of {len(choices)} within 5 % of the best, {worst:.2f}x at most, {mean_ratio(choices):.3f}x in the "
+            f"geometric mean; {machine.name}, {machine.vector}, one thread, processor time, best of turns",
+            style="dim",
+        )
