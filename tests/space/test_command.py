@@ -7,8 +7,10 @@ import json
 
 import pytest
 
+from einloom.cli import bound as bound_command
 from einloom.cli import space as command
 from einloom.errors import EinloomError, ScheduleError
+from einloom.space import gpu
 
 
 def run(capsys, *words: str) -> str:
@@ -67,3 +69,33 @@ def test_progress_is_shown_also_when_piped(capsys):
     assert arguments.run(arguments) == 0
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "descents: 2 of 20" and lines[-1] == "descents: 20 of 20" and len(lines) == 10
+
+
+def bound(capsys, *words: str) -> str:
+    parser = argparse.ArgumentParser()
+    bound_command.add_parser(parser.add_subparsers())
+    arguments = parser.parse_args(["bound", *words])
+    assert arguments.run(arguments) == 0
+    return capsys.readouterr().out
+
+
+def test_the_bound_of_a_kernel_is_a_tree(capsys):
+    out = bound(capsys, "axpy")
+    assert out.startswith("axpy(n=67108864) on Quadro K4000, ") and "\nseconds = 0.005971\n  memory = 0.005971\n" in out
+
+
+def test_decisions_and_candidates_are_bounded(capsys, tmp_path):
+    file = tmp_path / "candidate.json"
+    gpu("axpy", n=2**20).root.restrict("dim_kind(n.0)", "LOOP").save(file)
+    whole = json.loads(bound(capsys, "axpy", "n=1048576", "--json"))
+    saved = json.loads(bound(capsys, "axpy", "n=1048576", "--json", "--candidate", str(file)))
+    decided = json.loads(bound(capsys, "axpy", "n=1048576", "--json", "--decide", "dim_kind(n.0)=LOOP"))
+    assert saved == decided and saved["seconds"] > whole["seconds"] and saved["tree"]["value"] == saved["seconds"]
+    assert json.loads(bound(capsys, "axpy", "n=1048576", "--json", "--decide", "size(n.1)=8"))["seconds"] > 0
+    with pytest.raises(ScheduleError, match="DECISION=VALUE"):
+        bound(capsys, "axpy", "--decide", "dim_kind(n.0)")
+
+
+def test_a_cut_leaves_fewer_nodes(capsys):
+    count = json.loads(run(capsys, "axpy", "--depth", "4", "--cut", "7.05e-3", "--json"))["nodes"]["count"]
+    assert 0 < count < json.loads(run(capsys, "axpy", "--depth", "4", "--json"))["nodes"]["count"]

@@ -22,6 +22,7 @@ COMMANDS = {
     "show": ("einloom.cli.show", "show what an einsum becomes: steps, loop nest, machine code"),
     "bench": ("einloom.cli.bench", "measure a suite beside other libraries"),
     "space": ("einloom.cli.space", "size, dead ends and open decisions of an implementation space"),
+    "bound": ("einloom.cli.bound", "a time that no implementation below a candidate can beat"),
     "demo": ("einloom.cli.demo", "real work, compiled, checked and compared, in under a minute"),
 }
 """Command to the module whose `add_parser(subparsers)` makes its parser, and its line of help."""

@@ -7,6 +7,7 @@ import ast
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from einloom.errors import ScheduleError
@@ -16,7 +17,7 @@ from einloom.space.device import DEVICES
 from einloom.space.kernels import KERNELS, kernel
 from einloom.space.sampling import Estimate, dead_end_ratio, estimate, nodes_at_depth
 
-__all__ = ["PAPER", "PaperRow", "Report", "add_parser", "run"]
+__all__ = ["DEFAULT_SIZES", "PAPER", "PaperRow", "Report", "add_parser", "option", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--descents", type=int, default=1000, help="how many descents that takes (default 1000)")
     parser.add_argument("--depth", type=int, help="count the nodes after this many decisions, all of them")
     parser.add_argument("--order", help="groups of decisions, as in size,dim_kind,order")
+    parser.add_argument("--cut", type=float, help="seconds: leave out what a bound shows to be no faster")
+    parser.add_argument("--cut-levels", type=int, default=10, help="decisions after which nothing is cut (default 10)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
     return parser
@@ -85,7 +88,7 @@ class Report:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what the command line asks for; return the exit status."""
-    options = dict(DEFAULT_SIZES[arguments.kernel]) | dict(_option(text) for text in arguments.sizes)
+    options = dict(DEFAULT_SIZES[arguments.kernel]) | dict(option(text) for text in arguments.sizes)
     report = _measure(arguments, options)
     print(json.dumps(_record(report), indent=1) if arguments.json else _table(report))
     return 0
@@ -95,17 +98,30 @@ def _measure(arguments: argparse.Namespace, options: dict[str, Any]) -> Report:
     space, shown = _space(arguments, options), not arguments.json
     found = dead = nodes = None
     if arguments.estimate:
-        found = estimate(space, arguments.estimate, arguments.samples, arguments.seed, progress=shown)
+        found = estimate(
+            space,
+            arguments.estimate,
+            arguments.samples,
+            arguments.seed,
+            cut=_cut(arguments),
+            cut_levels=arguments.cut_levels,
+            progress=shown,
+        )
         dead = None if found.dead_ends is None else (found.dead_ends, found.dead_ends_half)
     if arguments.dead_ends:
         dead = dead_end_ratio(space, arguments.descents, arguments.seed, progress=shown)
     if arguments.depth is not None:
-        nodes = arguments.depth, nodes_at_depth(space, arguments.depth)
+        nodes = arguments.depth, nodes_at_depth(space, arguments.depth, cut=_cut(arguments))
     sizes = tuple(sorted((name, value) for name, value in options.items() if isinstance(value, int)))
     return Report(space, found, dead, nodes, PAPER.get((arguments.kernel, sizes)))
 
 
-def _option(text: str) -> tuple[str, Any]:
+def _cut(arguments: argparse.Namespace) -> float:
+    return inf if arguments.cut is None else arguments.cut
+
+
+def option(text: str) -> tuple[str, Any]:
+    """Return a kernel's option from NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not equals:
         raise ScheduleError(f"{text!r} is no option of a kernel\n  Write NAME=VALUE, as in m=1024.")

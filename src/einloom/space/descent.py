@@ -1,4 +1,4 @@
-"""Walking a space: the order in which decisions are taken, children of a node, and uniform random descents.
+"""Walking a space: the order in which decisions are taken, and uniform random descents.
 
 The order of decisions shapes the tree and never the set of leaves (paper, section 5.5). It is a list of groups, each
 the name of a choice; choices that no group names come last.
@@ -12,7 +12,7 @@ from random import Random
 from einloom import csp
 from einloom.errors import ScheduleError
 
-__all__ = ["PAPER_ORDER", "children", "decision_slots", "descend", "masks"]
+__all__ = ["PAPER_ORDER", "decision_slots", "descend", "masks"]
 
 PAPER_ORDER = ("layout", "size", "dim_kind", "thread_level", "mem_space", "order", "cache")
 """The paper's order of decisions (section 5.5)."""
@@ -41,17 +41,6 @@ def masks(domain: int) -> list[int]:
         found.append(lowest)
         domain ^= lowest
     return found
-
-
-def children(state: csp.State, slot: int) -> list[int]:
-    """Return the values of a decision that propagation does not refute, as masks; the state stays as it is."""
-    valid: list[int] = []
-    for mask in masks(state.domains[slot]):
-        state.push()
-        if state.restrict(slot, mask):
-            valid.append(mask)
-        state.pop()
-    return valid
 
 
 def descend(state: csp.State, slots: Sequence[int], random: Random, path: list[tuple[int, int]] | None = None) -> bool:

@@ -1,36 +1,28 @@
 """How large is a space? Exactly, by Knuth's random descents, or by Chen's heuristic sampling.
 
-Knuth (1975): a random descent that meets branching factors b1, b2, … estimates b1 b2 … leaves. Chen (1992) keeps one
-representative for each stratum of similar subtrees, with the number it stands for. The paper's strata (section 5.3) are
-the depth and the number of open decisions; here they are the depth and the logarithm of the product of the open
-domains: fewer strata, and on these spaces estimates that vary less.
-
 Estimates are unbiased and their tails are heavy: read the interval, not the number alone.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from math import log2, sqrt
+from dataclasses import dataclass
+from math import inf, sqrt
 from random import Random
 from typing import Any
 
 from einloom import csp
 from einloom.errors import ScheduleError
 from einloom.space.candidate import Space
-from einloom.space.descent import children, descend, masks
+from einloom.space.descent import descend
 from einloom.space.progress import progress_bar
+from einloom.space.tree import Tree
+from einloom.space.walks import Tally, chen, knuth, visit
 
 __all__ = ["Estimate", "dead_end_ratio", "estimate", "nodes_at_depth"]
 
 CONFIDENCE = 1.96
 """Standard errors on either side of a mean that make a 95 % interval."""
-
-STRATA = 96
-"""Nodes of one depth are alike if the logarithms (base 2) of the products of their open domains differ by less than
-this part of the root's: more strata make a sweep longer and its estimate steadier."""
 
 DEFAULT_SAMPLES = {"knuth": 1000, "chen": 12}
 
@@ -44,7 +36,8 @@ class Estimate:
         samples: descents (Knuth) or sweeps (Chen); 1 for an exact count.
         size: leaves of the decision tree: implementations.
         interval: the 95 % confidence interval of `size`.
-        dead_ends: probability that a uniform random descent meets a node without valid children; None if unknown.
+        dead_ends: probability that a uniform random descent meets a node without valid children; None if unknown, as
+            where a bound leaves out branches.
         dead_ends_half: half the 95 % interval of `dead_ends`.
         nodes_per_depth: nodes after 0, 1, 2, … decisions, estimated like `size`.
     """
@@ -70,6 +63,8 @@ def estimate(
     seed: int = 0,
     *,
     order: Sequence[str] | None = None,
+    cut: float = inf,
+    cut_levels: int = 10,
     progress: bool = False,
 ) -> Estimate:
     """Return the size of a space with its 95 % confidence interval.
@@ -80,18 +75,22 @@ def estimate(
         samples: independent estimates to average; a Chen sample costs hundreds of Knuth samples and varies far less.
         seed: the same seed gives the same result.
         order: names of choices, in the order in which to take decisions; None is the space's own order.
+        cut: seconds; leave out what a bound shows to be no faster (the paper, section 5.4).
+        cut_levels: decisions after which nothing is cut any more.
         progress: show a progress bar.
 
     Raises:
-        ScheduleError: that is no space, there is no such method, or the number of samples is not positive.
+        ScheduleError: that is no space, there is no such method, the number of samples is not positive, or there is a
+            cut and the device has no rates.
     """
     _check_space(space)
+    tree = Tree(space, space.slots(order), cut, cut_levels)
     if method == "exact":
-        return _exact(space, space.slots(order))
+        return _exact(tree)
     if method not in _SAMPLERS:
         raise ScheduleError(f"there is no estimator called {method!r}\n  known: exact, {', '.join(_SAMPLERS)}")
     count = DEFAULT_SAMPLES[method] if samples is None else _positive("samples", samples)
-    return _average(space, method, count, seed, order, progress)
+    return _average(tree, method, count, seed, progress)
 
 
 def dead_end_ratio(space: Space, samples: int = 1000, seed: int = 0, *, progress: bool = False) -> tuple[float, float]:
@@ -124,140 +123,52 @@ def _half_of_ratio(ratio: float, samples: int) -> float:
     return CONFIDENCE * sqrt(ratio * (1 - ratio) / samples + square / (4 * samples)) / (1 + square)
 
 
-@dataclass(slots=True)
-class _Tally:
-    """What one walk counts: leaves, nodes at each depth, and the probability of meeting a dead end."""
+def nodes_at_depth(space: Space, depth: int, *, order: Sequence[str] | None = None, cut: float = inf) -> int:
+    """Return how many nodes the decision tree has after `depth` decisions, by visiting all of them.
 
-    leaves: float = 0.0
-    dead: float = 0.0
-    depths: dict[int, float] = field(default_factory=lambda: defaultdict(float))
-
-    def depth_counts(self) -> list[float]:
-        """Return the nodes after 0, 1, 2, … decisions."""
-        return [self.depths[depth] for depth in range(max(self.depths, default=-1) + 1)]
-
-
-def nodes_at_depth(space: Space, depth: int, *, order: Sequence[str] | None = None) -> int:
-    """Return how many nodes the decision tree has after `depth` decisions, by visiting all of them."""
+    Args:
+        space: whose decisions.
+        depth: how many are taken.
+        order: names of choices, in the order in which to take decisions; None is the space's own order.
+        cut: seconds; nodes whose bound is as large, and all below them, are left out.
+    """
     _check_space(space)
-    tally = _Tally()
-    _visit(space.problem.state(), space.slots(order), 0, 1.0, tally, _positive("depth", depth))
+    tally = Tally()
+    tree = Tree(space, space.slots(order), cut, _positive("depth", depth))
+    visit(space.problem.state(), tree, 0, 1.0, tally, depth)
     return int(tally.depths[depth])
 
 
-def _exact(space: Space, slots: Sequence[int]) -> Estimate:
+def _exact(tree: Tree) -> Estimate:
     """Visit the whole tree."""
-    tally = _Tally()
-    _visit(space.problem.state(), slots, 0, 1.0, tally, None)
-    return Estimate("exact", 1, tally.leaves, (tally.leaves, tally.leaves), tally.dead, tuple(tally.depth_counts()))
+    tally = Tally()
+    visit(tree.space.problem.state(), tree, 0, 1.0, tally, None)
+    dead = tally.dead if tree.cut == inf else None
+    return Estimate("exact", 1, tally.leaves, (tally.leaves, tally.leaves), dead, tuple(tally.depth_counts()))
 
 
-def _visit(
-    state: csp.State, slots: Sequence[int], depth: int, probability: float, tally: _Tally, limit: int | None
-) -> None:
-    tally.depths[depth] += 1
-    if depth == limit:
-        return
-    slot = state.next_open(slots)
-    if slot < 0:
-        tally.leaves += 1
-        return
-    valid = children(state, slot)
-    if not valid:
-        tally.dead += probability
-    for mask in valid:
-        state.push()
-        state.restrict(slot, mask)
-        _visit(state, slots, depth + 1, probability / len(valid), tally, limit)
-        state.pop()
+_SAMPLERS: dict[str, Callable[[csp.State, Tree, Random], Tally]] = {"knuth": knuth, "chen": chen}
 
 
-def _knuth(state: csp.State, slots: Sequence[int], random: Random) -> _Tally:
-    """One random descent; each node weighs the product of the branching factors above it."""
-    tally, weight, depth = _Tally(), 1.0, 0
-    tally.depths[0] = 1.0
-    while (slot := state.next_open(slots)) >= 0:
-        valid = children(state, slot)
-        if not valid:
-            tally.dead = 1.0
-            return tally
-        weight, depth = weight * len(valid), depth + 1
-        tally.depths[depth] = weight
-        state.push()
-        state.restrict(slot, random.choice(valid))
-    tally.leaves = weight
-    return tally
-
-
-@dataclass(slots=True)
-class _Stratum:
-    """Similar subtrees: how many nodes, and one of them as the engine's saved state with its trail."""
-
-    weight: float
-    saved: tuple[Any, list[Any]]
-
-
-def _chen(state: csp.State, slots: Sequence[int], random: Random) -> _Tally:
-    """One sweep over the strata, from the root down; each is represented by one of its nodes, drawn by weight."""
-    tally, depth, width = _Tally(), 0, max(_open_bits(state) / STRATA, 1.0)
-    level = {0: _Stratum(1.0, (state.save(), state.trail.copy()))}
-    while level:
-        below: dict[int, _Stratum] = {}
-        tally.depths[depth] = sum(stratum.weight for stratum in level.values())
-        for stratum in level.values():
-            saved, state.trail[:] = stratum.saved
-            state.restore(saved)
-            slot = state.next_open(slots)
-            if slot < 0:
-                tally.leaves += stratum.weight
-                continue
-            for mask in masks(state.domains[slot]):
-                state.push()
-                if state.restrict(slot, mask):
-                    alike = below.setdefault(round(_open_bits(state) / width), _Stratum(0.0, ((), [])))
-                    _represent(alike, state, stratum.weight, random)
-                state.pop()
-        level, depth = below, depth + 1
-    return tally
-
-
-def _represent(stratum: _Stratum, state: csp.State, weight: float, random: Random) -> None:
-    """Add a node to its stratum: it becomes the representative with the probability of its share of the weight."""
-    stratum.weight += weight
-    if random.random() * stratum.weight < weight:
-        stratum.saved = (state.save(), state.trail.copy())
-
-
-def _open_bits(state: csp.State) -> float:
-    """Return the logarithm (base 2) of the product of the open domains."""
-    domains = state.domains
-    return sum(log2(domains[slot].bit_count()) for slot in state.open())
-
-
-_SAMPLERS: dict[str, Callable[[csp.State, Sequence[int], Random], _Tally]] = {"knuth": _knuth, "chen": _chen}
-
-
-def _average(
-    space: Space, method: str, samples: int, seed: int, order: Sequence[str] | None, progress: bool
-) -> Estimate:
-    random, slots = Random(seed), space.slots(order)
-    tallies: list[_Tally] = []
-    with progress_bar(progress, f"{method} on {space.name}", samples) as advance:
+def _average(tree: Tree, method: str, samples: int, seed: int, progress: bool) -> Estimate:
+    random = Random(seed)
+    tallies: list[Tally] = []
+    with progress_bar(progress, f"{method} on {tree.space.name}", samples) as advance:
         for _ in range(samples):
-            tallies.append(_SAMPLERS[method](space.problem.state(), slots, random))
+            tallies.append(_SAMPLERS[method](tree.space.problem.state(), tree, random))
             advance()
     sizes = [tally.leaves for tally in tallies]
     mean = sum(sizes) / samples
     variance = sum((size - mean) ** 2 for size in sizes) / max(samples - 1, 1)
     half = CONFIDENCE * sqrt(variance / samples) if samples > 1 else mean
     interval = (max(mean - half, 0.0), mean + half)
-    if method != "knuth":
+    if method != "knuth" or tree.cut < inf:
         return Estimate(method, samples, mean, interval, None, _mean_depths(tallies))
     dead = sum(tally.dead for tally in tallies) / samples
     return Estimate(method, samples, mean, interval, dead, _mean_depths(tallies), _half_of_ratio(dead, samples))
 
 
-def _mean_depths(tallies: Sequence[_Tally]) -> tuple[float, ...]:
+def _mean_depths(tallies: Sequence[Tally]) -> tuple[float, ...]:
     counts = [tally.depth_counts() for tally in tallies]
     depths = range(max(map(len, counts)))
     return tuple(sum(count[depth] for count in counts if depth < len(count)) / len(counts) for depth in depths)

@@ -57,6 +57,7 @@ class Toy:
             "L2": demand["L2"] * SECTOR / (rates.l2_bytes * rates.clock),
             "memory": cold / rates.memory_bandwidth,
             "latency": waves * self.block_cycles / rates.clock,
+            "warps in flight": waves * self.block_cycles / rates.clock,
         }
 
     def _is_even(self) -> bool:

@@ -40,6 +40,10 @@ class Surroundings:
         serial: least number of times that one thread executes it.
         loops: the dimensions that are surely loops around it, as a mask.
         looped: their tiles, as a mask.
+        outside: the dimensions that surely stand around it, as a mask.
+        copied: of its own dimensions those that may be sequential: the bit, the greatest size, and whether one
+            iteration of the loops that are known may hold all of its iterations.
+        repeating: by tile what surely repeats it: the least size, the bits, and the bits of those that hold copies.
     """
 
     table: InstructionTable
@@ -50,6 +54,9 @@ class Surroundings:
     serial: float
     loops: int
     looped: int
+    outside: int
+    copied: list[tuple[int, int, bool]]
+    repeating: list[tuple[int, int, int]]
 
     @property
     def executions(self) -> float:
@@ -65,7 +72,7 @@ class Counts:
         low, high: least and greatest number of iterations of each tile.
         around: the instructions that surely exist, by number.
         blocks: least and greatest number of blocks of the grid.
-        threads: least number of threads of a block.
+        threads: least and greatest number of threads of a block.
         shared_bytes: least shared memory of a block.
         registers: least number of registers of a thread.
         ragged: whether a tile may stick out of its axis.
@@ -75,7 +82,7 @@ class Counts:
     high: list[int]
     around: dict[int, Surroundings]
     blocks: tuple[float, float]
-    threads: float
+    threads: tuple[float, float]
     shared_bytes: float
     registers: float
     ragged: bool
@@ -84,6 +91,12 @@ class Counts:
 def read_counts(tables: Tables, view: View) -> Counts:
     """Return what is sure about a candidate."""
     return _Reader(tables, view).counts()
+
+
+def _holds_copies(kind: int) -> bool:
+    """Whether the iterations of a dimension may lie in one iteration of the loops that are known: not if it is a loop
+    at most, and none that is known yet."""
+    return kind == LOOP or kind & UNROLL > 0
 
 
 class _Reader:
@@ -111,7 +124,7 @@ class _Reader:
             self.high,
             {each.number: self._surroundings(each) for each in alive},
             self._blocks(),
-            range_of(tables.threads)[0],
+            (range_of(tables.threads)[0], self._most_threads()),
             range_of(tables.shared_bytes)[0],
             max(map(self._accumulators, alive), default=1.0),
             any(self.domains[slot] & mask for slot, mask in tables.tails),
@@ -132,7 +145,7 @@ class _Reader:
                 self.asleep |= bit
 
     def _surroundings(self, table: InstructionTable) -> Surroundings:
-        found = Surroundings(table, 1.0, 1, 1.0, 1.0, 1.0, 0, 0)
+        found = Surroundings(table, 1.0, 1, 1.0, 1.0, 1.0, 0, 0, 0, [], [])
         for group in table.groups:
             own = group[0].own
             if own:
@@ -144,6 +157,9 @@ class _Reader:
 
     def _count_own(self, found: Surroundings, own: Around) -> None:
         kind = self.domains[own.kind]
+        found.outside |= own.bit
+        if kind & SEQUENTIAL:
+            found.copied.append((own.bit, self.high[own.tile], _holds_copies(kind)))
         if kind & THREAD:
             found.lanes *= self.high[own.tile]
         if kind & VECTOR:
@@ -156,7 +172,8 @@ class _Reader:
 
     def _count_foreign(self, found: Surroundings, group: Group, has_own: bool) -> None:
         """Count dimensions of other instructions: the most that may be threads, the least that surely repeat."""
-        repeated = apart = serial = False
+        apart = serial = False
+        bits = holding = 0
         domains, tile = self.domains, group[0].tile
         for around in group:
             order, need = domains[around.order], around.need
@@ -167,15 +184,20 @@ class _Reader:
                 found.lanes *= self.high[tile]
             if order & ~around.outer or need & ~self.alive:
                 continue
+            found.outside |= around.bit
             if kind == LOOP:
                 found.loops |= around.bit
                 found.looped |= 1 << tile
             if has_own and domains[around.fused[0][0]] & around.fused[0][1]:
                 continue
-            repeated = repeated or not (found.table.one_writer and kind & THREAD)
+            if not (found.table.one_writer and kind & THREAD):
+                bits |= around.bit
+                holding |= around.bit if _holds_copies(kind) else 0
             apart = apart or not kind & THREAD
             serial = serial or not kind & ~SEQUENTIAL
-        found.repeats *= self.low[tile] if repeated else 1
+        if bits:
+            found.repeats *= self.low[tile]
+            found.repeating.append((self.low[tile], bits, holding))
         found.apart *= self.low[tile] if apart else 1
         found.serial *= self.low[tile] if serial else 1
 
@@ -190,6 +212,14 @@ class _Reader:
             least *= self.low[tile] if kind == BLOCK else 1
             most *= self.high[tile] if kind & BLOCK else 1
         return least, most
+
+    def _most_threads(self) -> float:
+        """Return the most threads of a block: hardware dimensions as long as the longest tile that may be threads."""
+        longest = 1
+        for need, kind, tile in self.tables.kinds:
+            if self.domains[kind] & THREAD and not need & ~(self.alive | self.asleep):
+                longest = max(longest, self.high[tile])
+        return min(self.tables.device.max_threads, longest**self.tables.device.max_thread_levels)
 
     def _accumulators(self, table: InstructionTable) -> float:
         """Return the least number of registers that hold the results of a reduction in one thread."""

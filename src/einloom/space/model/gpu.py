@@ -46,11 +46,11 @@ class GpuModel:
         counts, domains = read_counts(self._tables, view), tuple(view.domains)
         terms = self._resources.terms(counts, domains)
         if max(terms.values()) < cut:
-            terms["latency"] = self._latency.seconds(counts, domains)
+            terms |= self._latency.terms(counts, domains)
         return Bound(max(terms.values()), terms, lambda: self._figure(counts, domains, "latency" in terms)).under(above)
 
     def _figure(self, counts: Counts, domains: Sequence[int], with_latency: bool) -> Figure:
         parts = list(self._resources.figures(counts, domains))
         if with_latency:
-            parts.append(self._latency.figure(counts, domains))
+            parts += self._latency.figures(counts, domains)
         return Figure.largest("seconds", parts)

@@ -8,8 +8,8 @@ that are surely around something; what surely stands inside all of them belongs 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 
 from einloom.space.model.counts import WARP, Counts, Surroundings
@@ -25,12 +25,20 @@ STORE_LATENCY = 1.0
 
 @dataclass(slots=True)
 class _Level:
-    """One iteration of a set of loops: these, their tiles, its length, and when each instruction first starts."""
+    """One iteration of a set of loops.
+
+    Attributes:
+        loops, tiles: the loops and their tiles, as masks.
+        length: least cycles from its beginning to the start of its last instruction.
+        first: when each instruction first starts, by number.
+        iterations: least number of iterations that all warps of the grid run together.
+    """
 
     loops: int
     tiles: int
     length: float
     first: dict[int, float]
+    iterations: float
 
 
 class Latency:
@@ -40,10 +48,34 @@ class Latency:
         self.tables, self.rates = tables, rates
         self._tiles: dict[int, int] = {0: 0}
 
-    def cycles(self, counts: Counts, domains: Sequence[int]) -> dict[str, float]:
+    def terms(self, counts: Counts, domains: Sequence[int]) -> dict[str, float]:
+        """Return the seconds that waves of blocks take, and those that all warps spend in the places for warps."""
+        levels = self._levels(counts, domains)
+        waves = self.waves(counts) * max(self._cycles(counts, levels).values())
+        warps = max(level.iterations * level.length for level in self._lasting(levels, counts, domains))
+        return {"latency": waves / self.rates.clock, "warps in flight": warps / self._places(counts) / self.rates.clock}
+
+    def figures(self, counts: Counts, domains: Sequence[int]) -> list[Figure]:
+        """Return the trees of the same."""
+        levels = self._levels(counts, domains)
+        cycles = Figure.largest("cycles of a block", [Figure(*each) for each in self._cycles(counts, levels).items()])
+        waves = Figure(f"waves of {self.resident(counts)} blocks a processor", self.waves(counts))
+        cycle = Figure(f"1 / (cycles a second: {self.rates.clock:.4g})", 1 / self.rates.clock)
+        lasting = self._lasting(levels, counts, domains)
+        longest = max(lasting, key=lambda level: level.iterations * level.length)
+        spent = [Figure("iterations of warps", longest.iterations), Figure("cycles of one", longest.length)]
+        places = self._places(counts)
+        place = Figure(f"1 / (warps at a time: {places:.4g})", 1 / places)
+        return [
+            Figure.product("latency", [waves, cycles, cycle]),
+            Figure.product("warps in flight", [*spent, place, cycle]),
+        ]
+
+    def _cycles(self, counts: Counts, levels: Sequence[_Level]) -> dict[str, float]:
         """Return the least cycles of a block: of the chains of values, and of one warp's instructions."""
         issue = sum(each.serial for each in counts.around.values()) / self.rates.warp_issue
-        return {"chains of values": self._chains(counts, domains), "instructions of a warp": issue}
+        chains = max(self._iterations(level.tiles, counts.low) * level.length for level in levels)
+        return {"chains of values": chains, "instructions of a warp": issue}
 
     def waves(self, counts: Counts) -> float:
         """Return how many blocks the busiest place for a block surely runs, one after the other."""
@@ -51,45 +83,47 @@ class Latency:
 
     def resident(self, counts: Counts) -> int:
         """Return the most blocks that a processor holds at a time."""
-        rates, warps = self.rates, ceil(counts.threads / WARP)
+        rates, warps = self.rates, ceil(counts.threads[0] / WARP)
         registers = counts.registers * WARP * warps
         found = min(rates.max_blocks, rates.max_warps // warps, int(rates.registers // registers))
         if counts.shared_bytes:
             found = min(found, int(rates.shared_capacity // counts.shared_bytes))
         return max(found, 1)
 
-    def seconds(self, counts: Counts, domains: Sequence[int]) -> float:
-        """Return the time that the waves of blocks take, each as long as its slowest chain."""
-        return self.waves(counts) * max(self.cycles(counts, domains).values()) / self.rates.clock
+    def _places(self, counts: Counts) -> float:
+        """Return the most warps that all processors hold at a time."""
+        rates, warps = self.rates, ceil(counts.threads[1] / WARP)
+        by_registers = max(rates.registers // (counts.registers * WARP), 1)
+        return rates.processors * max(min(rates.max_warps, self.resident(counts) * warps, by_registers), 1)
 
-    def figure(self, counts: Counts, domains: Sequence[int]) -> Figure:
-        """Return the tree of the same."""
-        cycles = Figure.largest("cycles of a block", [Figure(*each) for each in self.cycles(counts, domains).items()])
-        waves = Figure(f"waves of {self.resident(counts)} blocks a processor", self.waves(counts))
-        cycle = Figure(f"1 / (cycles a second: {self.rates.clock:.4g})", 1 / self.rates.clock)
-        return Figure.product("latency", [waves, cycles, cycle])
-
-    def _chains(self, counts: Counts, domains: Sequence[int]) -> float:
+    def _levels(self, counts: Counts, domains: Sequence[int]) -> list[_Level]:
+        """Return the levels of loops, those inside others first."""
         latency = {number: self._latency(each, domains) for number, each in counts.around.items()}
         found: list[_Level] = []
-        for loops in self._levels(counts):
+        for loops in self._loops(counts):
             found.append(self._level(loops, counts, latency, found))
-        return max(self._iterations(level.tiles, counts.low) * level.length for level in found)
+        return found
 
-    def _levels(self, counts: Counts) -> list[int]:
+    def _lasting(self, levels: list[_Level], counts: Counts, domains: Sequence[int]) -> list[_Level]:
+        """Return the levels without what lowerings added: their iterations never become fewer by a decision."""
+        kernel = {number: each for number, each in counts.around.items() if not each.table.need}
+        if len(kernel) == len(counts.around):
+            return levels
+        return self._levels(replace(counts, around=kernel), domains)
+
+    def _loops(self, counts: Counts) -> list[int]:
         """Return sets of loops around something, with their parts in common, the largest first."""
         around = {each.loops for each in counts.around.values()}
-        around |= {a & b for a in around for b in around} | {0}
+        around |= {a & b for a in around for b in around} | {0, _common(around)}
         return sorted(around, key=int.bit_count, reverse=True)
 
     def _level(self, loops: int, counts: Counts, latency: dict[int, float], inner: Sequence[_Level]) -> _Level:
         tiles = self._tiles_of(loops)
+        inside = [counts.around[number] for number in self.tables.sequence if self._is_inside(number, loops, counts)]
         first: dict[int, float] = {}
         last: dict[int, float] = {}
-        for number in self.tables.sequence:
-            each = counts.around.get(number)
-            if each is None or loops & ~each.loops:
-                continue
+        for each in inside:
+            number = each.table.number
             begin = end = 0.0
             for producer in each.table.producers:
                 if producer in first:
@@ -97,7 +131,12 @@ class Latency:
                     end = max(end, last[producer] + latency[producer])
             first[number] = begin
             last[number] = max(end, begin + self._duration(each, loops, tiles, counts, latency, inner))
-        return _Level(loops, tiles, max(last.values(), default=0.0), first)
+        return _Level(loops, tiles, max(last.values(), default=0.0), first, _grid_iterations(inside, loops))
+
+    @staticmethod
+    def _is_inside(number: int, loops: int, counts: Counts) -> bool:
+        each = counts.around.get(number)
+        return each is not None and not loops & ~each.loops
 
     def _duration(
         self,
@@ -149,3 +188,32 @@ class Latency:
             found += [rates.cached_latency] if cache & table.cached else []
             found += [rates.l2_latency] if cache & ~table.cached else []
         return min(found)
+
+
+def _grid_iterations(inside: Sequence[Surroundings], loops: int) -> float:
+    """Return how often all warps of the grid together run an iteration of some loops.
+
+    One iteration holds as many executions of an instruction as other dimensions may make in it. A dimension that may
+    yet become a loop, and cannot be unrolled, makes none if it stands around everything here: its iterations would
+    repeat this level's.
+    """
+    common = _common(each.outside for each in inside)
+    found = 0.0
+    for each in inside:
+        count = each.table.instances / (each.lanes * each.width)
+        for bit, size, holds in each.copied:
+            if not bit & loops and (holds or not bit & common):
+                count /= size
+        for size, bits, holding in each.repeating:
+            if bits & (loops | common & ~holding):
+                count *= size
+        found = max(found, count)
+    return found
+
+
+def _common(masks: Iterable[int]) -> int:
+    """Return what all masks have."""
+    found = -1
+    for mask in masks:
+        found &= mask
+    return found

@@ -130,7 +130,7 @@ class Tables:
     """The slots of one problem that the model reads."""
 
     def __init__(self, problem: csp.Problem, backbone: Backbone, device: GpuDevice) -> None:
-        self.problem, self.backbone = problem, backbone
+        self.problem, self.backbone, self.device = problem, backbone, device
         self.widest = max(device.vector_widths, default=1)
         self.root = problem.state().domains[:]
         self.needs = {key: 1 << position for position, key in enumerate(problem.lowerings)}
@@ -139,6 +139,7 @@ class Tables:
         self.tile_number: dict[tuple[str, int], int] = {}
         self.tiles = [self._tile(axis.name, level) for axis in backbone.axes for level in range(axis.levels)]
         self.dimensions = [d for d in backbone.dimension.values() if self._exists(d.name)]
+        self.kinds = [self._kind(dimension) for dimension in self.dimensions]
         self.instructions = self._instructions()
         self.tile_of = [self._tile_of(dimension) for dimension in self.dimensions]
         self.sequence = self._sequence()
@@ -158,6 +159,11 @@ class Tables:
     def _exists(self, name: str) -> bool:
         """Whether an object can ever exist: lowerings that cannot wake have none."""
         return name not in self.owner or self.owner[name] in self.needs
+
+    def _kind(self, dimension: Dimension) -> tuple[int, int, int]:
+        """Return the lowerings that a dimension needs, the slot of its `dim_kind` and the number of its tile."""
+        need = self.needs[self.owner[dimension.name]] if dimension.name in self.owner else 0
+        return need, self.problem.variable(f"dim_kind({dimension.name})").slot, self._tile_of(dimension)
 
     def _instructions(self) -> tuple[InstructionTable, ...]:
         alive = [each for each in self.backbone.instruction.values() if self._exists(each.name)]
@@ -228,9 +234,7 @@ class Tables:
     def _around(
         self, each: Instruction, number: int, dimension: Dimension, own: bool, earlier: list[Around]
     ) -> Around | None:
-        tile, kind = self._tile_of(dimension), self.problem.variable(f"dim_kind({dimension.name})").slot
-        temporary = self.owner.get(dimension.name)
-        need = self.needs[temporary] if temporary else 0
+        need, kind, tile = self.kinds[number]
         if own:
             return Around(dimension.name, 1 << number, need, tile, kind, True)
         order, outer = self._choice(f"order({dimension.name}, {each.name})", "OUTER")
