@@ -11,7 +11,9 @@ import pytest
 import einloom.space
 
 ROOT = Path(__file__).parents[2]
-MODULES = sorted(path.stem for path in Path(einloom.space.__file__).parent.glob("*.py") if path.stem != "__init__")
+HERE = Path(einloom.space.__file__).parent
+PATHS = [path.relative_to(HERE).with_suffix("") for path in HERE.rglob("*.py") if path.stem != "__init__"]
+MODULES = sorted(".".join(path.parts) for path in PATHS)
 
 
 @pytest.mark.parametrize("name", ["space", *(f"space.{module}" for module in MODULES), "ir.statement"])
@@ -19,7 +21,8 @@ def test_docstrings(name):
     assert doctest.testmod(importlib.import_module(f"einloom.{name}")).failed == 0
 
 
-def test_the_explanation():
-    path = ROOT / "docs" / "explanation" / "implementation-space.md"
+@pytest.mark.parametrize("page", ["implementation-space", "bounds"])
+def test_the_explanation(page):
+    path = ROOT / "docs" / "explanation" / f"{page}.md"
     found = doctest.testfile(str(path), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
     assert found.attempted > 5 and found.failed == 0
