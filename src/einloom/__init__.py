@@ -31,6 +31,7 @@ from einloom.expression import Expression
 from einloom.ir.configuration import TensorOperationConfig
 from einloom.ir.operation import DimType, Primitive
 from einloom.ir.schedule import ExecType, Schedule
+from einloom.loops.trace.recorder import when
 from einloom.machine import Machine
 from einloom.tensor_operation import TensorOperation, optimize
 from einloom.threaded_loop import LoopSpec, ThreadedLoop
@@ -38,6 +39,7 @@ from einloom.threadpools import register as _register_thread_pool
 
 if TYPE_CHECKING:
     from einloom import asm, jit, primitives, space
+    from einloom.loops import tpp
 
 __version__ = "0.1.0"
 
@@ -75,6 +77,8 @@ __all__ = [
     "primitives",
     "settings",
     "space",
+    "tpp",
+    "when",
 ]
 
 
@@ -85,4 +89,6 @@ def __getattr__(name: str) -> Any:
     """Import the layers below on first use, so that `import einloom` stays quick."""
     if name in ("asm", "jit", "primitives", "space"):
         return import_module(f"einloom.{name}")
+    if name == "tpp":
+        return import_module("einloom.loops.tpp")
     raise AttributeError(f"module 'einloom' has no attribute {name!r}")

@@ -19,13 +19,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from einloom.errors import ScheduleError
+from einloom.ir.sharing import THREAD
 from einloom.jit.host import host
 from einloom.loops.nest import LoopNest
 from einloom.loops.parallel import ParallelType, parallel_degree, parallel_index, parallel_type
 from einloom.loops.parse import parse_loop_string
 from einloom.loops.plot import draw_owners
 from einloom.loops.spec import LoopSpec
+from einloom.loops.trace.index import Index
+from einloom.loops.trace.recorder import current_recorder
 from einloom.loops.walk import run_threads
+from einloom.traced_body import TracedBody
 
 __all__ = ["LoopSpec", "ThreadedLoop"]
 
@@ -83,12 +87,22 @@ class ThreadedLoop:
         finally:
             self._running.thread = before
 
-    def get_tid(self) -> int:
-        """Return the number of the thread that runs the body, from 0.
+    def body(self, function: Callable[..., Any]) -> TracedBody:
+        """Compile a body: a decorator of a function of the indices a, b, c, … and of tensors.
+
+        The function is called once for each kind of arguments, with symbolic indices and tensors; what it does with
+        `el.tpp` and `el.when` becomes machine code. Call the result with the tensors by keyword.
+        """
+        return TracedBody(self.nest, function)
+
+    def get_tid(self) -> Any:
+        """Return the number of the thread that runs the body, from 0; in a traced body an index.
 
         Raises:
             ScheduleError: no body is running.
         """
+        if current_recorder() is not None:
+            return Index.symbol(THREAD) if self.nest.threads > 1 else 0
         if self._running.thread is None:
             raise ScheduleError("no thread runs a body here\n  Ask inside the function that run() calls.")
         return self._running.thread
@@ -105,8 +119,18 @@ class ThreadedLoop:
         """
         return parallel_degree(self.nest, letter)
 
-    def get_tid_in_parallel_dim(self, letter: str) -> int:
-        """Return the thread's team in the dimension that shares a loop; its number for collapse; -1 if neither."""
+    def get_tid_in_parallel_dim(self, letter: str) -> Any:
+        """Return the thread's team in the dimension that shares a loop; its number for collapse; -1 if neither.
+
+        In a traced body it is an index.
+        """
+        ways = self.nest.level(letter).ways
+        if current_recorder() is not None and ways is not None:
+            return Index.symbol(str(ways.dimension))
+        if parallel_type(self.nest, letter) is ParallelType.NO_PARALLEL:
+            return -1
+        if current_recorder() is not None:
+            return self.get_tid()
         return parallel_index(self.nest, letter, self.get_tid())
 
     def show(self) -> str:

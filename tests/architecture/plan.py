@@ -12,7 +12,8 @@ FLOORS: tuple[set[str], ...] = (
     {"loops", "space"},
     {"targets"},
     {"plan"},
-    {"expression", "execution", "tensor_operation", "primitives", "threaded_loop", "threadpools", "api", "__init__"},
+    {"expression", "execution", "tensor_operation", "primitives", "threadpools", "api", "__init__"}
+    | {"threaded_loop", "traced_body"},
     {"bench", "cli", "__main__"},
 )
 """What lies directly in `einloom`: everything imports from lower floors, and from its own floor without a circle."""

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from einloom.errors import ScheduleError
+from einloom.errors import ArgumentError, ScheduleError
 from einloom.loops.nest import LoopNest
 from einloom.loops.parse import parse_loop_string
 from einloom.loops.spec import LoopSpec
@@ -130,7 +130,7 @@ def test_threads() -> None:
     assert applied("Abc", 3).threads == 3
     with pytest.raises(ScheduleError, match=r"threads=19, but the grid .* has 20"):
         applied("bC{R:5}B{C:4}cba", 19)
-    with pytest.raises(ScheduleError, match="threads=…"):
+    with pytest.raises(ArgumentError, match="threads=…"):
         applied("Abc", 0)
 
 

@@ -6,7 +6,8 @@ ones too, are plain numbers here as they are in machine code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +15,10 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from einloom.ir import meanings
-from einloom.ir.nest import Block, Call, Guard, Loop, Nest, Node
+from einloom.ir.nest import Block, Call, Guard, Loop, Nest, Node, Pack, When, parallel_loops
 from einloom.ir.operation import DimType, Operation, Primitive, Touch
+from einloom.ir.schedule import ExecType
+from einloom.ir.sharing import Team
 from einloom.ir.statement import Barrier, Statement, run_statement
 
 __all__ = ["Memory", "interpret", "interpret_nest"]
@@ -94,52 +97,106 @@ def _touched(touch: Touch, value: Array, extras: dict[int, Array]) -> Array:
 
 
 def interpret_nest(nest: Nest, operands: Sequence[Memory]) -> None:
-    """Run the nest as a code generator would: walk the tree, move positions, compute blocks."""
+    """Run the nest as a code generator would: walk the tree, move positions, compute blocks.
+
+    The threads of a team run in turn, each from one barrier to the next.
+    """
+    team = nest.team or Team()
+    waiting = [_NestRun(nest, operands, team, thread).run(nest.body) for thread in range(team.threads)]
+    while waiting:
+        waiting = [thread for thread in waiting if next(thread, "ended") != "ended"]
+
+
+def _memories(nest: Nest, operands: Sequence[Memory]) -> dict[str, Memory]:
+    """The operands' memory and fresh scratch by name; a cursor's is that of its buffer."""
     memories = {operand.name: memory for operand, memory in zip(nest.operation.operands, operands)}
     for buffer in nest.buffers:
         if buffer.offset is not None:
             memories[buffer.name] = Memory(
                 np.full(buffer.size, np.nan if buffer.dtype.epsilon else 0, buffer.dtype.name)
             )
-    _NestRun(nest, memories).run(nest.body)
+    return memories | {cursor.name: memories[cursor.buffer] for cursor in nest.cursors if cursor.buffer is not None}
 
 
 class _NestRun:
-    """State of one run: positions of buffers, indices of loops, what is left of axes, first and last iterations."""
+    """State of one thread's run: positions, indices of loops, what is left of axes, first and last iterations.
 
-    def __init__(self, nest: Nest, memories: dict[str, Memory]) -> None:
-        self.memories = memories
-        self.position = dict.fromkeys(memories, 0)
+    What runs nodes is a generator that stops at barriers.
+    """
+
+    def __init__(self, nest: Nest, operands: Sequence[Memory], team: Team, thread: int) -> None:
+        self.memories = _memories(nest, operands)
+        self.team, self.thread = team, thread
+        self.has_team = nest.team is not None
+        self.position = dict.fromkeys(self.memories, 0)
+        for cursor in nest.cursors:
+            by_thread = (factor * team.coordinate(thread, name) for name, factor in cursor.by_thread)
+            self.position[cursor.name] = cursor.start + sum(by_thread)
         self.left = {axis.name: axis.extent for axis in nest.axes}
         self.edges: dict[str, dict[str, bool]] = {"first": {}, "last": {}}
         self.index: dict[str, int] = {}
 
-    def run(self, nodes: tuple[Node, ...]) -> None:
+    def run(self, nodes: tuple[Node, ...]) -> Iterator[None]:
         for node in nodes:
             if isinstance(node, Loop):
-                self.loop(node)
+                yield from self.parallel(node) if self.has_team and node.kind is ExecType.SHARED else self.loop(node)
             elif isinstance(node, Call):
                 self.call(node)
             elif isinstance(node, Statement):
                 run_statement(node, self.memories, self.index)
             elif isinstance(node, Barrier):
-                continue
-            elif not isinstance(node, Guard) or all(self.edges[node.when][name] for name in node.loops):
-                self.run(node.body)
+                yield
+            elif self.enters(node):
+                yield from self.run(node.body)
 
-    def loop(self, loop: Loop) -> None:
-        left, position = self.left.get(loop.axis, loop.span), dict(self.position)
-        covered = min(loop.span, left)
-        for index in range(0, covered, loop.step):
-            self.left[loop.axis] = min(left - index, loop.step)
-            self.index[loop.name] = index
-            self.edges["first"][loop.name] = index == 0
-            self.edges["last"][loop.name] = index + loop.step >= covered
-            self.run(loop.body)
-            for buffer, delta in loop.advances:
-                self.position[buffer] += delta
-        self.left[loop.axis] = left
-        self.position = position
+    def enters(self, node: Guard | When | Pack) -> bool:
+        if isinstance(node, When):
+            return all(test.holds(self.position[test.cursor]) for test in node.tests)
+        return not isinstance(node, Guard) or all(self.edges[node.when][name] for name in node.loops)
+
+    def loop(self, loop: Loop) -> Iterator[None]:
+        left, position = dict(self.left), dict(self.position)
+        for number in range(loop.trips):
+            if self.iteration(loop, number):
+                yield from self.run(loop.body)
+            self.left, self.position = dict(left), dict(position)
+
+    def parallel(self, outermost: Loop) -> Iterator[None]:
+        """Run this thread's iterations of a parallel loop, or of a loop that a dimension of the grid shares."""
+        loops, body = parallel_loops(outermost)
+        left, position = dict(self.left), dict(self.position)
+        for number in self.own(loops):
+            rest = math.prod(loop.trips for loop in loops)
+            for loop in loops:
+                rest //= loop.trips
+                index, number = divmod(number, rest)
+                if not self.iteration(loop, index):
+                    break
+            else:
+                yield from self.run(body)
+            self.left, self.position = dict(left), dict(position)
+
+    def own(self, loops: Sequence[Loop]) -> Iterator[int]:
+        ways, total = loops[0].ways, math.prod(loop.trips for loop in loops)
+        if ways is not None:
+            yield from ways.share(total, self.team.coordinate(self.thread, ways.dimension))
+            return
+        for piece in self.team.clause.share(total, self.thread, self.team.threads):
+            yield from piece
+
+    def iteration(self, loop: Loop, number: int) -> bool:
+        """Go to an iteration of a loop; say whether there is one: what encloses the loop may end before."""
+        left = self.left.get(loop.axis, loop.span)
+        covered, index = min(loop.span, left), number * loop.step
+        if index >= covered:
+            return False
+        self.left[loop.axis] = min(left - index, loop.step)
+        self.index[loop.name] = index
+        self.edges["first"][loop.name] = index == 0
+        self.edges["last"][loop.name] = index + loop.step >= covered
+        for buffer, delta in loop.advances:
+            self.position[buffer] += number * delta
+        return True
 
     def call(self, call: Call) -> None:
         sizes = [self._size(block) for block in call.blocks]

@@ -14,15 +14,47 @@ index arithmetic, and the same few fields serve the interpreter and every code g
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from einloom.dtypes import DType
 from einloom.ir.operation import Axis, Operation, Primitive
 from einloom.ir.schedule import ExecType
+from einloom.ir.sharing import Team, Ways
 from einloom.ir.statement import Barrier, LoopKind, Statement
 
-__all__ = ["Access", "Block", "Buffer", "Call", "Guard", "Loop", "Nest", "Node", "Pack", "leading_loops", "walk"]
+__all__ = [
+    "Access",
+    "Block",
+    "Buffer",
+    "Call",
+    "Cursor",
+    "Guard",
+    "Loop",
+    "Nest",
+    "Node",
+    "Pack",
+    "Relation",
+    "Test",
+    "When",
+    "leading_loops",
+    "parallel_loops",
+    "walk",
+]
+
+
+Relation = Literal["lt", "le", "eq", "ne", "ge", "gt"]
+
+RELATIONS: dict[Relation, Callable[[int, int], bool]] = {
+    "lt": operator.lt,
+    "le": operator.le,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "ge": operator.ge,
+    "gt": operator.gt,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +75,45 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
+class Cursor:
+    """A position of its own in a buffer, which loops move and accesses name; or a number, which tests look at.
+
+    Attributes:
+        name: unique among buffers and cursors.
+        buffer: where it points; None: it is a number.
+        start: where it begins, in elements behind the buffer's first one.
+        by_thread: elements (or units) more for each unit of a thread's coordinates.
+    """
+
+    name: str
+    buffer: str | None
+    start: int = 0
+    by_thread: tuple[tuple[str, int], ...] = ()
+
+    def __str__(self) -> str:
+        terms = "".join(f" {factor:+d} {name}" for name, factor in self.by_thread)
+        return f"{self.name} = {self.buffer or 'number'} {self.start:+d}{terms}"
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """Whether a number stands in a relation to a bound, or what is left of it after division by `modulus`."""
+
+    cursor: str
+    relation: Relation
+    bound: int
+    modulus: int = 0
+
+    def holds(self, value: int) -> bool:
+        """Whether it does for a value of the number."""
+        return RELATIONS[self.relation](value % self.modulus if self.modulus else value, self.bound)
+
+    def __str__(self) -> str:
+        rest = f" mod {self.modulus}" if self.modulus else ""
+        return f"{self.cursor}{rest} {self.relation} {self.bound}"
+
+
+@dataclass(frozen=True, slots=True)
 class Loop:
     """A loop over indices `0, step, 2 step, …` of what the enclosing loop of the same axis covers.
 
@@ -55,6 +126,7 @@ class Loop:
         shorter: how many it covers where that is so.
         advances: buffers that depend on the axis here, with how far an iteration moves them, in elements.
         body: what an iteration does.
+        ways: the dimension of the grid of threads that shares the loop.
     """
 
     name: str
@@ -65,6 +137,7 @@ class Loop:
     shorter: tuple[int, ...]
     advances: tuple[tuple[str, int], ...]
     body: tuple[Node, ...]
+    ways: Ways | None = None
 
     @property
     def is_clipped(self) -> bool:
@@ -128,6 +201,14 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
+class When:
+    """Run `body` where all tests hold."""
+
+    tests: tuple[Test, ...]
+    body: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Pack:
     """Fill `buffer` from `source`, one of which is scratch: loops over copies."""
 
@@ -136,17 +217,23 @@ class Pack:
     body: tuple[Node, ...]
 
 
-Node = Loop | Call | Guard | Pack | Statement | Barrier
+Node = Loop | Call | Guard | When | Pack | Statement | Barrier
 
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """A decided program: the operation, the axes that its loops walk, its buffers (operands first) and the tree."""
+    """A decided program: the operation, the axes that its loops walk, its buffers (operands first) and the tree.
+
+    With a team, loops of the kind shared may stand anywhere, and the program is for so many threads: adjacent ones are
+    one parallel loop, whose iterations the clause hands out, unless a dimension of the grid shares them.
+    """
 
     operation: Operation
     axes: tuple[Axis, ...]
     buffers: tuple[Buffer, ...]
     body: tuple[Node, ...]
+    cursors: tuple[Cursor, ...] = ()
+    team: Team | None = None
 
     @property
     def scratch_bytes(self) -> int:
@@ -160,8 +247,14 @@ class Nest:
         shared, body = leading_loops(self.body, ExecType.SHARED)
         return math.prod(loop.trips for loop in (*shared, *leading_loops(body, ExecType.SFC)[0]))
 
+    @property
+    def has_barriers(self) -> bool:
+        """Whether threads wait for each other."""
+        return any(isinstance(node, Barrier) for node in walk(self.body))
+
     def __str__(self) -> str:
-        return "\n".join(line for node in self.body for line in _lines(node, 0))
+        head = [] if self.team is None else [str(self.team), *map(str, self.cursors)]
+        return "\n".join([*head, *(line for node in self.body for line in _lines(node, 0))])
 
 
 def leading_loops(body: tuple[Node, ...], kind: ExecType) -> tuple[list[Loop], tuple[Node, ...]]:
@@ -170,6 +263,18 @@ def leading_loops(body: tuple[Node, ...], kind: ExecType) -> tuple[list[Loop], t
     while len(body) == 1 and isinstance(body[0], Loop) and body[0].kind is kind:
         loops.append(body[0])
         body = body[0].body
+    return loops, body
+
+
+def parallel_loops(loop: Loop) -> tuple[list[Loop], tuple[Node, ...]]:
+    """Return the loops of a nest with a team that are one parallel loop from `loop` on, and what the last one holds."""
+    loops, body = [loop], loop.body
+    while loop.ways is None and len(body) == 1 and isinstance(body[0], Loop):
+        inner = body[0]
+        if inner.kind is not ExecType.SHARED or inner.ways is not None:
+            break
+        loops.append(inner)
+        body = inner.body
     return loops, body
 
 
@@ -189,9 +294,11 @@ def _lines(node: Node, depth: int) -> Iterator[str]:
     if isinstance(node, Loop):
         moves = " ".join(f"{buffer}{delta:+d}" for buffer, delta in node.advances)
         end = f"{node.span}" if not node.is_clipped else f"min({node.span}, rest)"
-        yield f"{indent}{node.kind} {node.name} 0:{end}:{node.step}".ljust(44) + f" {moves}"
+        yield f"{indent}{node.kind}{node.ways or ''} {node.name} 0:{end}:{node.step}".ljust(44) + f" {moves}"
     elif isinstance(node, Guard):
         yield f"{indent}when {' '.join(node.loops) or 'always'} {node.when}"
+    elif isinstance(node, When):
+        yield f"{indent}when {' and '.join(map(str, node.tests))}"
     else:
         yield f"{indent}pack {node.source} into {node.buffer}"
     for child in node.body:
@@ -203,7 +310,7 @@ def _call_line(call: Call) -> str:
     sizes = " ".join(
         f"{letter}={block.size * block.unit}" + "".join(f"|{tail * block.unit}" for tail in block.tails)
         for letter, block in zip(letters, call.blocks)
-        if block.axis is not None
+        if block.axis is not None or block.size > 1
     )
     places = "  ".join(f"{access.buffer}{list(access.strides)}" for access in call.accesses)
     start = ""

@@ -16,7 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Clause", "Dimension", "Grid", "Policy", "Ways"]
+__all__ = ["THREAD", "Clause", "Dimension", "Grid", "Policy", "Team", "Ways"]
+
+THREAD = "thread"
+"""The coordinate of a thread that is its number; the others are the dimensions of the grid."""
 
 
 class Policy(StrEnum):
@@ -120,3 +123,21 @@ class Grid:
         """Return the grid of the ways of a nest, each dimension of which stands once at most."""
         counts = {each.dimension: each.count for each in ways}
         return Grid(*(counts.get(dimension, 1) for dimension in Dimension))
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """The logical threads of a nest: how many, in which grid, and how parallel loops are handed out to them."""
+
+    threads: int = 1
+    grid: Grid | None = None
+    clause: Clause = Clause()
+
+    def coordinate(self, thread: int, name: str) -> int:
+        """Return a thread's number, or its team along a dimension of the grid."""
+        return thread if name == THREAD else (self.grid or Grid()).index(thread, Dimension(name))
+
+    def __str__(self) -> str:
+        grid = self.grid
+        shape = "" if grid is None else f" in a grid of {grid.rows} x {grid.columns} x {grid.layers}"
+        return f"{self.threads} threads{shape}, {self.clause}"

@@ -241,7 +241,8 @@ def _lines(nest: LoopNest) -> Iterator[str]:
     yield f"{'  ' * len(nest.loops)}// Logical indices to use for the computation are {indices}"
     for place in reversed(range(len(nest.loops))):
         if nest.loops[place].barrier:
-            yield f"{'  ' * place}#pragma omp barrier"
+            group = nest.string.group
+            yield f"{'  ' * (group.start if place in group else place)}#pragma omp barrier"
 
 
 def _start(nest: LoopNest, loop: NestLoop) -> str:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from einloom.asm import Assembler, Label
 from einloom.errors import UnsupportedTarget
-from einloom.ir.nest import Call, Guard, Loop, Nest, Node, Pack, leading_loops, walk
+from einloom.ir.nest import Call, Guard, Loop, Nest, Node, Pack, When, leading_loops, walk
 from einloom.ir.schedule import ExecType
+from einloom.ir.statement import Barrier
 from einloom.kernels.emit import emit_kernel
 from einloom.kernels.select import machine_for
 from einloom.kernels.specs import Spec
@@ -22,8 +23,9 @@ from einloom.kernels.verbs.frame import calling_frame
 from einloom.kernels.verbs.scalar import Condition
 from einloom.machine import Machine
 from einloom.targets.calls import kernel_spec
-from einloom.targets.curves import CurveLowering, Register
+from einloom.targets.curves import Register
 from einloom.targets.program import Program
+from einloom.targets.teams import TeamLowering
 
 __all__ = ["lower_nest"]
 
@@ -56,7 +58,7 @@ class _LoopState:
     kept: str | None  # loops whose blocks others cut unevenly: indices left when an iteration began
 
 
-class _Lowering(CurveLowering):
+class _Lowering(TeamLowering):
     """Working state of one `lower_nest`."""
 
     def __init__(self, nest: Nest, machine: Machine) -> None:
@@ -72,14 +74,23 @@ class _Lowering(CurveLowering):
         scratch = nest.scratch_bytes
         self.scratch_bytes = -(-scratch // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
         self.work, self.other = self.vm.scratch[:2]
+        sizes = {buffer.name: buffer.dtype.size for buffer in nest.buffers}
+        self.dtypes = {buffer.name: buffer.dtype for buffer in nest.buffers}
+        self.dtypes |= {c.name: self.dtypes[c.buffer] for c in nest.cursors if c.buffer is not None}
+        self.elements = sizes | {cursor.name: sizes.get(cursor.buffer or "", 1) for cursor in nest.cursors}
 
     def program(self) -> Program:
         entry = self.asm.forward("entry")
-        shared, body = _shared_loops(self.nest.body)
+        shared, body = _shared_loops(self.nest.body) if self.nest.team is None else ([], self.nest.body)
         self.variables = calling_frame(self.vm, _hot_first(self.nest), self._names(shared))
         self.asm.bind(entry)
         self.variables.enter()
-        self._load_arguments(is_shared=bool(shared))
+        if self.nest.team is None:
+            self._load_arguments(is_shared=bool(shared))
+        else:
+            self._load_team()
+        for axis in sorted(self.short):
+            self.variables.set(f"left {axis}", self.extents[axis])
         if shared:
             self._shared(shared, body)
         else:
@@ -88,7 +99,8 @@ class _Lowering(CurveLowering):
             self.vm.order_stores()
         self.variables.leave()
         self._emit_kernels()
-        return Program(self.asm, entry, self.machine, self.scratch_bytes, self.nest.shared_trips)
+        shares = self.nest.shared_trips if self.nest.team is None else self.nest.team.threads
+        return Program(self.asm, entry, self.machine, self.scratch_bytes, shares)
 
     # ---- variables --------------------------------------------------------------------------------------------------
 
@@ -113,6 +125,8 @@ class _Lowering(CurveLowering):
             if kept:
                 names.append(kept)
         names += [f"left {axis}" for axis in sorted(self.short)]
+        if self.nest.team is not None:
+            return names + self._team_names()
         names += [f"at {buffer.name}" for buffer in self.nest.buffers]
         if shared:
             names += ["iteration", "end", *(f"base {buffer.name}" for buffer in self.nest.buffers)]
@@ -134,8 +148,6 @@ class _Lowering(CurveLowering):
             self.variables.write(f"at {buffer.name}", self.work)
             if is_shared:
                 self.variables.write(f"base {buffer.name}", self.work)
-        for axis in sorted(self.short):
-            self.variables.set(f"left {axis}", self.extents[axis])
 
     # ---- shared loops -----------------------------------------------------------------------------------------------
 
@@ -196,6 +208,12 @@ class _Lowering(CurveLowering):
             if _is_cut_unevenly(loop):
                 self._end_with_the_block(loop)
 
+    def _skip_or_clip(self, loop: Loop, following: Label) -> None:
+        if loop.is_clipped:
+            self._branch("le", f"left {loop.axis}", 0, following)
+        if _is_cut_unevenly(loop):
+            self._end_with_the_block(loop)
+
     # ---- the tree ---------------------------------------------------------------------------------------------------
 
     def _nodes(self, nodes: Iterable[Node]) -> None:
@@ -209,6 +227,10 @@ class _Lowering(CurveLowering):
             elif isinstance(node, Pack):
                 self.asm.comment(f"pack {node.source} into {node.buffer}")
                 self._nodes(node.body)
+            elif isinstance(node, When):
+                self._when(node)
+            elif isinstance(node, Barrier) and self.nest.team is not None:
+                self._barrier()
             else:
                 raise UnsupportedTarget(f"CPU programs are made of calls to primitives; this nest has: {node}")
 
@@ -216,6 +238,9 @@ class _Lowering(CurveLowering):
         self.asm.comment(f"{loop.kind} {loop.name} in steps of {loop.step}")
         if loop.kind is ExecType.SFC:
             self._curve(*leading_loops((loop,), ExecType.SFC))
+            return
+        if self.nest.team is not None and loop.kind is ExecType.SHARED:
+            self._parallel(loop)
             return
         if self.states[loop.name].dynamic:
             self._dynamic_loop(self.states[loop.name])
@@ -292,7 +317,7 @@ class _Lowering(CurveLowering):
                 self.variables.add(f"at {buffer}", iterations * delta * self._element(buffer))
 
     def _element(self, buffer: str) -> int:
-        return next(b.dtype.size for b in self.nest.buffers if b.name == buffer)
+        return self.elements[buffer]
 
     # ---- calls ------------------------------------------------------------------------------------------------------
 
@@ -347,7 +372,7 @@ class _Lowering(CurveLowering):
     def _call_kernel(self, call: Call, sizes: tuple[int, ...]) -> None:
         undecided = [self.states[name] for name in call.starts or () if not self._single(self.states[name])]
         beta = 1 if call.starts is None else None if undecided else 0
-        spec, places = kernel_spec(call, sizes, self.nest.operation.output.dtype, beta)
+        spec, places = kernel_spec(call, sizes, self.dtypes[call.accesses[-1].buffer], beta)
         for place, access in zip(places, call.accesses):
             self.variables.load(self.vm.arguments[place], f"at {access.buffer}")
         if undecided:
@@ -418,7 +443,11 @@ def _inner_loops_first(body: tuple[Node, ...]) -> list[Loop]:
 
 def _hot_first(nest: Nest) -> list[str]:
     """Names of variables in the order in which they deserve a register: the main call's positions, inner counters."""
-    main = next((n for n in walk(nest.body) if isinstance(n, Call) and n.primitive is nest.operation.main), None)
+    calls = [node for node in walk(nest.body) if isinstance(node, Call)]
+    is_main = {call.primitive: call.primitive is nest.operation.main for call in calls}
+    if nest.team is not None:
+        is_main = {primitive: primitive.is_contraction for primitive in is_main}
+    main = next((call for call in calls if is_main[call.primitive]), None)
     positions = [f"at {access.buffer}" for access in main.accesses] if main else []
     packed = {loop.name for node in walk(nest.body) if isinstance(node, Pack) for loop in _inner_loops_first(node.body)}
     loops = [

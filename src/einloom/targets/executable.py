@@ -19,7 +19,7 @@ if platform.machine() == "x86_64":  # With the import of einloom, and not within
     for name in ("asm.x86.assembler", "kernels.verbs.avx512", "kernels.verbs.narrow_x86"):
         import_module(f"einloom.{name}")
 
-__all__ = ["Executable"]
+__all__ = ["Executable", "reserve_scratch"]
 
 ALIGNMENT = 64
 
@@ -42,6 +42,11 @@ class _Arena(threading.local):
 _arena = _Arena()
 
 
+def reserve_scratch(size: int) -> int:
+    """Return the address of `size` bytes at a cache line, for this Python thread until it asks again."""
+    return _arena.reserve(size)
+
+
 class Executable:
     """A nest, its program and the mapped code.
 
@@ -62,7 +67,7 @@ class Executable:
         """Run on operands whose index 0 lies at `addresses` (inputs, then the output), on up to `threads` threads."""
         run = team_function(len(self.nest.operation.operands) + 1)
         size = self.scratch_bytes(threads)
-        run(self.address, self.shares(threads), *addresses, _arena.reserve(size) if size else 0)
+        run(self.address, self.shares(threads), *addresses, reserve_scratch(size) if size else 0)
 
     @property
     def address(self) -> int:

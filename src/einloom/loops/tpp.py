@@ -1,0 +1,166 @@
+"""`el.tpp`: the primitives that a traced body may call, on blocks of its tensors.
+
+A block is read as its last axis the fastest: `C[c, b]` of shape (bn, bm) is a column-major matrix of bm rows and bn
+columns. `brgemm(A, B, C)` adds A (k, m) times B (n, k) to C (n, m): in NumPy's words, `C += B @ A`.
+
+Every unary operator of einloom is here by its name, `relu(x, out)` or in place `relu(x)`, and every binary one,
+`add(x, y, out)`; an operand with fewer axes is repeated along the first ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from einloom.dtypes import data_type
+from einloom.errors import ShapeError
+from einloom.ir.operation import Primitive
+from einloom.loops.trace.index import refusal, where
+from einloom.loops.trace.recorder import recorder
+from einloom.loops.trace.tensor import Tensor
+
+__all__ = ["binary", "brgemm", "copy", "gemm", "scratch", "unary", "zero"]
+
+
+def zero(out: Tensor) -> None:
+    """Write zeros.
+
+    Args:
+        out: a block of up to 2 axes.
+    """
+    recorder("el.tpp.zero").call(Primitive.ZERO, [out])
+
+
+def copy(source: Tensor, out: Tensor) -> None:
+    """Copy a block; one with its axes reversed (`.T`) is transposed.
+
+    Args:
+        source, out: blocks of up to 2 axes of the same shape.
+    """
+    unary("identity", source, out)
+
+
+def unary(op: str, source: Tensor, out: Tensor | None = None) -> None:
+    """Compute out := op(source), or source := op(source).
+
+    Args:
+        op: an operator of docs/reference/primitives.md.
+        source, out: blocks of up to 2 axes of the same shape.
+
+    Raises:
+        ScheduleError: no such operator.
+        ShapeError: the shapes differ.
+    """
+    primitive = _primitive(op, lambda each: each.is_unary and each is not Primitive.ZERO)
+    target = source if out is None else out
+    if out is not None and isinstance(source, Tensor) and isinstance(out, Tensor):
+        _same_shape(op, source, out)
+    recorder(f"el.tpp.{op}").call(primitive, [source, target])
+
+
+def binary(op: str, first: Tensor, second: Tensor, out: Tensor) -> None:
+    """Compute out := op(first, second).
+
+    Args:
+        op: an operator of docs/reference/primitives.md that has two inputs.
+        first, second, out: blocks of up to 2 axes; an input may lack the first one, or have 1 index there.
+
+    Raises:
+        ScheduleError: no such operator.
+        ShapeError: an input's shape is none that can be repeated to that of the output.
+    """
+    primitive = _primitive(op, lambda each: each.is_binary)
+    for each in (first, second):
+        if isinstance(each, Tensor) and isinstance(out, Tensor):
+            _repeats(op, each, out)
+    recorder(f"el.tpp.{op}").call(primitive, [first, second, out])
+
+
+def gemm(a: Tensor, b: Tensor, c: Tensor) -> None:
+    """Add a product: c (n, m) += b (n, k) times a (k, m), the shapes as NumPy has them."""
+    brgemm(a, b, c)
+
+
+def brgemm(a: Tensor, b: Tensor, c: Tensor, batch: int | None = None) -> None:
+    """Add a sum of products: c (n, m) += sum_i b_i (n, k) times a_i (k, m).
+
+    Args:
+        a, b: blocks (k, m) and (n, k); with a first axis more, that is the batch.
+        c: block (n, m).
+        batch: how many pairs of blocks follow each other along the loop that is summed over: the one whose index is in
+            the subscripts of a and b and not in those of c. It is the step of that loop, and where the loop ends, or a
+            block of it, there are fewer.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+        ScheduleError: there is no such loop, or it has another step.
+    """
+    recording = recorder("el.tpp.brgemm")
+    letter = None
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and isinstance(c, Tensor):
+        _check_product(a, b, c)
+        if batch is not None and batch != 1:
+            letter = _summed_loop(a, b, c)
+            step = next(loop.step for loop in recording.nest.innermost if loop.letter == letter)
+            if step != batch:
+                raise refusal(f"batch={batch} along loop {letter}, whose step is {step},", f"Pass batch={step}.")
+    recording.call(Primitive.BRGEMM, [a, b, c], letter)
+
+
+def scratch(shape: tuple[int, ...], dtype: object = "float32") -> Tensor:
+    """Return a tensor that each thread has for itself; it holds anything at first."""
+    return recorder("el.tpp.scratch").scratch(shape, data_type(dtype))
+
+
+def __getattr__(name: str) -> Callable[..., None]:
+    """Return the operator of that name."""
+    primitive = next((each for each in Primitive if each.value == name), None)
+    if primitive is not None and primitive.is_unary:
+        return lambda source, out=None: unary(name, source, out)
+    if primitive is not None and primitive.is_binary:
+        return lambda first, second, out: binary(name, first, second, out)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _primitive(op: str, fits: Callable[[Primitive], bool]) -> Primitive:
+    for primitive in Primitive:
+        if primitive.value == op and fits(primitive):
+            return primitive
+    names = ", ".join(primitive for primitive in Primitive if fits(primitive))
+    raise refusal(f"the operator {op!r}", f"There are {names}.")
+
+
+def _same_shape(op: str, source: Tensor, out: Tensor) -> None:
+    if source.shape != out.shape:
+        raise _shape_error(f"{op} of shape {source.shape} into {out.shape}", "Give both blocks the same shape.")
+
+
+def _repeats(op: str, each: Tensor, out: Tensor) -> None:
+    padded = (1,) * (out.ndim - each.ndim) + each.shape
+    if len(padded) != out.ndim or any(size not in (1, wanted) for size, wanted in zip(padded, out.shape)):
+        raise _shape_error(f"{op} of shape {each.shape} into {out.shape}", "Repeat along the first axes only.")
+
+
+def _check_product(a: Tensor, b: Tensor, c: Tensor) -> None:
+    if c.ndim != 2 or (a.ndim, b.ndim) not in ((2, 2), (3, 3)):
+        raise _shape_error(
+            f"brgemm of {a.ndim}, {b.ndim} and {c.ndim} axes", "Pass (k, m), (n, k) and (n, m), or batches."
+        )
+    (k, m), (n, other) = a.shape[-2:], b.shape[-2:]
+    if (n, m) != c.shape or k != other or a.shape[:-2] != b.shape[:-2]:
+        raise _shape_error(f"brgemm of {a.shape}, {b.shape} and {c.shape}", "Pass (k, m), (n, k) and (n, m).")
+
+
+def _summed_loop(a: Tensor, b: Tensor, c: Tensor) -> str:
+    letters = sorted(each for each in (a.symbols & b.symbols) - c.symbols if len(each) == 1 and each.islower())
+    if len(letters) != 1:
+        raise refusal(
+            f"a batch along {' or '.join(letters) or 'no loop'}",
+            "Exactly one index stands in the subscripts of a and b, and not in those of c.",
+        )
+    if a.ndim == 3:
+        raise refusal("a batch along a loop of blocks that have one themselves", "Leave batch out, or subscript a, b.")
+    return letters[0]
+
+
+def _shape_error(problem: str, advice: str) -> ShapeError:
+    return ShapeError(f"{problem}\n  {where()}\n  {advice}")

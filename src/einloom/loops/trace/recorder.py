@@ -1,0 +1,190 @@
+"""`Recorder`: what a body does while it is traced, as a tree of calls under conditions."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from einloom.dtypes import DType
+from einloom.errors import ScheduleError
+from einloom.ir.operation import Primitive
+from einloom.loops.nest import LETTERS, LoopNest
+from einloom.loops.trace.index import Condition, Index, refusal, where
+from einloom.loops.trace.tensor import Base, Tensor
+
+__all__ = ["Recorded", "RecordedCall", "Recorder", "current_recorder", "recorder", "trace", "when"]
+
+
+@dataclass(frozen=True)
+class RecordedCall:
+    """A primitive on blocks, the output last.
+
+    Attributes:
+        primitive: what is computed.
+        tensors: the blocks; a batch of a contraction is a first axis of both inputs, or lies along a loop.
+        batch: the letter of the loop along which the batch lies.
+        line: where the body calls it.
+    """
+
+    primitive: Primitive
+    tensors: tuple[Tensor, ...]
+    batch: str | None
+    line: str
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Calls, and others under a condition."""
+
+    condition: Condition | None
+    nodes: list[RecordedCall | Recorded] = field(default_factory=list)
+
+
+class Recorder:
+    """Takes down what a body does.
+
+    Attributes:
+        nest: the loops.
+        bases: arguments, then scratch.
+        root: what was recorded.
+    """
+
+    def __init__(self, nest: LoopNest) -> None:
+        self.nest = nest
+        self.bases: list[Base] = []
+        self.root = Recorded(None)
+        self._open = [self.root]
+        self._steps = {loop.letter: loop.step for loop in nest.innermost}
+
+    def argument(self, name: str, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> Tensor:
+        """Return an argument of the body as a tensor."""
+        self.bases.append(Base(name, shape, strides, dtype))
+        return Tensor.whole(self.bases[-1], self._steps)
+
+    def scratch(self, shape: Sequence[int], dtype: DType) -> Tensor:
+        """Return memory that each thread has for itself; it holds anything at first."""
+        extents = tuple(int(extent) for extent in shape)
+        strides = tuple(math.prod(extents[axis + 1 :]) for axis in range(len(extents)))
+        number = sum(base.is_scratch for base in self.bases)
+        self.bases.append(Base(f"scratch{number}", extents, strides, dtype, is_scratch=True))
+        return Tensor.whole(self.bases[-1], self._steps)
+
+    def call(self, primitive: Primitive, tensors: Sequence[Any], batch: str | None = None) -> None:
+        """Take down a call."""
+        for tensor in tensors:
+            if not isinstance(tensor, Tensor):
+                kind = type(tensor).__name__
+                raise refusal(f"{primitive} of a {kind}", "Pass the array as an argument of the body, by keyword.")
+            if tensor not in self:
+                raise refusal(f"{primitive} of a tensor of another body", "Use this body's own arguments.")
+        self._open[-1].nodes.append(RecordedCall(primitive, tuple(tensors), batch, where()))
+
+    def __contains__(self, tensor: Tensor) -> bool:
+        return any(tensor.base is base for base in self.bases)
+
+    @contextmanager
+    def under(self, condition: Condition) -> Iterator[None]:
+        """Record what follows under a condition."""
+        node = Recorded(condition)
+        self._open[-1].nodes.append(node)
+        self._open.append(node)
+        try:
+            yield
+        finally:
+            self._open.pop()
+
+
+class _Current(threading.local):
+    recorder: Recorder | None = None
+
+
+_current = _Current()
+
+
+def recorder(what: str) -> Recorder:
+    """Return the recorder of the body that is traced on this thread.
+
+    Raises:
+        ScheduleError: no body is traced.
+    """
+    if _current.recorder is None:
+        raise ScheduleError(f"{what} outside a traced body\n  {where()}\n  Use it in a function under @loop.body.")
+    return _current.recorder
+
+
+def current_recorder() -> Recorder | None:
+    """Return the recorder of the body that is traced on this thread, if one is."""
+    return _current.recorder
+
+
+@contextmanager
+def when(condition: Any) -> Iterator[None]:
+    """Do what the block says only where a condition on indices holds.
+
+    >>> with when(a == 0):                      # doctest: +SKIP
+    ...     el.tpp.zero(C[c, b])
+
+    Raises:
+        ScheduleError: outside a traced body, or the condition is none on indices.
+    """
+    if condition is True or condition is False:
+        raise refusal("el.when of a plain bool", "Compare an index: el.when(a == 0); use `if` for what Python knows.")
+    current = recorder("el.when")
+    if not isinstance(condition, Condition):
+        raise refusal(f"el.when of a {type(condition).__name__}", "Compare an index: el.when(a == 0).")
+    with current.under(condition):
+        yield
+
+
+def trace(recording: Recorder, function: Callable[..., Any], tensors: dict[str, Tensor]) -> None:
+    """Call a body once with symbolic indices and tensors.
+
+    Raises:
+        ScheduleError: it does what cannot be traced; the message quotes the line.
+    """
+    before = _current.recorder
+    _current.recorder = recording
+    indices = [Index.symbol(letter) for letter in LETTERS[: len(recording.nest.specs)]]
+    captured = [array for array in _captured(function) if array.flags.writeable]
+    try:
+        for array in captured:
+            array.flags.writeable = False
+        function(*indices, **tensors)
+    except ValueError as error:
+        if isinstance(error, ScheduleError) or "read-only" not in str(error):
+            raise
+        raise _assignment(error) from error
+    finally:
+        _current.recorder = before
+        for array in captured:
+            array.flags.writeable = True
+
+
+def _captured(function: Callable[..., Any]) -> list[np.ndarray[Any, Any]]:
+    """The arrays that a function sees from outside: tracing must not write them."""
+    closure = [cell.cell_contents for cell in function.__closure__ or ()]
+    names = function.__code__.co_names
+    seen = [*closure, *(function.__globals__[name] for name in names if name in function.__globals__)]
+    return [value for value in seen if type(value) is np.ndarray]
+
+
+def _assignment(error: ValueError) -> ScheduleError:
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    import linecache
+
+    place = ""
+    if last is not None:
+        name, number = last.tb_frame.f_code.co_filename, last.tb_lineno
+        place = f"{name}:{number}: {linecache.getline(name, number).strip()}"
+    return ScheduleError(
+        f"an assignment to a captured array cannot be traced\n  {place}\n"
+        "  Pass it to the body by keyword, and write blocks of it with el.tpp."
+    )

@@ -1,0 +1,145 @@
+"""`Tensor`: an argument of a traced body, or scratch, and the blocks of it that subscripts name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from einloom.dtypes import DType
+from einloom.errors import ShapeError
+from einloom.loops.trace.index import Index, Untraceable, as_index, refusal, where
+
+__all__ = ["Base", "Part", "Tensor"]
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The memory of a tensor: an operand, or each thread's scratch. Strides are in elements."""
+
+    name: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: DType
+    is_scratch: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a subscript takes of one axis of a base: so many indices from `start` on.
+
+    `loop` is the letter of the loop whose step the part has: at the end of a block it is as short as the loop's.
+    """
+
+    start: Index
+    length: int
+    loop: str | None = None
+
+
+class Tensor(Untraceable):
+    """A block: a part of every axis of a base, some of which are the block's own axes, in an order."""
+
+    _noun = "a tensor"
+
+    def __init__(self, base: Base, parts: tuple[Part, ...], axes: tuple[int, ...], steps: dict[str, int]) -> None:
+        self.base = base
+        self.parts = parts
+        self.axes = axes
+        self._steps = steps
+
+    @staticmethod
+    def whole(base: Base, steps: dict[str, int]) -> Tensor:
+        """Return a base as a tensor; `steps` are those of the innermost loops, by letter."""
+        parts = tuple(Part(Index({}), extent) for extent in base.shape)
+        return Tensor(base, parts, tuple(range(len(base.shape))), steps)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many indices each axis has, where no loop's block is short."""
+        return tuple(self.parts[axis].length for axis in self.axes)
+
+    @property
+    def ndim(self) -> int:
+        """How many axes the block has."""
+        return len(self.axes)
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the elements."""
+        return self.base.dtype
+
+    @property
+    def T(self) -> Tensor:
+        """The block with its axes in reverse."""
+        return Tensor(self.base, self.parts, self.axes[::-1], self._steps)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Distance of neighbours along each axis, in elements."""
+        return tuple(self.base.strides[axis] for axis in self.axes)
+
+    @property
+    def offset(self) -> Index:
+        """Where the block begins, in elements behind the base's first one."""
+        total = Index({})
+        for part, stride in zip(self.parts, self.base.strides):
+            total = total + part.start * stride
+        return total
+
+    @property
+    def symbols(self) -> set[str]:
+        """The symbols in the block's subscripts."""
+        return {symbol for part in self.parts for symbol in part.start.terms}
+
+    def __getitem__(self, subscripts: Any) -> Tensor:
+        """Return the block at indices, slices and `…`."""
+        given = list(subscripts) if isinstance(subscripts, tuple) else [subscripts]
+        if any(each is Ellipsis for each in given):
+            place = next(n for n, each in enumerate(given) if each is Ellipsis)
+            given[place : place + 1] = [slice(None)] * (self.ndim - len(given) + 1)
+        if len(given) > self.ndim:
+            raise ShapeError(f"{len(given)} subscripts of {self!r}\n  {where()}\n  It has {self.ndim} axes.")
+        parts, axes = list(self.parts), list(self.axes)
+        for axis, each in zip(self.axes, given):
+            parts[axis] = self._part(parts[axis], each)
+            if not isinstance(each, slice):
+                axes.remove(axis)
+        return Tensor(self.base, tuple(parts), tuple(axes), self._steps)
+
+    def _part(self, part: Part, subscript: Any) -> Part:
+        if not isinstance(subscript, slice):
+            index = as_index(subscript)
+            if not index.terms and index.constant < 0:
+                index = index + part.length
+            return Part(part.start + index, 1)
+        if subscript.step not in (None, 1):
+            raise refusal("a slice with a step", "Take blocks of neighbours: A[i : i + 8].")
+        low = as_index(0 if subscript.start is None else subscript.start)
+        high = as_index(part.length if subscript.stop is None else subscript.stop)
+        length = high - low
+        if length.terms or length.constant < 0:
+            raise refusal("a slice of open length", "Both ends move alike: A[i : i + 8].")
+        letter = next((s for s, f in low.terms.items() if f == 1 and s in self._steps), None)
+        follows = letter is not None and len(low.terms) == 1 and self._steps[letter] == length.constant
+        return replace(part, start=part.start + low, length=length.constant, loop=letter if follows else None)
+
+    def __setitem__(self, subscripts: Any, value: Any) -> NoReturn:
+        self._refuse("an assignment to a block", "Write it with a primitive: el.tpp.copy(source, target).")
+
+    def __iter__(self) -> NoReturn:
+        self._refuse("iteration", "Loops are the ThreadedLoop's; or subscript with range(n).")
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        parts = ", ".join(
+            repr(part.start) if axis not in self.axes else f"{part.start!r} : +{part.length}"
+            for axis, part in enumerate(self.parts)
+        )
+        return f"{self.base.name}[{parts}]"
+
+    def _no_arithmetic(self, other: Any) -> NoReturn:
+        self._refuse("arithmetic", "Call primitives: el.tpp.add(a, b, out), el.tpp.brgemm(a, b, c).")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _no_arithmetic
+    __truediv__ = __rtruediv__ = __iadd__ = __isub__ = __imul__ = _no_arithmetic

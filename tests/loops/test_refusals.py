@@ -1,0 +1,198 @@
+"""Races cannot be written, and what cannot be traced is refused at its line."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import einloom as el
+
+SPECS = [el.LoopSpec(0, 4), el.LoopSpec(0, 4), el.LoopSpec(0, 4)]
+CAPTURED = np.zeros(3)
+
+
+def gemm(a, b, c, A, B, C):
+    with el.when(a == 0):
+        el.tpp.zero(C[c, b])
+    el.tpp.brgemm(A[b, a], B[c, a], C[c, b])
+
+
+def operands() -> dict[str, np.ndarray]:
+    return {name: np.ones((4, 4, 2, 2), np.float32) for name in "ABC"}
+
+
+@pytest.mark.parametrize("string", ["bcA", "ABc", "bAC", "cA{R:2}B{C:2}", "A{L:4}bc"])
+def test_a_parallel_loop_over_a_sum_is_refused_with_two_iterations(string: str) -> None:
+    given = operands()
+    before = given["C"].copy()
+    body = el.ThreadedLoop(SPECS, string, threads=None if "{" in string else 2).body(gemm)
+    with pytest.raises(el.ScheduleError) as caught:
+        body(**given)
+    text = str(caught.value)
+    assert text.startswith("a race: two threads touch C[0, 0, 0:2, 0:2]")
+    first, second = re.findall(r"thread (\d) (?:writes|reads) it at a=(\d), b=(\d), c=(\d)", text)
+    assert first[0] != second[0] and first[2:] == second[2:] == ("0", "0") and first[1] != second[1]
+    assert "test_refusals.py" in text and string in text
+    assert (given["C"] == before).all()
+
+
+def test_pieces_that_come_as_they_may_get_a_barrier() -> None:
+    body = el.ThreadedLoop(SPECS, "aBC@schedule(dynamic,1)", threads=2).body(gemm)
+    text = body.show(**operands())
+    assert "// a barrier behind loop c0: schedule(dynamic,1) gives blocks to other threads" in text
+    assert text.splitlines()[-1].strip() == "barrier"
+    static = el.ThreadedLoop(SPECS, "aBC", threads=2).body(gemm).show(**operands())
+    assert "every block keeps its thread" in static and "barrier" not in static
+
+
+def test_blocks_that_overlap_are_found() -> None:
+    values = np.zeros((8, 4), np.float32)
+
+    def overlapping(a, V):
+        el.tpp.relu(V[2 * a : 2 * a + 3])
+
+    with pytest.raises(el.ScheduleError, match=r"a race: two threads touch V\[2:5, 0:4\]"):
+        el.ThreadedLoop([el.LoopSpec(0, 3)], "A", threads=3).body(overlapping)(V=values)
+    el.ThreadedLoop([el.LoopSpec(0, 3)], "A", threads=1).body(overlapping)(V=values)
+
+    def apart(a, b, V):  # Two symbols in one subscript: no proof, but all iterations are tried.
+        el.tpp.relu(V[2 * a + b])
+
+    el.ThreadedLoop([el.LoopSpec(0, 4), el.LoopSpec(0, 2)], "AB", threads=3).body(apart)(V=values)
+
+
+def test_a_call_that_reads_what_it_writes_elsewhere_is_refused() -> None:
+    values = np.ones((4, 4), np.float32)
+    with pytest.raises(el.OverlapError, match="relu writes"):
+        el.ThreadedLoop([el.LoopSpec(0, 3)], "a").body(lambda a, V: el.tpp.relu(V[0:2], V[1:3]))(V=values)
+
+
+def condition_as_bool(a, X):
+    if a == 0:
+        el.tpp.zero(X[a])
+
+
+def index_as_int(a, X):
+    el.tpp.zero(X[int(a)])
+
+
+def printed(a, X):
+    print(a)
+
+
+def formatted(a, X):
+    el.tpp.zero(X[a]) if f"{a}" else None
+
+
+def numpy_of_index(a, X):
+    np.sqrt(a)
+
+
+def numpy_of_tensor(a, X):
+    np.maximum(X[a], 0)
+
+
+def assigned(a, X):
+    X[a] = 0
+
+
+def captured(a, X):
+    CAPTURED[1] = 2
+
+
+def captured_by_index(a, X):
+    CAPTURED[a] = 2
+
+
+def arithmetic(a, X):
+    el.tpp.relu(X[a] + X[a])
+
+
+def product_of_indices(a, X):
+    el.tpp.zero(X[a * a])
+
+
+def quotient(a, X):
+    el.tpp.zero(X[a // 2])
+
+
+def range_of_index(a, X):
+    for _ in range(a):
+        pass
+
+
+def math_of_index(a, X):
+    math.floor(a)
+
+
+def foreign_array(a, X):
+    el.tpp.relu(CAPTURED)
+
+
+def open_slice(a, X):
+    el.tpp.zero(X[0:a])
+
+
+@pytest.mark.parametrize(
+    ("body", "advice"),
+    [
+        (condition_as_bool, "el.when(condition)"),
+        (index_as_int, "subscripts"),
+        (printed, "loop.run"),
+        (formatted, "loop.run"),
+        (numpy_of_index, "el.tpp"),
+        (numpy_of_tensor, "el.tpp"),
+        (assigned, "el.tpp.copy"),
+        (captured, "by keyword"),
+        (captured_by_index, "by keyword"),
+        (arithmetic, "el.tpp.add"),
+        (product_of_indices, "affine"),
+        (quotient, "another step"),
+        (range_of_index, "own tensors"),
+        (math_of_index, "Indices have no value"),
+        (foreign_array, "by keyword"),
+        (open_slice, "A[i : i + 8]"),
+    ],
+)
+def test_what_cannot_be_traced_is_refused_where_it_stands(body, advice: str) -> None:
+    values = np.ones((4, 4), np.float32)
+    with pytest.raises(el.ScheduleError) as caught:
+        el.ThreadedLoop([el.LoopSpec(0, 4)], "a").body(body)(X=values)
+    text = str(caught.value)
+    line = body.__code__.co_firstlineno + 1
+    assert f"test_refusals.py:{line}: " in text, text
+    assert advice in text and "cannot be traced" in text
+    assert CAPTURED.flags.writeable and not CAPTURED.any() and (values == 1).all()
+
+
+def test_tpp_and_when_belong_inside_a_body() -> None:
+    with pytest.raises(el.ScheduleError, match="outside a traced body"):
+        el.tpp.zero(np.zeros(3))
+    with pytest.raises(AttributeError):
+        el.tpp.nothing(1)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({}, el.ScheduleError, "missing tensors: X"),
+        ({"X": np.ones(4, np.float32), "Y": 1}, el.ScheduleError, "unknown ones: Y"),
+        ({"X": [1.0]}, el.DTypeError, "X is a list"),
+        ({"X": np.ones((4, 4), np.int8)}, el.DTypeError, "int8"),
+        ({"X": np.broadcast_to(np.float32(1), (4, 4))}, el.EinloomError, "X"),
+        ({"X": np.ones((3, 4), np.float32)}, el.ShapeError, "reaches index 3 of axis 0, which has 3"),
+    ],
+)
+def test_arguments_are_checked(given: dict, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        el.ThreadedLoop([el.LoopSpec(0, 4)], "a").body(lambda a, X: el.tpp.zero(X[a]))(**given)
+
+
+def test_arguments_may_not_overlap() -> None:
+    memory = np.ones((5, 4), np.float32)
+    body = el.ThreadedLoop([el.LoopSpec(0, 4)], "a").body(lambda a, X, Y: el.tpp.relu(X[a], Y[a]))
+    with pytest.raises(el.OverlapError):
+        body(X=memory[:4], Y=memory[1:])
