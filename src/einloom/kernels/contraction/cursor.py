@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from einloom.kernels.contraction.product import Operand
+from einloom.kernels.contraction.product import StridedMatrix
 from einloom.kernels.verbs.frame import Frame
 from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
 
@@ -24,7 +24,7 @@ class Strides:
         self.scaled: dict[str, int] = {}  # arguments in elements, with the element's size
         self.constants: dict[str, int] = {}
 
-    def of(self, operand: Operand, extents: tuple[int, ...]) -> tuple[int | str, ...]:
+    def of(self, operand: StridedMatrix, extents: tuple[int, ...]) -> tuple[int | str, ...]:
         """Return the strides of an operand whose tile spans `extents` indices of each axis."""
         room = self._reach
         result: list[int | str] = []
@@ -56,14 +56,16 @@ class Cursor:
         triple: variable that holds three times the stride along n.
     """
 
-    operand: Operand
+    operand: StridedMatrix
     strides: tuple[int | str, ...]
     pointers: tuple[str, ...]
     group: int
     triple: str | None
 
     @staticmethod
-    def of(km: ScalarVerbs[R, A], operand: Operand, strides: tuple[int | str, ...], columns: int, base: str) -> Cursor:
+    def of(
+        km: ScalarVerbs[R, A], operand: StridedMatrix, strides: tuple[int | str, ...], columns: int, base: str
+    ) -> Cursor:
         """Return the cursor over `columns` columns that starts from the variable `base`."""
         if isinstance(strides[1], int) or columns == 1:
             return Cursor(operand, strides, (base,), max(columns, 1), None)

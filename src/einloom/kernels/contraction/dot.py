@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Generic
 
 from einloom.kernels.contraction.cursor import Cursor, Strides
-from einloom.kernels.contraction.product import Operand, Product
+from einloom.kernels.contraction.product import Product, StridedMatrix
 from einloom.kernels.fetch import STRIDED
 from einloom.kernels.parts import parts
 from einloom.kernels.verbs.frame import leaf_frame
@@ -46,7 +46,7 @@ class _Dot(Generic[R, V, A]):
         self.output = self.strides.of(product.c, extents)
         self._plan_frame(arguments)
 
-    def _along_rows(self, a: Operand, extents: tuple[int, ...]) -> tuple[Operand, tuple[int | str, ...]]:
+    def _along_rows(self, a: StridedMatrix, extents: tuple[int, ...]) -> tuple[StridedMatrix, tuple[int | str, ...]]:
         strides = self.strides.of(a, extents)
         return a, (strides[1], strides[0], *strides[2:])
 

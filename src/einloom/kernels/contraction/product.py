@@ -19,15 +19,15 @@ from einloom.dtypes import DType
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.specs import Brgemm, NamedStride, named_strides
 
-__all__ = ["Operand", "Product"]
+__all__ = ["Product", "StridedMatrix"]
 
 PACKED_COLUMNS = 3
 """With fewer columns a strided operand is not worth a copy of its own."""
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
-    """An operand of a product.
+class StridedMatrix:
+    """A matrix of a product, or a batch of them.
 
     Attributes:
         name: the argument that points to it.
@@ -47,8 +47,8 @@ class Operand:
         """Whether it depends on n."""
         return self.strides[1] != 0
 
-    def exchanged(self) -> Operand:
-        """Return the operand with m and n exchanged."""
+    def exchanged(self) -> StridedMatrix:
+        """Return the matrix with m and n exchanged."""
         return replace(self, strides=(self.strides[1], self.strides[0], *self.strides[2:]))
 
 
@@ -61,9 +61,9 @@ class Product:
     n: int
     k: int
     batch: int
-    a: Operand
-    b: Operand | None
-    c: Operand
+    a: StridedMatrix
+    b: StridedMatrix | None
+    c: StridedMatrix
     beta: int | None
     alpha: float
     batch_by: str = "stride"
@@ -71,7 +71,7 @@ class Product:
     @staticmethod
     def of(spec: Brgemm) -> Product:
         """Return the product that a spec describes, in the form that is generated best."""
-        operands = {name: Operand(name, (*named_strides(name, s), 0, 0)[:4]) for name, s in spec.strides.items()}
+        operands = {name: StridedMatrix(name, (*named_strides(name, s), 0, 0)[:4]) for name, s in spec.strides.items()}
         a, b, c = operands["a"], operands.get("b"), operands["c"]
         sizes = (spec.m, spec.n, spec.k, spec.batch)
         product = Product(spec.dtype, *sizes, a, b, c, spec.beta, spec.alpha, spec.batch_by)
@@ -91,7 +91,7 @@ class Product:
         return self.m == 0 or self.n == 0 or (self.steps == 0 and self.beta == 1)
 
     @property
-    def inputs(self) -> tuple[Operand, ...]:
+    def inputs(self) -> tuple[StridedMatrix, ...]:
         """A, and B if there is one."""
         return (self.a,) if self.b is None else (self.a, self.b)
 
@@ -129,18 +129,18 @@ class Product:
         """Whether A's vectors are best gathered once, by transposing it into scratch, for all columns."""
         return self._worth_packing(self.a) and self.steps > 0 and self.m > 1
 
-    def _worth_packing(self, operand: Operand) -> bool:
+    def _worth_packing(self, operand: StridedMatrix) -> bool:
         strided = operand.fetch is STRIDED and not operand.per_column
         return strided and operand.strides[2] == 1 and self.n >= PACKED_COLUMNS and self.batch_by == "stride"
 
-    def _map(self, change: Callable[[Operand], Operand]) -> Product:
+    def _map(self, change: Callable[[StridedMatrix], StridedMatrix]) -> Product:
         b = None if self.b is None else change(self.b)
         return replace(self, a=change(self.a), b=b, c=change(self.c))
 
     def _without_unit_axes(self) -> Product:
         sizes = (self.m, self.n, self.k, self.batch)
 
-        def change(operand: Operand) -> Operand:
+        def change(operand: StridedMatrix) -> StridedMatrix:
             strides = tuple(0 if size == 1 else stride for size, stride in zip(sizes, operand.strides))
             if operand.name == "c" and strides[0] == 0:
                 strides = (1, *strides[1:])  # A vector of one lane.
@@ -160,7 +160,7 @@ class Product:
         return replace(product, k=self.k * self.batch, batch=1)
 
     def _exchanged(self) -> Product:
-        product = replace(self._map(Operand.exchanged), m=self.n, n=self.m)
+        product = replace(self._map(StridedMatrix.exchanged), m=self.n, n=self.m)
         return product._without_unit_axes()
 
     def _effort(self) -> float:

@@ -5,7 +5,7 @@ For an A whose k is contiguous: [m][k] becomes [batch][k][rows of the band]. The
 
 from __future__ import annotations
 
-from einloom.kernels.contraction.product import Operand, Product
+from einloom.kernels.contraction.product import Product, StridedMatrix
 from einloom.kernels.elementwise.columns import Matrix
 from einloom.kernels.elementwise.transposition import Blocks
 from einloom.kernels.verbs.frame import Frame
@@ -36,7 +36,7 @@ class RowScratch:
         self.product = product
         self.source = product.a
         self.rows = vectors * lanes
-        self.operand = Operand("packed", (1, 0, self.rows, product.k * self.rows))
+        self.operand = StridedMatrix("packed", (1, 0, self.rows, product.k * self.rows))
         self.frame_bytes = product.steps * self.rows * product.dtype.size + ALIGNMENT
 
     @staticmethod
