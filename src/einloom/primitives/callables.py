@@ -30,7 +30,7 @@ from einloom.kernels.select import machine_for
 from einloom.kernels.specs import Brgemm, Reduce, Spec, Stream, Unary, signature
 from einloom.machine import Machine
 from einloom.once import OnceTable
-from einloom.primitives.access import accesses_of, regions_of
+from einloom.primitives.parameters import parameters_of, regions_of
 
 __all__ = ["KERNELS", "PrimitiveKernel"]
 
@@ -54,7 +54,7 @@ class PrimitiveKernel(Native):
         self._kernel: Kernel = KERNELS.get((spec, machine), lambda: _compiled(spec, machine))
         self._order = [self._names.index(name) for name in signature(spec)]
         self._optional = sum(name.startswith("br_stride") for name in names)
-        self._accesses = accesses_of(spec)
+        self._parameters = parameters_of(spec)
         self._chain = Chain(PrimitiveKernel.__call__)
 
     def __call__(self, *arguments: Any) -> None:
@@ -72,9 +72,9 @@ class PrimitiveKernel(Native):
             UnsupportedTarget: the code is for another machine than this one.
         """
         values = self._bound(arguments)
-        regions = [region for access in self._accesses for region in regions_of(access, values)]
+        regions = [region for parameter in self._parameters for region in regions_of(parameter, values)]
         check_disjoint(regions, self._may_coincide)
-        if len(regions) == len(self._accesses):
+        if len(regions) == len(self._parameters):
             signature = tuple(_signature(argument) for argument in arguments)
             self._chain.meet(self, signature, lambda: self._describe(arguments, regions))
         numbers = [_number(value) for value in values.values()]

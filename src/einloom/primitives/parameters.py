@@ -15,18 +15,18 @@ from einloom.dtypes import MOVED
 from einloom.errors import DTypeError, ShapeError, StrideError
 from einloom.kernels.specs import Brgemm, Reduce, Spec, Stride, Unary, run_time_strides
 
-__all__ = ["Access", "Arguments", "accesses_of", "regions_of"]
+__all__ = ["Arguments", "Parameter", "parameters_of", "regions_of"]
 
 Arguments = Mapping[str, Imported | int | None]
 """What a primitive is called with, by name: arrays, numbers, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
-    """One operand of a primitive.
+class Parameter:
+    """One parameter of a primitive that points to memory.
 
     Attributes:
-        name: its argument.
+        name: of the argument that it takes.
         dtype: NumPy's name of its type.
         sizes: extents of the axes that it depends on.
         strides: one for each, in elements, or the name of the argument that holds it.
@@ -44,20 +44,20 @@ class Access:
     offsets: str = ""
 
 
-def accesses_of(spec: Spec) -> tuple[Access, ...]:
-    """Return the operands of a spec, the output last."""
+def parameters_of(spec: Spec) -> tuple[Parameter, ...]:
+    """Return the parameters of a spec, the output last."""
     sizes = (spec.m, spec.n, spec.k, spec.batch) if isinstance(spec, Brgemm) else (spec.m, spec.n)
     names = [name for name in ("a", "b", "c", "d") if getattr(spec, name, None) is not None]
     if isinstance(spec, Unary) and spec.op == "zero":
         names = ["b"]
-    found: list[Access] = []
+    found: list[Parameter] = []
     for name in names:
         strides = _named(name, getattr(spec, name))
         if isinstance(spec, Reduce) and name == "b":
-            found.append(Access(name, spec.dtype.name, (getattr(spec, spec.kept),), (1,), True))
+            found.append(Parameter(name, spec.dtype.name, (getattr(spec, spec.kept),), (1,), True))
             continue
         axes = [axis for axis, stride in enumerate(strides) if stride != 0]
-        access = Access(
+        parameter = Parameter(
             name,
             (spec.output if isinstance(spec, Unary) and spec.output and name == "b" else spec.dtype).name,
             tuple(sizes[axis] for axis in axes),
@@ -66,8 +66,8 @@ def accesses_of(spec: Spec) -> tuple[Access, ...]:
         )
         if isinstance(spec, Brgemm) and spec.batch_by != "stride" and name != "c":
             offsets = f"offsets_{name}" if spec.batch_by == "offsets" else ""
-            access = replace(access, count=spec.batch, offsets=offsets)
-        found.append(access)
+            parameter = replace(parameter, count=spec.batch, offsets=offsets)
+        found.append(parameter)
     return tuple(found)
 
 
@@ -78,7 +78,7 @@ def _named(operand: str, strides: tuple[Stride, ...]) -> list[int | str]:
     return [names[axis] if stride is None else stride for axis, stride in enumerate(strides)]
 
 
-def regions_of(access: Access, arguments: Arguments) -> list[Region]:
+def regions_of(parameter: Parameter, arguments: Arguments) -> list[Region]:
     """Return what an operand reaches at a call: a region for each matrix of a listed batch, one otherwise.
 
     Matrices of which only addresses are known are left out.
@@ -86,25 +86,29 @@ def regions_of(access: Access, arguments: Arguments) -> list[Region]:
     Raises:
         DTypeError, ShapeError, StrideError: see `PrimitiveKernel`.
     """
-    given = arguments[access.name]
+    given = arguments[parameter.name]
     if given is None:
-        raise DTypeError(f"{access.name} is None\n  Pass an array or an address.")
-    if access.count and not access.offsets:
+        raise DTypeError(f"{parameter.name} is None\n  Pass an array or an address.")
+    if parameter.count and not parameter.offsets:
         if isinstance(given, Imported):
-            _check_list(access.name, given.array, access.count)
+            _check_list(parameter.name, given.array, parameter.count)
         return []
-    strides = tuple(_stride(stride, arguments) for stride in access.strides)
+    strides = tuple(_stride(stride, arguments) for stride in parameter.strides)
     if isinstance(given, Imported):
-        _check_type(access, given)
-    if 0 not in access.sizes:
-        _check_leading(access, strides)
-    offsets = _offsets(access, arguments)
-    return [] if isinstance(given, int) else _regions_of_array(access, given, strides, offsets)
+        _check_type(parameter, given)
+    if 0 not in parameter.sizes:
+        _check_leading(parameter, strides)
+    offsets = _offsets(parameter, arguments)
+    return [] if isinstance(given, int) else _regions_of_array(parameter, given, strides, offsets)
 
 
-def _regions_of_array(access: Access, given: Imported, strides: tuple[int, ...], offsets: list[int]) -> list[Region]:
+def _regions_of_array(
+    parameter: Parameter, given: Imported, strides: tuple[int, ...], offsets: list[int]
+) -> list[Region]:
     size = given.array.itemsize
-    region = region_of(access.name, given, access.sizes, tuple(stride * size for stride in strides), access.written)
+    region = region_of(
+        parameter.name, given, parameter.sizes, tuple(stride * size for stride in strides), parameter.written
+    )
     check_alignment(region)
     regions = [region.shifted(offset * size) for offset in offsets]
     for each in regions:
@@ -122,17 +126,17 @@ def _stride(stride: int | str, arguments: Arguments) -> int:
     raise DTypeError(f"{stride} is {kind}\n  Pass an integer, in elements.")
 
 
-def _offsets(access: Access, arguments: Arguments) -> list[int]:
+def _offsets(parameter: Parameter, arguments: Arguments) -> list[int]:
     """Return the offsets of a listed batch in elements; the list of an address is taken as it is."""
-    if not access.offsets:
+    if not parameter.offsets:
         return [0]
-    given = arguments[access.offsets]
+    given = arguments[parameter.offsets]
     if given is None:
-        raise DTypeError(f"{access.offsets} is None\n  Pass an array of 64-bit integers, or its address.")
+        raise DTypeError(f"{parameter.offsets} is None\n  Pass an array of 64-bit integers, or its address.")
     if isinstance(given, int):
         return [0]
-    _check_list(access.offsets, given.array, access.count)
-    return [int(offset) for offset in given.array[: access.count]]
+    _check_list(parameter.offsets, given.array, parameter.count)
+    return [int(offset) for offset in given.array[: parameter.count]]
 
 
 def _check_list(name: str, array: np.ndarray[Any, Any], count: int) -> None:
@@ -143,20 +147,20 @@ def _check_list(name: str, array: np.ndarray[Any, Any], count: int) -> None:
     check_alignment(region_of(name, Imported(array, str(array.dtype))))
 
 
-def _check_type(access: Access, given: Imported) -> None:
-    same_bytes = access.dtype in MOVED and given.array.dtype.itemsize == MOVED[access.dtype].size
+def _check_type(parameter: Parameter, given: Imported) -> None:
+    same_bytes = parameter.dtype in MOVED and given.array.dtype.itemsize == MOVED[parameter.dtype].size
     if not same_bytes:
-        check_dtype(access.name, given.dtype, access.dtype)
-    if access.written:
-        check_writable(access.name, given.array.flags.writeable)
+        check_dtype(parameter.name, given.dtype, parameter.dtype)
+    if parameter.written:
+        check_writable(parameter.name, given.array.flags.writeable)
 
 
-def _check_leading(access: Access, strides: tuple[int, ...]) -> None:
+def _check_leading(parameter: Parameter, strides: tuple[int, ...]) -> None:
     """A leading dimension is no shorter than what lies contiguous, unless there is only one row or column."""
-    contiguous = next((extent for extent, stride in zip(access.sizes, access.strides) if stride == 1), 1)
-    for extent, stride, name in zip(access.sizes, strides, access.strides):
+    contiguous = next((extent for extent, stride in zip(parameter.sizes, parameter.strides) if stride == 1), 1)
+    for extent, stride, name in zip(parameter.sizes, strides, parameter.strides):
         if isinstance(name, str) and name.startswith("ld_") and extent > 1 and stride < contiguous:
             raise StrideError(
-                f"{name} is {stride}, but {contiguous} elements of {access.name} lie side by side\n"
+                f"{name} is {stride}, but {contiguous} elements of {parameter.name} lie side by side\n"
                 f"  Pass a leading dimension of {contiguous} or more."
             )
