@@ -10,7 +10,7 @@ from random import Random
 
 from einloom.space.assignment import Assignment
 from einloom.space.backbone import Backbone
-from einloom.space.forest import Fused, forest
+from einloom.space.forest import FusedLoop, forest
 from tests.space.implementations import orders
 
 Decisions = dict[str, str | int]
@@ -26,7 +26,7 @@ def tree_of(backbone: Backbone, decisions: Decisions) -> Tree:
     """Return the loops of an implementation as nested lists."""
 
     def plain(nodes):
-        return [[list(n.dimensions), plain(n.body)] if isinstance(n, Fused) else n for n in nodes]
+        return [[list(n.dimensions), plain(n.body)] if isinstance(n, FusedLoop) else n for n in nodes]
 
     return plain(forest(Assignment(backbone, decisions)).roots)
 

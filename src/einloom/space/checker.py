@@ -13,7 +13,7 @@ from einloom.space.assignment import Assignment
 from einloom.space.backbone import Instruction, Reduction, Result
 from einloom.space.checker_hardware import hardware_violations
 from einloom.space.device import GpuDevice
-from einloom.space.forest import Forest, Fused, forest
+from einloom.space.forest import Forest, FusedLoop, forest
 
 __all__ = ["violations"]
 
@@ -51,7 +51,7 @@ def _nesting(assignment: Assignment, loops: Forest) -> Iterator[str]:
 
 
 def _recomputes(
-    assignment: Assignment, loop: Fused, instruction: Instruction, around: dict[str, tuple[Fused, ...]]
+    assignment: Assignment, loop: FusedLoop, instruction: Instruction, around: dict[str, tuple[FusedLoop, ...]]
 ) -> bool:
     """Whether a loop repeats a whole reduction, from its start, along an axis that the reduction does not know."""
     backbone = assignment.backbone
@@ -149,16 +149,16 @@ def _carrier(assignment: Assignment, source: str, target: str) -> str:
     return "STORED"
 
 
-def _loops(nodes: tuple[Fused | str, ...]) -> Iterator[Fused]:
+def _loops(nodes: tuple[FusedLoop | str, ...]) -> Iterator[FusedLoop]:
     for node in nodes:
-        if isinstance(node, Fused):
+        if isinstance(node, FusedLoop):
             yield node
             yield from _loops(node.body)
 
 
-def _sequence(nodes: tuple[Fused | str, ...]) -> Iterator[str]:
+def _sequence(nodes: tuple[FusedLoop | str, ...]) -> Iterator[str]:
     for node in nodes:
-        if isinstance(node, Fused):
+        if isinstance(node, FusedLoop):
             yield from _sequence(node.body)
         else:
             yield node

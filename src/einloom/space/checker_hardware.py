@@ -9,7 +9,7 @@ from math import prod
 from einloom.space.assignment import Assignment
 from einloom.space.backbone import Instruction, Temporary
 from einloom.space.device import GpuDevice
-from einloom.space.forest import Forest, Fused
+from einloom.space.forest import Forest, FusedLoop
 
 __all__ = ["hardware_violations"]
 
@@ -25,7 +25,7 @@ def hardware_violations(assignment: Assignment, loops: Forest, device: GpuDevice
         yield from _temporary(assignment, temporary, around)
 
 
-def _kinds(assignment: Assignment, around: dict[str, tuple[Fused, ...]], device: GpuDevice) -> Iterator[str]:
+def _kinds(assignment: Assignment, around: dict[str, tuple[FusedLoop, ...]], device: GpuDevice) -> Iterator[str]:
     for name, dimension in assignment.dimensions.items():
         kind = assignment.kind(name)
         if kind in ("UNROLL", "VECTOR", "THREAD") and not dimension.static:
@@ -53,7 +53,7 @@ def _kinds(assignment: Assignment, around: dict[str, tuple[Fused, ...]], device:
 
 
 def _vector(
-    assignment: Assignment, name: str, around: dict[str, tuple[Fused, ...]], device: GpuDevice
+    assignment: Assignment, name: str, around: dict[str, tuple[FusedLoop, ...]], device: GpuDevice
 ) -> Iterator[str]:
     inside = [other for other, loops in around.items() if any(name in loop.dimensions for loop in loops)]
     memory = assignment.instructions.get(inside[0]) if len(inside) == 1 else None
@@ -85,7 +85,7 @@ def _steps(assignment: Assignment, memory: Instruction) -> Iterator[tuple[str, i
         yield name, strides[dimension.axis] * prod(assignment.extent(other) for other in deeper)
 
 
-def _blocks(assignment: Assignment, around: dict[str, tuple[Fused, ...]], device: GpuDevice) -> Iterator[str]:
+def _blocks(assignment: Assignment, around: dict[str, tuple[FusedLoop, ...]], device: GpuDevice) -> Iterator[str]:
     kinds = assignment.kind
     grids = {tuple(loop for loop in around[name] if kinds(loop.name) == "BLOCK") for name in assignment.instructions}
     if len(grids) > 1:
@@ -102,7 +102,9 @@ def _blocks(assignment: Assignment, around: dict[str, tuple[Fused, ...]], device
                 yield f"a dimension of the grid of blocks has extent {extent}"
 
 
-def _thread_levels(assignment: Assignment, around: dict[str, tuple[Fused, ...]], device: GpuDevice) -> Iterator[str]:
+def _thread_levels(
+    assignment: Assignment, around: dict[str, tuple[FusedLoop, ...]], device: GpuDevice
+) -> Iterator[str]:
     static = [name for name, dimension in assignment.dimensions.items() if dimension.static]
     threads = [name for name in static if assignment.kind(name) == "THREAD"]
     level = {
@@ -165,7 +167,7 @@ def _memory(assignment: Assignment, device: GpuDevice) -> Iterator[str]:
         yield f"temporary arrays take {total} bytes of shared memory"
 
 
-def _temporary(assignment: Assignment, temporary: Temporary, around: dict[str, tuple[Fused, ...]]) -> Iterator[str]:
+def _temporary(assignment: Assignment, temporary: Temporary, around: dict[str, tuple[FusedLoop, ...]]) -> Iterator[str]:
     region = temporary.region.name
     for loop in around[temporary.store.name]:
         if loop in around[temporary.load.name] and assignment.kind(loop.name) == "THREAD":

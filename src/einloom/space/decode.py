@@ -19,7 +19,7 @@ from einloom.ir.statement import LoopKind, Place, Signature, Statement, Terms
 from einloom.space.assignment import Assignment
 from einloom.space.backbone import Constant, Dimension, Instruction, Parameter, Reduction, Result, Temporary
 from einloom.space.barriers import with_barriers
-from einloom.space.forest import Forest, Fused, forest
+from einloom.space.forest import Forest, FusedLoop, forest
 
 __all__ = ["decode"]
 
@@ -57,7 +57,7 @@ class _Decoder:
         return Nest(signature, signature.axes, tuple(buffers), nodes)
 
     @cached_property
-    def _around(self) -> dict[str, tuple[Fused, ...]]:
+    def _around(self) -> dict[str, tuple[FusedLoop, ...]]:
         return self.forest.outside()
 
     @cached_property
@@ -66,8 +66,8 @@ class _Decoder:
         groups = {loop for loops in self._around.values() for loop in loops}
         return {name: loop.name for loop in sorted(groups, key=lambda each: each.name) for name in loop.dimensions}
 
-    def _node(self, node: Fused | str) -> Node:
-        if not isinstance(node, Fused):
+    def _node(self, node: FusedLoop | str) -> Node:
+        if not isinstance(node, FusedLoop):
             return self._statement(self.assignment.instructions[node])
         first = node.dimensions[0]
         kind, extent = LoopKind(self.assignment.kind(first).lower()), self.assignment.extent(first)

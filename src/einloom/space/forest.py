@@ -14,15 +14,15 @@ from itertools import combinations
 from einloom.errors import ScheduleError
 from einloom.space.assignment import Assignment
 
-__all__ = ["Forest", "Fused", "forest"]
+__all__ = ["Forest", "FusedLoop", "forest"]
 
 
 @dataclass(frozen=True, slots=True)
-class Fused:
+class FusedLoop:
     """A loop: the dimensions it fuses (the first one names it) and what stands inside, in order."""
 
     dimensions: tuple[str, ...]
-    body: tuple[Fused | str, ...]
+    body: tuple[FusedLoop | str, ...]
 
     @property
     def name(self) -> str:
@@ -34,13 +34,13 @@ class Fused:
 class Forest:
     """The loops and instructions of an implementation, in order."""
 
-    roots: tuple[Fused | str, ...]
+    roots: tuple[FusedLoop | str, ...]
 
-    def outside(self) -> dict[str, tuple[Fused, ...]]:
+    def outside(self) -> dict[str, tuple[FusedLoop, ...]]:
         """Return the loops around each statement, outermost first; a dimension's own loop is not among them."""
-        found: dict[str, tuple[Fused, ...]] = {}
+        found: dict[str, tuple[FusedLoop, ...]] = {}
         for node, loops in _walk(self.roots, ()):
-            for name in node.dimensions if isinstance(node, Fused) else (node,):
+            for name in node.dimensions if isinstance(node, FusedLoop) else (node,):
                 found[name] = loops
         return found
 
@@ -65,7 +65,7 @@ def forest(assignment: Assignment) -> Forest:
 
 def _siblings(
     assignment: Assignment, names: tuple[str, ...], inside: Mapping[str, frozenset[str]]
-) -> tuple[Fused | str, ...]:
+) -> tuple[FusedLoop | str, ...]:
     """Return the forest of some statements: the outermost ones in sequence, each with what is nested inside."""
     hidden = {name for outer in names for name in inside[outer]}
     outer = [name for name in names if name not in hidden]
@@ -81,23 +81,23 @@ def _siblings(
 
 def _node(
     assignment: Assignment, group: tuple[str, ...], names: tuple[str, ...], inside: Mapping[str, frozenset[str]]
-) -> Fused | str:
+) -> FusedLoop | str:
     points = [name for name in group if name in assignment.instructions]
     nested = inside[group[0]]
     if points and (len(group) > 1 or nested):
         raise ScheduleError(f"the instruction {points[0]} is treated as a loop")
     if points:
         return points[0]
-    return Fused(group, _siblings(assignment, tuple(name for name in names if name in nested), inside))
+    return FusedLoop(group, _siblings(assignment, tuple(name for name in names if name in nested), inside))
 
 
-def _intervals(nodes: tuple[Fused | str, ...], clock: Iterator[int]) -> Iterator[tuple[str, tuple[int, int]]]:
+def _intervals(nodes: tuple[FusedLoop | str, ...], clock: Iterator[int]) -> Iterator[tuple[str, tuple[int, int]]]:
     for node in nodes:
         start = next(clock)
-        if isinstance(node, Fused):
+        if isinstance(node, FusedLoop):
             yield from _intervals(node.body, clock)
         end = next(clock)
-        for name in node.dimensions if isinstance(node, Fused) else (node,):
+        for name in node.dimensions if isinstance(node, FusedLoop) else (node,):
             yield name, (start, end)
 
 
@@ -111,8 +111,10 @@ def _relation(a: tuple[int, int], b: tuple[int, int]) -> str:
     return "OUTER" if a[0] < b[0] else "INNER"
 
 
-def _walk(nodes: tuple[Fused | str, ...], loops: tuple[Fused, ...]) -> Iterator[tuple[Fused | str, tuple[Fused, ...]]]:
+def _walk(
+    nodes: tuple[FusedLoop | str, ...], loops: tuple[FusedLoop, ...]
+) -> Iterator[tuple[FusedLoop | str, tuple[FusedLoop, ...]]]:
     for node in nodes:
         yield node, loops
-        if isinstance(node, Fused):
+        if isinstance(node, FusedLoop):
             yield from _walk(node.body, (*loops, node))
