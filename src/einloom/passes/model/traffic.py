@@ -18,7 +18,7 @@ from einloom.ir.schedule import OUTPUT, Fused, Schedule
 from einloom.machine import Machine
 from einloom.passes.model.footprint import Footprint
 from einloom.passes.model.kernel import CALL, tiling_of
-from einloom.passes.model.walk import Digit, Use, Walk
+from einloom.passes.model.walk import StridedAxis, Use, Walk
 
 __all__ = ["TLBS", "Buffers", "Flow", "Traffic", "traffic_of"]
 
@@ -57,32 +57,32 @@ class Buffers:
     def __init__(self, operation: Operation, fused: tuple[Fused, ...]) -> None:
         self.view = view = FusedView.of(operation, fused)
         self.places = {axis.name: i for i, axis in enumerate(view.axes)}
-        self.digits = [self._digits(operand.name) for operand in operation.operands]
+        self.strided = [self._strided(operand.name) for operand in operation.operands]
         self.names = [operand.name for operand in operation.operands]
         self.sizes = [operand.dtype.size for operand in operation.operands]
-        self._known: dict[tuple[Digit, ...], dict[tuple[float, ...], Footprint]] = {}
+        self._known: dict[tuple[StridedAxis, ...], dict[tuple[float, ...], Footprint]] = {}
 
-    def _digits(self, operand: str) -> tuple[Digit, ...]:
-        found = [Digit(abs(s), self.places[name]) for name, s in self.view.strides[operand].items() if s]
+    def _strided(self, operand: str) -> tuple[StridedAxis, ...]:
+        found = [StridedAxis(abs(s), self.places[name]) for name, s in self.view.strides[operand].items() if s]
         for name, parts in self.view.parts[operand].items():
             step = 1
             for part in reversed(parts):
-                found.append(Digit(abs(part.stride), self.places[name], step, step * part.extent))
+                found.append(StridedAxis(abs(part.stride), self.places[name], step, step * part.extent))
                 step *= part.extent
         return tuple(sorted(found))
 
-    def use(self, position: int, walk: Walk, digits: tuple[Digit, ...], first: int, last: int) -> Use:
+    def use(self, position: int, walk: Walk, strided: tuple[StridedAxis, ...], first: int, last: int) -> Use:
         """Return the use of an operand, or of scratch for it, at the depths from `first` to `last`."""
-        known, size = self._known.setdefault(digits, {}), self.sizes[position]
+        known, size = self._known.setdefault(strided, {}), self.sizes[position]
 
         def footprint(counts: tuple[float, ...]) -> Footprint:
             found = known.get(counts)
             if found is None:
-                strides = [digit.stride for digit in digits]
+                strides = [each.stride for each in strided]
                 found = known[counts] = Footprint.of(zip(strides, counts), size)
             return found
 
-        return Use.of(walk, digits, first, last, footprint)
+        return Use.of(walk, strided, first, last, footprint)
 
 
 class Flow:
@@ -107,10 +107,10 @@ class Flow:
             walk.add(loop.axis, loop.step)
         self.cycles = self._add_tiles(operation)
         self.tensors, self.scratch = list[Use](), dict[int, Use]()
-        for position, digits in enumerate(buffers.digits):
+        for position, strided in enumerate(buffers.strided):
             pack = self.packs.get(position)
             last = walk.depth if pack is None else pack.loop
-            self.tensors.append(buffers.use(position, walk, digits, 0, last))
+            self.tensors.append(buffers.use(position, walk, strided, 0, last))
             if pack is not None:
                 self.scratch[position] = buffers.use(position, walk, self._packed(position), last, walk.depth)
         self.caches = (machine.l1d, machine.l2, machine.l3)
@@ -170,31 +170,32 @@ class Flow:
         m = self.schedule.prims.m
         place = self.walk.places[m] if m is not None else -1
         return any(
-            digit.axis == place and digit.stride != 1 and position not in self.packs
-            for position, digits in enumerate(self.buffers.digits)
-            for digit in digits
+            each.axis == place and each.stride != 1 and position not in self.packs
+            for position, strided in enumerate(self.buffers.strided)
+            for each in strided
         )
 
     # ---- packs ------------------------------------------------------------------------------------------------------
 
-    def _packed(self, position: int) -> tuple[Digit, ...]:
-        """The digits of a packed block, the innermost first."""
+    def _packed(self, position: int) -> tuple[StridedAxis, ...]:
+        """The axes of a packed block, the innermost first."""
         pack, places = self.packs[position], self.walk.places
         spans, name = self.walk.spans[pack.loop], self.buffers.names[position]
         block = {axis: spans[i] for axis, i in places.items() if self.buffers.view.depends(name, axis)}
         layout = PackedLayout.of(pack.layout, block, name)
-        digits = [
-            Digit(s, places[d.axis], d.step, span) for d, span, s in zip(layout.digits, layout.spans, layout.strides)
+        strided = [
+            StridedAxis(s, places[d.axis], d.step, span)
+            for d, span, s in zip(layout.digits, layout.spans, layout.strides)
         ]
-        return tuple(reversed(digits))
+        return tuple(reversed(strided))
 
     def copied_run(self, position: int) -> int:
         """Return how many elements of a packed block follow each other in scratch and in the tensor."""
-        tensor, run = {(digit.axis, digit.stride) for digit in self.buffers.digits[position]}, 1
-        for digit in self.scratch[position].digits:
-            if digit.stride != run or digit.step > 1 or (digit.axis, run) not in tensor:
+        tensor, run = {(each.axis, each.stride) for each in self.buffers.strided[position]}, 1
+        for each in self.scratch[position].strided:
+            if each.stride != run or each.step > 1 or (each.axis, run) not in tensor:
                 break
-            run *= max(digit.most, 1)
+            run *= max(each.most, 1)
         return run
 
     # ---- what moves -------------------------------------------------------------------------------------------------

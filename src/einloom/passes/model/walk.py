@@ -15,7 +15,7 @@ from typing import NamedTuple
 from einloom.ir.operation import Axis
 from einloom.passes.model.footprint import Footprint
 
-__all__ = ["Digit", "Use", "Walk"]
+__all__ = ["StridedAxis", "Use", "Walk"]
 
 
 class Walk:
@@ -58,7 +58,7 @@ class Walk:
         return len(self.trips) - 1
 
 
-class Digit(NamedTuple):
+class StridedAxis(NamedTuple):
     """Indices of an axis that lie `stride` elements apart: in steps of so many, at most so many in all."""
 
     stride: int
@@ -71,12 +71,12 @@ class Use(NamedTuple):
     """One buffer inside each loop.
 
     Attributes:
-        digits: what it is made of, the smallest stride first.
+        strided: the axes that it is made of, the smallest stride first.
         first, last: the outermost and the innermost depth at which it is used.
         at: its footprint at each depth.
     """
 
-    digits: tuple[Digit, ...]
+    strided: tuple[StridedAxis, ...]
     first: int
     last: int
     at: list[Footprint]
@@ -84,25 +84,25 @@ class Use(NamedTuple):
     @staticmethod
     def of(
         walk: Walk,
-        digits: tuple[Digit, ...],
+        strided: tuple[StridedAxis, ...],
         first: int,
         last: int,
         footprint: Callable[[tuple[float, ...]], Footprint],
     ) -> Use:
-        """Return the use of a buffer of which `footprint` gives the block with so many indices of each digit."""
-        axes = {digit.axis for digit in digits}
+        """Return the use of a buffer of which `footprint` gives the block with so many indices of each axis."""
+        axes = {each.axis for each in strided}
         at: list[Footprint] = []
         for depth, axis in enumerate(walk.axes):
             if at and (axis not in axes or depth > last or depth <= first):
                 at.append(at[-1])
                 continue
             sizes, counts = walk.sizes[depth if depth > first else first], list[float]()
-            for _, place, step, most in digits:
+            for _, place, step, most in strided:
                 count = sizes[place]
                 count = (count if count < most else most) / step
                 counts.append(count if count > 1.0 else 1.0)
             at.append(footprint(tuple(counts)))
-        return Use(digits, first, last, at)
+        return Use(strided, first, last, at)
 
     def fetched(self, walk: Walk, forgets: Sequence[float], innermost: int, of: int) -> float:
         """Return how much a cache fetches of the buffer from its first use on.
