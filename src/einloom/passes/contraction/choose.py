@@ -1,4 +1,4 @@
-"""The choice among candidate schedules of a contraction, by predicted cost."""
+"""The choice among proposed schedules of a contraction, by predicted cost."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.passes.contraction.blocking import Blocking
-from einloom.passes.contraction.families import FAMILIES, Candidate, Setting, in_place, neighbours
+from einloom.passes.contraction.families import FAMILIES, Proposal, Setting, in_place, neighbours
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.parallelise import parallelise
 from einloom.passes.values import Context, Pass, State
 
-__all__ = ["CHOOSE_CONTRACTION", "Costed", "costed", "every_candidate"]
+__all__ = ["CHOOSE_CONTRACTION", "Costed", "costed", "every_proposal"]
 
 LITTLE = 100_000
 """Up to so many products nothing but what kernels need is packed: choosing would take longer than computing."""
@@ -22,19 +22,19 @@ LITTLE = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Costed:
-    """A candidate with its predicted cost on the threads that share it."""
+    """A proposal with its predicted cost on the threads that share it."""
 
-    candidate: Candidate
+    proposal: Proposal
     cost: Cost
 
 
-def _proposed(setting: Setting) -> list[Candidate]:
+def _proposed(setting: Setting) -> list[Proposal]:
     """What all families propose, each schedule once."""
     return _distinct(each for family in FAMILIES for proposed in family(setting) for each in _made(setting, proposed))
 
 
-def every_candidate(operation: Operation, schedule: Schedule, context: Context) -> list[Candidate]:
-    """Return all that could be chosen, on any machine: the candidates of every family and all their neighbours."""
+def every_proposal(operation: Operation, schedule: Schedule, context: Context) -> list[Proposal]:
+    """Return all that could be chosen, on any machine: the proposals of every family and all their neighbours."""
     setting = _setting(operation, schedule, context)
     found = _proposed(setting)
     plans = [each.plan for each in found if each.plan is not None]
@@ -43,16 +43,16 @@ def every_candidate(operation: Operation, schedule: Schedule, context: Context) 
 
 
 def costed(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:
-    """Return candidates with their costs, the cheapest first: of every family, then neighbours of the best."""
+    """Return proposals with their costs, the cheapest first: of every family, then neighbours of the best."""
     setting = _setting(operation, schedule, context)
     if operation.points <= LITTLE or not context.options.packing:
         return [Costed(each, Cost(0.0, 0.0, 0.0, 0.0, 0.0)) for each in _plainest(setting)]
     model = CostModel(operation, context.machine)
     found = [_costed(setting, model, each) for each in _proposed(setting)]
     best = min(found, key=_seconds)
-    if best.candidate.plan is not None:
-        near = _distinct(each for plan in neighbours(best.candidate.plan) for each in _made(setting, plan))
-        known = {each.candidate.schedule for each in found}
+    if best.proposal.plan is not None:
+        near = _distinct(each for plan in neighbours(best.proposal.plan) for each in _made(setting, plan))
+        known = {each.proposal.schedule for each in found}
         found += [_costed(setting, model, each) for each in near if each.schedule not in known]
     return sorted(found, key=_seconds)
 
@@ -62,29 +62,29 @@ def _setting(operation: Operation, schedule: Schedule, context: Context) -> Sett
     return Setting(operation, schedule.prims, context.machine, context.options, blocking)
 
 
-def _plainest(setting: Setting) -> list[Candidate]:
-    """The candidate of small work: the vector operand is packed if kernels would have to gather it."""
+def _plainest(setting: Setting) -> list[Proposal]:
+    """The proposal of small work: the vector operand is packed if kernels would have to gather it."""
     packs = setting.gathers and setting.options.packing
     plans = [Plan("vector block", packs_element=False)] if packs else list(in_place(setting))
     return [each for plan in plans for each in _made(setting, plan)]
 
 
-def _made(setting: Setting, proposed: Plan | Candidate) -> Iterator[Candidate]:
-    if isinstance(proposed, Candidate):
+def _made(setting: Setting, proposed: Plan | Proposal) -> Iterator[Proposal]:
+    if isinstance(proposed, Proposal):
         yield proposed
     elif (schedule := setting.blocking.schedule(proposed)) is not None:
-        yield Candidate(proposed.family, schedule, proposed)
+        yield Proposal(proposed.family, schedule, proposed)
 
 
-def _distinct(found: Iterator[Candidate]) -> list[Candidate]:
+def _distinct(found: Iterator[Proposal]) -> list[Proposal]:
     return list({each.schedule: each for each in reversed(list(found))}.values())[::-1]
 
 
-def _costed(setting: Setting, model: CostModel, candidate: Candidate) -> Costed:
-    schedule, options = candidate.schedule, setting.options
+def _costed(setting: Setting, model: CostModel, proposal: Proposal) -> Costed:
+    schedule, options = proposal.schedule, setting.options
     if options.threads > 1:
         schedule = parallelise(setting.operation, schedule, options.threads)
-    return Costed(candidate, model.cost(schedule, options.threads))
+    return Costed(proposal, model.cost(schedule, options.threads))
 
 
 def _seconds(each: Costed) -> float:
@@ -94,7 +94,7 @@ def _seconds(each: Costed) -> float:
 def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
     if not operation.main.is_contraction or schedule.loops:  # Another pass has blocked it.
         return operation, schedule
-    return operation, costed(operation, schedule, context)[0].candidate.schedule
+    return operation, costed(operation, schedule, context)[0].proposal.schedule
 
 
 def _explain(before: State, after: State, context: Context) -> str:
@@ -103,11 +103,11 @@ def _explain(before: State, after: State, context: Context) -> str:
         return "no: blocked before" if schedule.loops else "no: nothing is contracted"
     found = costed(operation, schedule, context)
     best = found[0]
-    said = f"{best.candidate.family}: {best.candidate.schedule}"
+    said = f"{best.proposal.family}: {best.proposal.schedule}"
     if len(found) == 1:
-        return f"{said}; the only candidate"
-    lines = [f"    {_milliseconds(each)}  {each.candidate.family}: {each.candidate.schedule}" for each in found]
-    return "\n".join([f"{best.candidate.family}, the cheapest of {len(found)} candidates", *lines])
+        return f"{said}; the only proposal"
+    lines = [f"    {_milliseconds(each)}  {each.proposal.family}: {each.proposal.schedule}" for each in found]
+    return "\n".join([f"{best.proposal.family}, the cheapest of {len(found)} proposals", *lines])
 
 
 def _milliseconds(each: Costed) -> str:

@@ -1,6 +1,6 @@
 """Families of schedules for contractions: each function proposes a few; the cheapest of all is taken.
 
-A family is a function from a `Setting` to candidates. A new one gets a function and a place in `FAMILIES`.
+A family is a function from a `Setting` to proposals. A new one gets a function and a place in `FAMILIES`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import vector_operand
 from einloom.passes.values import Options
 
-__all__ = ["FAMILIES", "Candidate", "Family", "Setting", "neighbours"]
+__all__ = ["FAMILIES", "Family", "Proposal", "Setting", "neighbours"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class Proposal:
     """A proposed schedule, and the plan it was made of if there is one."""
 
     family: str
@@ -62,7 +62,7 @@ class Candidate:
     plan: Plan | None = None
 
 
-Family = Callable[[Setting], Iterator[Plan | Candidate]]
+Family = Callable[[Setting], Iterator[Plan | Proposal]]
 
 
 def in_place(setting: Setting) -> Iterator[Plan]:
@@ -94,22 +94,22 @@ def staged(setting: Setting) -> Iterator[Plan]:
             yield Plan("staged tiles", packs_element=packs_element, staging=Staging.TILES)
 
 
-def large_input(setting: Setting) -> Iterator[Candidate]:
+def large_input(setting: Setting) -> Iterator[Proposal]:
     """An input many times as large as the output is read in its own order: vectors along its contiguous axis."""
     schedule = vectorise_large_input(setting.operation, setting.machine)
     if schedule is not None:
-        yield Candidate("large input in order", schedule)
+        yield Proposal("large input in order", schedule)
 
 
-def fused_rows(setting: Setting) -> Iterator[Candidate]:
+def fused_rows(setting: Setting) -> Iterator[Proposal]:
     """Axes that are one run in the output, but not in an input, are one axis of the kernels: full tiles."""
     most = setting.options.max_kernel_size
     for family, schedule in fused_schedules(setting.operation, setting.prims, setting.machine, most):
-        yield Candidate(family, schedule)
+        yield Proposal(family, schedule)
 
 
 FAMILIES: tuple[Family, ...] = (in_place, vector_block, element_once, five_loops, staged, large_input, fused_rows)
-"""All families, the plainest first: of equally cheap candidates the first one is taken."""
+"""All families, the plainest first: of equally cheap proposals the first one is taken."""
 
 
 def neighbours(plan: Plan) -> Iterator[Plan]:

@@ -1,4 +1,4 @@
-"""Every candidate schedule of a contraction, not only the chosen one, computes what the interpreter does."""
+"""Every proposed schedule of a contraction, not only the chosen one, computes what the interpreter does."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, T
 from einloom.ir.schedule import Schedule
 from einloom.jit.host import host
 from einloom.machine import AVX2, AVX512, NEON, Machine
-from einloom.passes.contraction.choose import every_candidate
-from einloom.passes.contraction.families import Candidate
+from einloom.passes.contraction.choose import every_proposal
+from einloom.passes.contraction.families import Proposal
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
 from einloom.passes.model.tiles import SCRATCH_LIMIT
@@ -58,25 +58,25 @@ def _rows_apart(rng: random.Random, dtype: DType) -> Operation:
     return Operation(axes, operands, Primitive.GEMM, Touch(Primitive.ZERO))
 
 
-def _candidates(operation: Operation, machine: Machine) -> tuple[Operation, list[Candidate]]:
+def _proposals(operation: Operation, machine: Machine) -> tuple[Operation, list[Proposal]]:
     fused = fuse(operation)
     identified = Schedule((), identify_primitive(fused))
-    return fused, every_candidate(fused, identified, Context(machine))
+    return fused, every_proposal(fused, identified, Context(machine))
 
 
 @pytest.mark.soak
-def test_every_candidate_equals_the_interpreter(vector: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_proposal_equals_the_interpreter(vector: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("einloom.passes.parallelise.LEAST_WORK", 1)  # Threads share even the smallest work.
     machine = host().with_vector(vector)
 
     def complaint(seed: int) -> str | None:
         rng = random.Random(seed)
         operation = _operation(rng)
-        fused, found = _candidates(operation, rng.choice((machine, _tiny(machine))))
-        for candidate in found:
-            schedule = parallelise(fused, candidate.schedule, rng.choice((1, 2)))
+        fused, found = _proposals(operation, rng.choice((machine, _tiny(machine))))
+        for proposal in found:
+            schedule = parallelise(fused, proposal.schedule, rng.choice((1, 2)))
             if wrong := difference(operation, fused, schedule, machine, random.Random(seed)):
-                return f"seed {seed}, {candidate.family}\n{wrong}"
+                return f"seed {seed}, {proposal.family}\n{wrong}"
         return None
 
     assert run_guarded(range(soak_count(OPERATIONS, share=0.1)), complaint) is None
@@ -86,8 +86,8 @@ def test_every_family_is_among_what_was_tried() -> None:
     tried: dict[str, int] = {}
     for seed in range(300):
         machine = _tiny(AVX512) if seed % 2 else AVX512
-        for candidate in _candidates(_operation(random.Random(seed)), machine)[1]:
-            tried[candidate.family] = tried.get(candidate.family, 0) + 1
+        for proposal in _proposals(_operation(random.Random(seed)), machine)[1]:
+            tried[proposal.family] = tried.get(proposal.family, 0) + 1
     families = ["in place", "vector block", "vector block, element packed", "element once", "five loops"]
     families += ["vector block, fused", "element once, fused", "five loops, fused"]
     assert {*families, "staged blocks", "staged tiles", "large input in order"} <= set(tried)
@@ -103,6 +103,6 @@ def test_no_candidate_needs_more_scratch_than_there_is(machine: Machine) -> None
             operation,
             axes=tuple(replace(a, extent=min(a.extent * 40, 3000)) for a in operation.axes[:4]) + operation.axes[4:],
         )
-        fused, found = _candidates(larger, machine)
-        for candidate in found:
-            assert bind(fused, candidate.schedule).scratch_bytes <= SCRATCH_LIMIT
+        fused, found = _proposals(larger, machine)
+        for proposal in found:
+            assert bind(fused, proposal.schedule).scratch_bytes <= SCRATCH_LIMIT
