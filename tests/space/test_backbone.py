@@ -11,7 +11,7 @@ import pytest
 from einloom.errors import ScheduleError, ShapeError
 from einloom.space import kernels
 from einloom.space.backbone import Parameter, Reduction, Result
-from einloom.space.builder import Builder, Nest, Value
+from einloom.space.builder import Builder, NestBuilder, Value
 from einloom.space.kernels import KERNELS, kernel
 from einloom.space.tilings import tile_sizes, tilings
 from einloom.space.wellformed import check_backbone
@@ -126,39 +126,39 @@ def test_instructions_of_one_operator_keep_their_own_names():
         main.apply("mul", x, x, name="mul")
 
 
-def missing_store(b: Builder, main: Nest, x: Value) -> None:
+def missing_store(b: Builder, main: NestBuilder, x: Value) -> None:
     main.apply("add", x, x)
 
 
-def unknown_operator(b: Builder, main: Nest, x: Value) -> None:
+def unknown_operator(b: Builder, main: NestBuilder, x: Value) -> None:
     b.store(b.output("y", *main.axes), main.apply("gelu", x))
 
 
-def too_many_values(b: Builder, main: Nest, x: Value) -> None:
+def too_many_values(b: Builder, main: NestBuilder, x: Value) -> None:
     b.store(b.output("y", *main.axes), main.apply("add", x, x, x))
 
 
-def one_name_twice(b: Builder, main: Nest, x: Value) -> None:
+def one_name_twice(b: Builder, main: NestBuilder, x: Value) -> None:
     b.store(b.output("x", *main.axes), x)
 
 
-def shared_start(b: Builder, main: Nest, x: Value) -> None:
+def shared_start(b: Builder, main: NestBuilder, x: Value) -> None:
     start = b.nest("init").apply("move", 0.0)
     first = main.reduce("add", x, start=start)
     b.store(b.output("y"), b.nest("scale").apply("mul", first, main.reduce("add", x, start=start)))
 
 
-def undeclared_parameter(b: Builder, main: Nest, x: Value) -> None:
+def undeclared_parameter(b: Builder, main: NestBuilder, x: Value) -> None:
     b.store(b.output("y", *main.axes), main.apply("mul", x, Parameter("alpha")))
 
 
-def another_builder(b: Builder, main: Nest, x: Value) -> None:
+def another_builder(b: Builder, main: NestBuilder, x: Value) -> None:
     other = Builder("other")
     n = other.axis("n", 4)
     main.apply("add", x, other.load(other.input("z", n)))
 
 
-def another_nest_of_that_name(b: Builder, main: Nest, x: Value) -> None:
+def another_nest_of_that_name(b: Builder, main: NestBuilder, x: Value) -> None:
     b.nest("main")
 
 

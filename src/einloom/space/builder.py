@@ -34,7 +34,7 @@ from einloom.space.backbone import (
 from einloom.space.temporaries import with_temporaries
 from einloom.space.wellformed import check_backbone
 
-__all__ = ["Builder", "Nest", "Value"]
+__all__ = ["Builder", "NestBuilder", "Value"]
 
 Scalar = float | Parameter
 MAIN = "main"
@@ -52,10 +52,10 @@ class Value:
     """
 
     instruction: str
-    nest: Nest
+    nest: NestBuilder
     storable: bool | None = None
 
-    def may_be_stored_for(self, reader: Nest) -> bool:
+    def may_be_stored_for(self, reader: NestBuilder) -> bool:
         """Whether it may reach a nest through a temporary array.
 
         Where nothing else was said, what is loaded may, and so may any result that the reader uses more than once:
@@ -67,8 +67,8 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Nest:
-    """A place for instructions: the axes that repeat them."""
+class NestBuilder:
+    """Adds instructions to one nest of a backbone: the axes that repeat them."""
 
     name: str
     axes: tuple[TiledAxis, ...]
@@ -154,7 +154,7 @@ class Builder:
         self._axes: list[TiledAxis] = []
         self._dimensions: dict[str, Dimension] = {}
         self._instructions: dict[str, Instruction] = {}
-        self._nests: dict[str, Nest] = {}
+        self._nests: dict[str, NestBuilder] = {}
         self._regions: list[Region] = []
         self._parameters: list[str] = []
 
@@ -179,13 +179,13 @@ class Builder:
         self._parameters.append(name)
         return Parameter(name)
 
-    def nest(self, name: str, *axes: TiledAxis) -> Nest:
+    def nest(self, name: str, *axes: TiledAxis) -> NestBuilder:
         """Add a nest of loops over `axes`, or open it again; the one called `main` gives its dimensions short names.
 
         Raises:
             ScheduleError: there is a nest of that name over other axes.
         """
-        nest = Nest(name, axes, self)
+        nest = NestBuilder(name, axes, self)
         if self._nests.setdefault(name, nest).axes != axes:
             raise ScheduleError(f"{self.name} has a nest {name!r} over other axes\n  Give each nest a name of its own.")
         for axis in axes:
@@ -206,7 +206,7 @@ class Builder:
         given = replace(nest.reading(value), storable=value.storable is True)
         self.add(Instruction(nest.name, "store", nest.dimensions, (given,), address, pinned=True), nest)
 
-    def add(self, instruction: Instruction, nest: Nest, storable: bool | None = None) -> Value:
+    def add(self, instruction: Instruction, nest: NestBuilder, storable: bool | None = None) -> Value:
         """Add an instruction to a nest.
 
         Raises:
