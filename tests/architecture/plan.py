@@ -42,7 +42,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"layout"},
         {"propagators"},
         {"engine"},
-        {"definition", "candidate"},
+        {"definition", "domains"},
         {"problem"},
         {"instance", "search"},
         {"__init__"},

@@ -2,7 +2,7 @@
 
 A space (`parse_space`, `load_space`, `Definition`) says which decisions there are for the objects of an instance and
 which constraints tie them. `Instance` holds the objects; `freeze` gives a `Problem`; its `root` is a
-`Candidate`: a vector of domains that `restrict` narrows and propagation keeps consistent. Decisions commute.
+`Domains`: those of a candidate, a vector that `restrict` narrows and propagation keeps consistent. Decisions commute.
 
 >>> space = parse_space('''
 ...     set Nodes: end
@@ -17,9 +17,9 @@ which constraints tie them. `Instance` holds the objects; `freeze` gives a `Prob
 ('GREEN',)
 """
 
-from einloom.csp.candidate import Candidate
 from einloom.csp.compile.compiler import Space, load_space, parse_space
 from einloom.csp.definition import Definition
+from einloom.csp.domains import Domains
 from einloom.csp.engine.explain import Reason
 from einloom.csp.engine.state import State
 from einloom.csp.engine.view import Sizes, View
@@ -32,8 +32,8 @@ from einloom.csp.problem import Problem
 from einloom.csp.search import complete, descend, probe, solutions
 
 __all__ = [
-    "Candidate",
     "Definition",
+    "Domains",
     "Instance",
     "Lowering",
     "Problem",

@@ -1,6 +1,6 @@
 """`Problem`: a frozen instance, with one variable for each choice and tuple of distinct objects.
 
-It holds what all candidates share and answers by name. Domains live in `State` and `Candidate`.
+It holds what all candidates share and answers by name. A candidate stands in `Domains` for people, in a `State` for searches.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-from einloom.csp.candidate import Candidate
 from einloom.csp.compile.compiler import Space
+from einloom.csp.domains import Domains
 from einloom.csp.engine.explain import dead_end
 from einloom.csp.engine.state import State
 from einloom.csp.engine.tables import Tables
@@ -77,13 +77,13 @@ class Problem:
         return self.members.items[self.members.by_name[name]]
 
     @cached_property
-    def root(self) -> Candidate:
+    def root(self) -> Domains:
         """The unconstrained candidate, propagated.
 
         Raises:
             DeadEnd: the constraints alone leave no implementation.
         """
-        return Candidate(self, self.state().snapshot(), ())
+        return Domains(self, self.state().snapshot(), ())
 
     def state(self) -> State:
         """Return a new mutable state at the root; the first one propagates it.
@@ -99,11 +99,11 @@ class Problem:
             return State(self.tables)
         return state
 
-    def load(self, snapshot: bytes) -> Candidate:
-        """Return the candidate that `Candidate.snapshot` or `State.snapshot` described.
+    def load(self, snapshot: bytes) -> Domains:
+        """Return the candidate that `Domains.snapshot` or `State.snapshot` described.
 
         Raises:
             ValueError: it is not a snapshot of this problem.
         """
         self.layout.parse(snapshot)
-        return Candidate(self, snapshot, ())
+        return Domains(self, snapshot, ())

@@ -170,7 +170,7 @@ class Candidate:
     """
 
     space: Space
-    inner: csp.Candidate
+    inner: csp.Domains
 
     @property
     def open(self) -> dict[str, tuple[str | int, ...]]:
@@ -227,7 +227,7 @@ class Candidate:
                 given_all = {each: _listed(each, some) for each, some in expert.items()}
                 return Candidate(self.space, self.inner.apply(given_all))
             taken.append((name, values))
-        return Candidate(self.space, csp.Candidate(self.space.problem, state.snapshot(), tuple(taken)))
+        return Candidate(self.space, csp.Domains(self.space.problem, state.snapshot(), tuple(taken)))
 
     def why(self, name: str, value: str | int) -> csp.Reason | None:
         """Say which constraint and which decisions took a value away; None if it is still there."""
@@ -248,7 +248,7 @@ class Candidate:
             if descend(state, self.space.slots(), random, path):
                 taken = [(problem.describe(slot).name, self._values(slot, mask)) for slot, mask in path]
                 decisions = (*self.inner.decisions, *taken)
-                return Candidate(self.space, csp.Candidate(problem, state.snapshot(), decisions))
+                return Candidate(self.space, csp.Domains(problem, state.snapshot(), decisions))
         raise DeadEnd(f"{PATIENCE} random descents from this candidate met dead ends\n  Undo a decision.")
 
     def _values(self, slot: int, mask: int) -> tuple[str | int, ...]:

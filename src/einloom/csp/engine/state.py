@@ -1,4 +1,4 @@
-"""`State`: the store of one candidate with its propagators, for searches. People use `Candidate`.
+"""`State`: the store of one candidate with its propagators, for searches. People use `Domains`.
 
 Propagators only ever take values away and read nothing but domains and the frozen tables, so there is one fixpoint,
 whatever the order: decisions commute.

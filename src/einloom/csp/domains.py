@@ -1,4 +1,4 @@
-"""`Candidate`: an immutable vector of domains, read and restricted by name. Decisions commute.
+"""`Domains`: an immutable vector of domains, read and restricted by name. Decisions commute.
 
 It holds bytes and the decisions that led to it; a `State` does the work. Two candidates of a problem are equal when
 their domains are.
@@ -15,13 +15,13 @@ from einloom.csp.engine.state import State
 if TYPE_CHECKING:
     from einloom.csp.problem import Problem
 
-__all__ = ["Candidate"]
+__all__ = ["Domains"]
 
 Values = str | int | Iterable[str | int]
 
 
-class Candidate:
-    """A partially specified implementation: one domain for each decision.
+class Domains:
+    """The domains of a candidate, a partially specified implementation: one for each decision.
 
     Attributes:
         problem: the problem that it belongs to.
@@ -36,7 +36,7 @@ class Candidate:
         self.decisions = decisions
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Candidate):
+        if not isinstance(other, Domains):
             return NotImplemented
         return self.problem is other.problem and self._bytes == other._bytes
 
@@ -91,7 +91,7 @@ class Candidate:
         asleep = self._asleep
         return tuple(each.key for i, each in enumerate(self.problem.members.lowerings) if not asleep >> i & 1)
 
-    def restrict(self, name: str, values: Values) -> Candidate:
+    def restrict(self, name: str, values: Values) -> Domains:
         """Return the candidate that keeps only these values (or aliases) of a decision.
 
         Raises:
@@ -104,9 +104,9 @@ class Candidate:
         state = self.state()
         if not state.restrict(variable.slot, mask):
             raise dead_end(self._replayed(name, mask, variable.slot), (name, wanted))
-        return Candidate(self.problem, state.snapshot(), (*self.decisions, (name, wanted)))
+        return Domains(self.problem, state.snapshot(), (*self.decisions, (name, wanted)))
 
-    def restrict_counter(self, name: str, low: int | None = None, high: int | None = None) -> Candidate:
+    def restrict_counter(self, name: str, low: int | None = None, high: int | None = None) -> Domains:
         """Return the candidate whose counter stays between `low` and `high`, each None for no bound.
 
         Raises:
@@ -118,9 +118,9 @@ class Candidate:
             replayed = self._replayed()
             replayed.limit(self.problem.names.counter(name), low, high)
             raise dead_end(replayed, (name, (low, high)))
-        return Candidate(self.problem, state.snapshot(), (*self.decisions, (name, (low, high))))
+        return Domains(self.problem, state.snapshot(), (*self.decisions, (name, (low, high))))
 
-    def apply(self, decisions: Mapping[str, Values]) -> Candidate:
+    def apply(self, decisions: Mapping[str, Values]) -> Domains:
         """Return the candidate with several decisions restricted.
 
         Raises:
