@@ -1,6 +1,6 @@
 """An independent meaning of the space language: evaluates the syntax tree over full assignments, by brute force.
 
-It shares nothing with the engine but the parser. Sets are plain dictionaries, lowerings the memberships they add.
+It shares nothing with the engine but the parser. Sets are plain dictionaries, extensions the memberships they add.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COMPARE = {
 
 @dataclass
 class World:
-    """Objects of one instance. Memberships: `(set, owners) -> names`; `added` by each lowering."""
+    """Objects of one instance. Memberships: `(set, owners) -> names`; `added` by each extension."""
 
     root: dict[tuple[str, tuple[str, ...]], list[str]]
     added: dict[str, dict[tuple[str, tuple[str, ...]], list[str]]] = field(default_factory=dict)
@@ -215,7 +215,7 @@ class Oracle:
         return meets(objects[-1]) and not any(meets(each) and equivalent(each) for each in lower)
 
     def fired(self, assignment, alive) -> frozenset[str]:
-        """Return the lowerings that awake objects fire."""
+        """Return the extensions that awake objects fire."""
         found: set[str] = set()
         while True:
             more = set(found)
@@ -266,7 +266,7 @@ class Oracle:
         ]
 
     def solutions(self) -> list[tuple[frozenset[str], dict]]:
-        """Return all solutions: awake lowerings and assignment."""
+        """Return all solutions: awake extensions and assignment."""
         found = []
         keys = list(self.world.added)
         for size in range(len(keys) + 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from einloom.csp import Instance, Lowering, Problem, parse_space
+from einloom.csp import Extension, Instance, Problem, parse_space
 from tests.csp.oracle import Oracle, World
 
 MOST_ASSIGNMENTS = 6000
@@ -166,11 +166,11 @@ def _sample(text: str, root: dict, added: dict[str, dict], random: Random) -> Sa
     def lower(name):
         if key(name) is None:
             return None
-        lowering = Lowering(key(name))
+        extension = Extension(key(name))
         for (set_name, owners), names in added[key(name)].items():
             for each in names:
-                lowering.add(set_name, each, of=owners)
-        return lowering
+                extension.add(set_name, each, of=owners)
+        return extension
 
     space = parse_space(text, "sample")
     instance = Instance(space, host={"sizes": sizes, "lower": lower})

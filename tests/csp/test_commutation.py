@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from einloom.csp import Instance, Lowering, State, parse_space
+from einloom.csp import Extension, Instance, State, parse_space
 from einloom.errors import DeadEnd
 from tests.csp.spaces import sample
 from tests.csp.test_soundness import STRUCTURE
@@ -97,7 +97,7 @@ def lowered_problem():
     def lower(a, b):
         if (a, b) not in pairs:
             return None
-        low = Lowering(f"{a}{b}")
+        low = Extension(f"{a}{b}")
         low.add("Temps", f"t{a}{b}")
         low.add("Insts", f"s{a}{b}")
         low.add("Dims", f"d{a}{b}")
@@ -119,7 +119,7 @@ def lowered_problem():
 
 def test_walks_that_lower_structures():
     problem = lowered_problem()
-    assert set(problem.lowerings) == {"ij", "jk"}
+    assert set(problem.extensions) == {"ij", "jk"}
     woke = both = dead = 0
     for seed in range(300):
         random = Random(seed)

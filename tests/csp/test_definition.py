@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from einloom.csp import Definition, Instance, Lowering, SpaceError, parse_space
+from einloom.csp import Definition, Extension, Instance, SpaceError, parse_space
 from einloom.csp.language.parser import parse
 
 TEXT = """
@@ -81,7 +81,7 @@ def test_callables_see_the_objects_of_their_parameters():
     d.require({}, total() <= (lambda: 2), name="the limit")
 
     def lower(a):
-        low = Lowering(f"more {a}")
+        low = Extension(f"more {a}")
         low.add("B", a + "+", name=a + "+")
         return low
 

@@ -107,11 +107,11 @@ def test_why_at_the_root():
     assert reason.decisions == () and reason.constraint == '"a == 1" || f(a) is X  [one:1:82]'
 
 
-def test_why_of_lowered_objects_names_the_lowering():
+def test_why_of_lowered_objects_names_the_extension():
     root = lowered_problem().root
     awake = root.restrict("order(i, j)", "BEFORE").restrict("kind(i)", "LOOP")
     reason = awake.why("order(sij, dij)", "BEFORE")
-    assert any("lowering 'ij' wakes" in line for line in reason.chain)
+    assert any("extension 'ij' wakes" in line for line in reason.chain)
     assert {name for name, _ in reason.decisions} == {"order(i, j)", "kind(i)"}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from einloom.csp import Instance, Lowering, SpaceError, UnknownChoice, load_space, parse_space, show, solutions
+from einloom.csp import Extension, Instance, SpaceError, UnknownChoice, load_space, parse_space, show, solutions
 from einloom.csp.language.parser import parse
 from einloom.errors import DeadEnd
 
@@ -265,7 +265,7 @@ FREEZING = {
     "disjoint": ('set A: end set B subsetof A: disjoint: A end set D: iterator = "[]" end', "disjoint"),
     "callback": (
         'set A: end choice enum f($a in A): value X: end trigger forall $a in A: "7" when f($a) is X',
-        "gives a Lowering or None",
+        "gives a Extension or None",
     ),
 }
 
@@ -313,9 +313,9 @@ def test_triggers_that_never_end_are_refused():
     )
 
     def lower(a):
-        lowering = Lowering(f"after {a}")
-        lowering.add("A", a + 1, name=f"a{a + 1}")
-        return lowering
+        extension = Extension(f"after {a}")
+        extension.add("A", a + 1, name=f"a{a + 1}")
+        return extension
 
     instance = Instance(parse_space(text), {"lower": lower})
     instance.add("A", 0, name="a0")

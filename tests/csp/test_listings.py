@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from einloom.csp import Instance, Lowering, SpaceError, parse_space, solutions
+from einloom.csp import Extension, Instance, SpaceError, parse_space, solutions
 from einloom.errors import DeadEnd
 
 LISTING_1 = """
@@ -360,7 +360,7 @@ def point_to_point():
     pairs = [("d0_a", "d0_b"), ("d1_a", "d1_b")]
 
     def lower(a, b):
-        low = Lowering("TMP")
+        low = Extension("TMP")
         low.add("MemRegions", Thing("TMP"))
         for name in ("store", "load"):
             low.add("MemInsts", Thing(name))
@@ -375,7 +375,7 @@ def point_to_point():
 
 def test_listing_12_point_to_point_communication():
     frozen = point_to_point()
-    assert list(frozen.lowerings) == ["TMP"] and frozen.objects("MemInsts") == ()
+    assert list(frozen.extensions) == ["TMP"] and frozen.objects("MemInsts") == ()
     fused = frozen.root.restrict("order(d0_a, d0_b)", "MERGED").restrict("mapping(d0_a, d0_b)", "REGISTERS")
     assert fused.alive == () and "mem_space(TMP)" not in fused.open
     stored = fused.restrict("order(d1_a, d1_b)", "BEFORE").restrict("dim_kind(d1_b)", "LOOP")

@@ -16,8 +16,8 @@ SEEDS = range(170)
 
 
 def leaf(problem, state: State):
-    """Return the awake lowerings and the assignment of a leaf, as the oracle writes them."""
-    keys = [each.key for i, each in enumerate(problem.members.lowerings) if state.alive >> i & 1]
+    """Return the awake extensions and the assignment of a leaf, as the oracle writes them."""
+    keys = [each.key for i, each in enumerate(problem.members.extensions) if state.alive >> i & 1]
     assignment = {}
     for slot in problem.exposed:
         if not problem.layout.need_of[slot] & state.asleep:
@@ -84,7 +84,7 @@ def test_brute_force():
                 continue
             for alive, each in below:
                 if all(slot in each for slot, _ in decisions):
-                    keys = {problem.members.lowerings[i].key for i in range(8) if state.alive >> i & 1}
+                    keys = {problem.members.extensions[i].key for i in range(8) if state.alive >> i & 1}
                     assert keys <= alive
                     assert all(state.domains[slot] & mask for slot, mask in each.items()), sampled.text
             removed += sum((full & ~now).bit_count() for full, now in zip(problem.layout.full, state.domains))

@@ -1,10 +1,10 @@
-"""Lowerings: when they wake, what their objects meet then, and what waits for those that never come (A7)."""
+"""Extensions: when they wake, what their objects meet then, and what waits for those that never come (A7)."""
 
 from __future__ import annotations
 
 import pytest
 
-from einloom.csp import Instance, Lowering, SpaceError, parse_space, solutions
+from einloom.csp import Extension, Instance, SpaceError, parse_space, solutions
 
 SETS = """set A: end
 set B: end
@@ -17,16 +17,16 @@ choice enum g($b in B): value P: value Q: end
 def problem(text, lower, names=("a",), host=None):
     """Freeze an instance over `A`; `lower` gives the set and name of what a trigger for an object brings, or None."""
 
-    def lowering(*objects):
+    def extension(*objects):
         given = lower(*objects)
         if given is None:
             return None
-        found = Lowering(given[0])
+        found = Extension(given[0])
         for set_name, name in given[1:]:
             found.add(set_name, name)
         return found
 
-    instance = Instance(parse_space(SETS + text), {"lower": lowering, **(host or {})})
+    instance = Instance(parse_space(SETS + text), {"lower": extension, **(host or {})})
     for name in names:
         instance.add("A", name)
     return instance.freeze()
@@ -35,10 +35,10 @@ def problem(text, lower, names=("a",), host=None):
 ON_X = '\ntrigger forall $a in A: "lower($a)" when f($a) is X'
 
 
-def test_a_lowering_wakes_when_its_condition_is_entailed():
+def test_a_extension_wakes_when_its_condition_is_entailed():
     frozen = problem(ON_X, lambda a: (f"of {a}", ("B", f"{a}.b")))
     assert list(frozen.root.open) == ["f(a)", "h(a)"]
-    assert [v.lowerings for v in frozen.variables] == [(), (), ("of a",)]
+    assert [v.extensions for v in frozen.variables] == [(), (), ("of a",)]
     assert frozen.root.restrict("f(a)", "Y").open == {"h(a)": ("X", "Y")}
     assert frozen.root.restrict("f(a)", "X").open == {"h(a)": ("X", "Y"), "g(a.b)": ("P", "Q")}
     assert sum(1 for _ in solutions(frozen)) == 2 * (1 + 2)
@@ -54,19 +54,19 @@ def test_all_conditions_are_needed():
 def test_guards_choose_the_tuples_that_can_fire():
     text = '\ntrigger forall $a in A: forall $c in A: "lower($a, $c)" when f($a) is X && "$a < $c"'
     frozen = problem(text, lambda a, c: (a + c, ("B", f"{a}{c}.b")), ("a", "b"))
-    assert list(frozen.lowerings) == ["ab"]
+    assert list(frozen.extensions) == ["ab"]
 
 
-def test_two_triggers_of_one_key_share_a_lowering():
+def test_two_triggers_of_one_key_share_a_extension():
     frozen = problem(ON_X, lambda a: ("shared", ("B", "b")), ("a", "c"))
-    assert list(frozen.lowerings) == ["shared"]
+    assert list(frozen.extensions) == ["shared"]
     one, other = frozen.root.restrict("f(a)", "X"), frozen.root.restrict("f(c)", "X")
     assert one.alive == other.alive == ("shared",)
     assert one.restrict("f(c)", "X") == other.restrict("f(a)", "X")
 
 
-def test_lowerings_of_two_keys_do_not_share_a_membership():
-    with pytest.raises(SpaceError, match="two lowerings put 'b' into B: give them one key"):
+def test_extensions_of_two_keys_do_not_share_a_membership():
+    with pytest.raises(SpaceError, match="two extensions put 'b' into B: give them one key"):
         problem(ON_X, lambda a: (a, ("B", "b")), ("a", "c"))
 
 
@@ -143,9 +143,9 @@ def test_objects_that_wake_fire_further_triggers_at_once():
     def deeper(b, a):
         if not b.startswith(a):
             return None
-        lowering = Lowering(f"under {b}")
-        lowering.add("C", f"{b}.c")
-        return lowering
+        extension = Extension(f"under {b}")
+        extension.add("C", f"{b}.c")
+        return extension
 
     text = "\nset C: end choice enum k($c in C): value U: value V: end" + text
     root = problem(text, lambda a: (f"of {a}", ("B", f"{a}.b")), ("a",), {"deeper": deeper}).root
@@ -185,7 +185,7 @@ def test_marks_work_backwards():
 
 
 def test_representatives_wait_for_objects_that_may_wake():
-    """An object of a lowering may be represented by one of an earlier lowering, until that one cannot come any more."""
+    """An object of an extension may be represented by one of an earlier one, until that cannot come any more."""
     root = problem(QUOTIENT + ON_X, lambda a: (a, ("A", f"{a}+")) if "+" not in a else None, ("a", "b")).root
     candidate = root.apply({"h(a)": "Y", "h(b)": "Y", "f(b)": "X"}).restrict("h(b+)", "X")
     assert candidate.maybe("Classes") == ("b+",)

@@ -7,8 +7,8 @@ from random import Random
 
 from einloom.csp import Instance, Problem, State, View, descend, parse_space
 from einloom.csp.propagators.store import GONE
-from tests.csp.test_candidate import TEXT
 from tests.csp.test_commutation import lowered_problem, walk
+from tests.csp.test_domains import TEXT
 
 CHOICES = ("kind", "order", "place")
 

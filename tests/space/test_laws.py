@@ -174,9 +174,9 @@ def test_snapshots_load_to_the_same_state(name):
         assert loaded.domains == state.domains and loaded.alive == state.alive
 
 
-def test_what_a_lowering_adds_is_known_at_the_root():
+def test_what_a_extension_adds_is_known_at_the_root():
     space = SPACES["matmul"][0]
-    assert list(space.problem.lowerings) == ["tmp_a", "tmp_b"]
+    assert list(space.problem.extensions) == ["tmp_a", "tmp_b"]
     assert "layout(tmp_a, store_tmp_a.m.1, store_tmp_a.m.2)" in {v.name for v in space.problem.variables}
     assert not any("tmp_" in name for name in space.root.open)
     stored = space.root.apply({"dim_kind(load_a.m.1)": "THREAD", "dim_kind(m.1)": "UNROLL"})

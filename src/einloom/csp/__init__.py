@@ -26,7 +26,7 @@ from einloom.csp.engine.view import Sizes, View
 from einloom.csp.instance import Instance
 from einloom.csp.language.printer import show
 from einloom.csp.language.source import SpaceError, UnknownChoice
-from einloom.csp.layout.additions import Lowering
+from einloom.csp.layout.additions import Extension
 from einloom.csp.layout.names import Variable
 from einloom.csp.problem import Problem
 from einloom.csp.search import complete, descend, probe, solutions
@@ -34,8 +34,8 @@ from einloom.csp.search import complete, descend, probe, solutions
 __all__ = [
     "Definition",
     "Domains",
+    "Extension",
     "Instance",
-    "Lowering",
     "Problem",
     "Reason",
     "Sizes",

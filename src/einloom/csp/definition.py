@@ -239,7 +239,7 @@ class Definition:
         self.statements.append(Require(_parameters(over), conditions, name))
 
     def trigger(self, over: Mapping[str, str], callback: Code, *, when: Iterable[Clause]) -> None:
-        """Call back, while an instance is frozen, for the lowering that wakes when the conditions are entailed."""
+        """Call back, while an instance is frozen, for the extension that wakes when the conditions are entailed."""
         self.statements.append(TriggerDef(_parameters(over), _host(callback), _conjunction(when)))
 
     @staticmethod

@@ -87,9 +87,9 @@ class Domains:
 
     @property
     def alive(self) -> tuple[str, ...]:
-        """Keys of the lowerings that fired."""
+        """Keys of the extensions that fired."""
         asleep = self._asleep
-        return tuple(each.key for i, each in enumerate(self.problem.members.lowerings) if not asleep >> i & 1)
+        return tuple(each.key for i, each in enumerate(self.problem.members.extensions) if not asleep >> i & 1)
 
     def restrict(self, name: str, values: Values) -> Domains:
         """Return the candidate that keeps only these values (or aliases) of a decision.

@@ -1,6 +1,6 @@
 """`Problem`: a frozen instance, with one variable for each choice and tuple of distinct objects.
 
-It holds what all candidates share and answers by name. A candidate stands in `Domains` for people, in a `State` for searches.
+It holds what all candidates share and answers by name. Each stands in `Domains`, or in a `State` for searches.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from einloom.csp.domains import Domains
 from einloom.csp.engine.explain import dead_end
 from einloom.csp.engine.state import State
 from einloom.csp.engine.tables import Tables
-from einloom.csp.layout.additions import Addition, Lowering
+from einloom.csp.layout.additions import Addition, Extension
 from einloom.csp.layout.names import Variable
 
 __all__ = ["Problem"]
@@ -60,9 +60,9 @@ class Problem:
         return self.names.variable(name)
 
     @property
-    def lowerings(self) -> dict[str, Lowering]:
-        """All lowerings that can ever wake, by key."""
-        return {each.key: each for each in self.members.lowerings}
+    def extensions(self) -> dict[str, Extension]:
+        """All extensions that can ever wake, by key."""
+        return {each.key: each for each in self.members.extensions}
 
     def objects(self, set_name: str, *of: Hashable) -> tuple[Hashable, ...]:
         """Return the members that a set has at the root, in frozen order."""

@@ -189,13 +189,13 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Temporary:
-    """A temporary array that a value may have to pass through: what a lowering adds to the backbone.
+    """A temporary array that a value may have to pass through: what an extension adds to the backbone.
 
     Attributes:
         region: where the value waits.
         source, user: the two instructions it connects; `position` is that of the value among the inputs of `user`.
-        store, load: the instructions that the lowering adds.
-        dimensions: the dimensions that the lowering adds.
+        store, load: the instructions that the extension adds.
+        dimensions: the dimensions that the extension adds.
         pairs: for each stored dimension, its dimension around the store and around the load.
     """
 

@@ -101,10 +101,10 @@ class Space:
 
     @cached_property
     def _variables(self) -> list[tuple[str, int, tuple[str | int, ...], int]]:
-        """For each decision its name, slot and values, and the bits of the lowerings that it needs."""
-        bits = {key: 1 << position for position, key in enumerate(self.problem.lowerings)}
+        """For each decision its name, slot and values, and the bits of the extensions that it needs."""
+        bits = {key: 1 << position for position, key in enumerate(self.problem.extensions)}
         return [
-            (each.name, each.slot, each.values, sum(bits[key] for key in each.lowerings))
+            (each.name, each.slot, each.values, sum(bits[key] for key in each.extensions))
             for each in self.problem.variables
         ]
 

@@ -18,7 +18,7 @@ __all__ = ["Facts", "Transfer"]
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """A storable value: the object that a lowering belongs to."""
+    """A storable value: the object that an extension belongs to."""
 
     temporary: Temporary
     mapping: tuple[tuple[str, str], ...]
@@ -50,9 +50,9 @@ class Facts:
     """What the guards of the space ask about a backbone and a device, computed once."""
 
     def __init__(
-        self, backbone: Backbone, device: GpuDevice, lowering: Callable[[Facts, Transfer], csp.Lowering]
+        self, backbone: Backbone, device: GpuDevice, extension: Callable[[Facts, Transfer], csp.Extension]
     ) -> None:
-        self.backbone, self.device, self.lowering = backbone, device, lowering
+        self.backbone, self.device, self.extension = backbone, device, extension
         self.widths = {each: _vector_widths(backbone, device, each) for each in backbone.dimension.values()}
         self.own = {each: frozenset(each.dimensions) for each in backbone.instruction.values()}
         self.places = {
@@ -124,9 +124,9 @@ class Facts:
         assert instruction.address is not None
         return instruction.operator == "load" and instruction.address.region not in self.written
 
-    def lower(self, transfer: Transfer) -> csp.Lowering:
+    def extend(self, transfer: Transfer) -> csp.Extension:
         """Return what a temporary adds: an array, a store and a load with their nests."""
-        return self.lowering(self, transfer)
+        return self.extension(self, transfer)
 
 
 def _vector_widths(backbone: Backbone, device: GpuDevice, dimension: Dimension) -> tuple[int, ...]:

@@ -50,7 +50,7 @@ def gpu_problem(backbone: Backbone, device: GpuDevice) -> csp.Problem:
     Raises:
         DeadEnd: there is none.
     """
-    facts = Facts(backbone, device, _lowering)
+    facts = Facts(backbone, device, _extension)
     instance = csp.Instance(gpu_space(), host={"kernel": facts, "gpu": device})
     for axis in backbone.axes:
         _add_axis(instance, backbone, axis)
@@ -86,7 +86,7 @@ def _add_axis(instance: csp.Instance, backbone: Backbone, axis: TiledAxis) -> No
         instance.add(name, Number(tiling), of=(axis,))
 
 
-def _add_dimension(instance: csp.Instance | csp.Lowering, facts: Facts, dimension: Dimension) -> None:
+def _add_dimension(instance: csp.Instance | csp.Extension, facts: Facts, dimension: Dimension) -> None:
     instance.add("StaticDims" if dimension.static else "OuterDims", dimension)
     if facts.is_long(dimension):
         instance.add("LongDims", dimension)
@@ -99,7 +99,7 @@ def _add_dimension(instance: csp.Instance | csp.Lowering, facts: Facts, dimensio
                 instance.add("ForbiddenWidths", Number(size), of=(dimension,))
 
 
-def _add_instruction(instance: csp.Instance | csp.Lowering, backbone: Backbone, instruction: Instruction) -> None:
+def _add_instruction(instance: csp.Instance | csp.Extension, backbone: Backbone, instruction: Instruction) -> None:
     instance.add("PinnedInsts" if instruction.pinned else "Insts", instruction)
     for name in instruction.dimensions:
         instance.add("OwnDims", backbone.dimension[name], of=(instruction,))
@@ -121,25 +121,25 @@ def _mapped_pairs(instructions: tuple[Instruction, ...]) -> list[tuple[str, str]
     return list(dict.fromkeys(pairs))
 
 
-def _lowering(facts: Facts, transfer: Transfer) -> csp.Lowering:
+def _extension(facts: Facts, transfer: Transfer) -> csp.Extension:
     backbone, temporary = facts.backbone, transfer.temporary
-    low = csp.Lowering(temporary.region.name)
+    extension = csp.Extension(temporary.region.name)
     for dimension in temporary.dimensions:
-        _add_dimension(low, facts, dimension)
+        _add_dimension(extension, facts, dimension)
         first = next(d for d in backbone.dimensions if facts.are_twins(d, dimension))
-        low.add("Copies", dimension, of=(first,))
-    low.add("MemRegions", temporary.region)
-    low.add("Temporaries", temporary.region)
+        extension.add("Copies", dimension, of=(first,))
+    extension.add("MemRegions", temporary.region)
+    extension.add("Temporaries", temporary.region)
     for instruction in (temporary.store, temporary.load):
-        _add_instruction(low, backbone, instruction)
-    low.add("TemporaryStore", temporary.store, of=(temporary.region,))
-    low.add("TemporaryLoad", temporary.load, of=(temporary.region,))
-    low.add("Producers", temporary.load, of=(backbone.instruction[temporary.user],))
-    low.add("Producers", temporary.store, of=(temporary.load,))
+        _add_instruction(extension, backbone, instruction)
+    extension.add("TemporaryStore", temporary.store, of=(temporary.region,))
+    extension.add("TemporaryLoad", temporary.load, of=(temporary.region,))
+    extension.add("Producers", temporary.load, of=(backbone.instruction[temporary.user],))
+    extension.add("Producers", temporary.store, of=(temporary.load,))
     for (stored, loaded), (source, target) in zip(temporary.pairs, transfer.mapping):
         into, out = backbone.dimension[stored], backbone.dimension[loaded]
-        low.add("StoredDims", into, of=(temporary.region,))
-        low.add("LoadedDim", out, of=(into,))
-        low.add("MappedDims", into, of=(backbone.dimension[source],))
-        low.add("MappedDims", backbone.dimension[target], of=(out,))
-    return low
+        extension.add("StoredDims", into, of=(temporary.region,))
+        extension.add("LoadedDim", out, of=(into,))
+        extension.add("MappedDims", into, of=(backbone.dimension[source],))
+        extension.add("MappedDims", backbone.dimension[target], of=(out,))
+    return extension

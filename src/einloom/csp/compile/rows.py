@@ -213,7 +213,7 @@ class QuotientRow:
 
 @dataclass(frozen=True, slots=True)
 class TriggerRow:
-    """When all literals are entailed, the lowering that `callback` gave while freezing wakes."""
+    """When all literals are entailed, the extension that `callback` gave while freezing wakes."""
 
     text: str
     quantifiers: tuple[Quantifier, ...]

@@ -1,8 +1,8 @@
 """Grounding: the clauses over the objects of one problem become restrictions of slots, truth tables and disjunctions.
 
-Constraints are kept by `need`, the lowerings that all their objects need: those of need 0 hold at the root, the others
-begin to hold when the last of their lowerings wakes. All are grounded before the first decision, so that waking a
-lowering only posts them.
+Constraints are kept by `need`, the extensions that all their objects need: those of need 0 hold at the root, the others
+begin to hold when the last of their extensions wakes. All are grounded before the first decision, so that waking a
+extension only posts them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Merged = dict[tuple[int, ...], dict[Clause, list[Source]]]
 
 @dataclass(slots=True)
 class Ground:
-    """The constraints of the objects that need exactly one mask of lowerings, and how to post them.
+    """The constraints of the objects that need exactly one mask of extensions, and how to post them.
 
     Posting looks at as little as it can: what is idle in domains that no candidate exceeds is looked at only if a slot
     of older objects has been narrowed since.
@@ -69,7 +69,7 @@ class Grounder:
     """Grounds clauses for one problem.
 
     Attributes:
-        needs: the masks of lowerings for which there is something to post.
+        needs: the masks of extensions for which there is something to post.
         disjunctions: all so far, by number.
     """
 
@@ -86,7 +86,7 @@ class Grounder:
         self.needs = sorted({0, *self._sources, *layout.by_need})
 
     def ground(self, need: int, domains: Sequence[int]) -> Ground:
-        """Return the constraints of all tuples of objects that need exactly these lowerings.
+        """Return the constraints of all tuples of objects that need exactly these extensions.
 
         Args:
             domains: masks that no candidate exceeds; what always holds for them is left out.

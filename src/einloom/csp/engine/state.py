@@ -55,7 +55,7 @@ class State(Store):
         self.counting = Counting(self, tables.counters, disjunctions)
         self._disjunctions = Disjunctions(self, tables.disjunctions, self.counting, disjunctions)
         self._representatives = Representatives(self, tables.quotients)
-        self._triggers = Triggers(self, tables.triggers, len(tables.members.lowerings), self._wake, self._lose)
+        self._triggers = Triggers(self, tables.triggers, len(tables.members.extensions), self._wake, self._lose)
         self._calls: list[Callable[[Any], None]] = [
             self.counting.update_term,
             self.counting.schedule,
@@ -123,8 +123,8 @@ class State(Store):
 
     @property
     def alive(self) -> int:
-        """Bit mask of the lowerings that fired."""
-        return ((1 << len(self.tables.members.lowerings)) - 1) & ~self.asleep
+        """Bit mask of the extensions that fired."""
+        return ((1 << len(self.tables.members.extensions)) - 1) & ~self.asleep
 
     def range(self, counter: int) -> tuple[int, float]:
         """Return the least and the greatest value of a counter, its limits included."""
@@ -168,9 +168,9 @@ class State(Store):
         self.domains[:] = domains
         self.queue.update(changed)
         woken = self.asleep & ~asleep
-        for lowering in range(woken.bit_length()):
-            if woken >> lowering & 1:
-                self._rewake(lowering)
+        for extension in range(woken.bit_length()):
+            if woken >> extension & 1:
+                self._rewake(extension)
         self._settle()
         self._representatives.clear()
         for counter, low, high in limits:
@@ -193,7 +193,7 @@ class State(Store):
         self.counting.pending.clear()
         self._representatives.clear()
 
-    # -- what begins and ends with lowerings --------------------------------------------------------------------------
+    # -- what begins and ends with extensions --------------------------------------------------------------------------
 
     def start(self) -> bool:
         """Post everything at the root and propagate; False if the constraints alone leave nothing."""
@@ -209,35 +209,35 @@ class State(Store):
         return True
 
     def _wake(self, trigger: Trigger) -> None:
-        """Let the objects of a lowering begin to exist."""
-        self.trail.append((-1 - trigger.lowering, 0, trigger))
-        self._join(trigger.lowering)
-        for need in self.tables.posted_with[trigger.lowering]:
+        """Let the objects of an extension begin to exist."""
+        self.trail.append((-1 - trigger.extension, 0, trigger))
+        self._join(trigger.extension)
+        for need in self.tables.posted_with[trigger.extension]:
             if not need & self.asleep:
                 self._post(self.tables.ground(need))
-        for number, argument in self.tables.watches.awake[trigger.lowering]:
+        for number, argument in self.tables.watches.awake[trigger.extension]:
             self._calls[number](argument)
 
-    def _rewake(self, lowering: int) -> None:
-        """Wake a lowering in a state whose domains know of it already."""
-        self.numbers[ASLEEP] &= ~(1 << lowering)
-        self._join(lowering)
-        for need in self.tables.posted_with[lowering]:
+    def _rewake(self, extension: int) -> None:
+        """Wake an extension in a state whose domains know of it already."""
+        self.numbers[ASLEEP] &= ~(1 << extension)
+        self._join(extension)
+        for need in self.tables.posted_with[extension]:
             if not need & self.asleep:
                 self._disjunctions.pending.update(self.tables.ground(need).active_disjunctions)
-        for number, argument in self.tables.watches.awake[lowering]:
+        for number, argument in self.tables.watches.awake[extension]:
             if number in DERIVED:
                 self._calls[number](argument)
 
-    def _join(self, lowering: int) -> None:
+    def _join(self, extension: int) -> None:
         """Add the members that are awake now to the rows of their sets."""
-        for row, bit, need in self.tables.joins[lowering]:
+        for row, bit, need in self.tables.joins[extension]:
             if not need & self.asleep:
                 self.rows[row] |= bit
 
-    def _lose(self, lowering: int) -> None:
-        """Have counters and quotients look again at what depended on a lowering that is gone."""
-        for number, argument in self.tables.watches.gone[lowering]:
+    def _lose(self, extension: int) -> None:
+        """Have counters and quotients look again at what depended on an extension that is gone."""
+        for number, argument in self.tables.watches.gone[extension]:
             self._calls[number](argument)
 
     def _post(self, ground: Ground) -> None:

@@ -33,8 +33,8 @@ class Tables:
         members, layout, names, rows: its objects, slots, their names, and where domains lie as rows of bits.
         counters, quotients, triggers, paths, lines: its constraints, but for those that grounding makes.
         watches: who is woken by what.
-        posted_with: for each lowering, the masks of lowerings for which there is something to post, with it among them.
-        joins: for each lowering, `(row, bit, need)` of the members that watched sets gain.
+        posted_with: for each extension, the masks of those for which there is something to post, with it among them.
+        joins: for each extension, `(row, bit, need)` of the members that watched sets gain.
         restless: for each need, the slots of paths in which even a fully open pair restricts something.
         root: lists and trail of the root's fixpoint, once it is known.
     """
@@ -57,9 +57,9 @@ class Tables:
         self._grounds: dict[int, Ground] = {}
         self.disjunctions = self._grounder.disjunctions
         needs = sorted({*self._grounder.needs, *(need for path in self.paths for need in path.restless)})
-        lowerings = range(len(members.lowerings))
-        self.posted_with = [[need for need in needs if need >> number & 1] for number in lowerings]
-        self.joins = [self.rows.joining(number) for number in lowerings]
+        extensions = range(len(members.extensions))
+        self.posted_with = [[need for need in needs if need >> number & 1] for number in extensions]
+        self.joins = [self.rows.joining(number) for number in extensions]
         self.restless = {need: [slot for path in self.paths for slot in path.restless.get(need, ())] for need in needs}
         self.root: tuple[Lists, Trail] | None = None
 
@@ -80,7 +80,7 @@ class Tables:
 
     def _watches(self) -> Watches:
         """Return the watch lists. The order of paths and lines numbers their functions; see `functions`."""
-        watches = Watches(self.layout.full, len(self.members.lowerings))
+        watches = Watches(self.layout.full, len(self.members.extensions))
         constraints: tuple[Constraint, ...] = (*self.paths, *self.counters.all, *self.quotients, *self.lines)
         for constraint in (*constraints, *self.triggers):
             constraint.watch(watches)
@@ -93,17 +93,17 @@ class Tables:
         return [function for each in (*self.paths, *self.lines) for function in each.bind(store)]
 
     def start(self) -> tuple[Lists, Trail]:
-        """Return what a state starts with: the root or, while that is made, full domains with all lowerings asleep."""
+        """Return what a state starts with: the root or, while that is made, full domains with all extensions asleep."""
         if self.root is not None:
             return self.root
         numbers: list[Any] = [0] * FIRST
-        numbers[ASLEEP] = (1 << len(self.members.lowerings)) - 1
+        numbers[ASLEEP] = (1 << len(self.members.extensions)) - 1
         numbers[LIMITS] = ()
         domains = list(self.layout.full)
         return (domains, self.rows.fill(domains, numbers[ASLEEP]), numbers + self.counters.fresh()), []
 
     def ground(self, need: int) -> Ground:
-        """Return the constraints of the objects that need exactly these lowerings."""
+        """Return the constraints of the objects that need exactly these extensions."""
         if need not in self._grounds:
             found = self._grounder.ground(need, self.layout.full if self.root is None else self.root[0][0])
             self._grounds[need] = found

@@ -62,7 +62,7 @@ class View:
         self._possible: dict[Key, int] = {}
         self._places: dict[int, list[tuple[list[int], int, Domain | None]]] = {}
         self._keys: dict[Key, list[tuple[int, int]]] = {}
-        self._lowerings = -1, -1
+        self._extensions = -1, -1
         self._sizes: dict[tuple[int, int], Sizes] = {}
         for name in choices:
             for objects, slot in self.layout.choices[name].slots.items():
@@ -97,9 +97,9 @@ class View:
     def _find_existing(self) -> None:
         """Note which objects are awake, and forget those that will never be."""
         asleep, gone = self.state.numbers[ASLEEP], self.state.numbers[GONE]
-        if self._lowerings == (asleep, gone):
+        if self._extensions == (asleep, gone):
             return
-        self._lowerings = asleep, gone
+        self._extensions = asleep, gone
         needs = self.layout.need_of
         for key, slots in self._keys.items():
             self._existing[key] = sum(bit for slot, bit in slots if not needs[slot] & asleep)

@@ -1,11 +1,11 @@
-"""What is put into sets: by an `Instance` at once, by a `Lowering` when its trigger fires."""
+"""What is put into sets: by an `Instance` at once, by a `Extension` when its trigger fires."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-__all__ = ["Addition", "Lowering"]
+__all__ = ["Addition", "Extension"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,17 +18,17 @@ class Addition:
     of: tuple[Hashable, ...]
 
 
-class Lowering:
+class Extension:
     """Objects that a trigger adds: numbered when the instance is frozen, asleep until its condition is entailed.
 
     Args:
-        key: names the lowering; triggers that return the same key share one lowering, which wakes when any of them
+        key: names the extension; triggers that return the same key share one extension, which wakes when any of them
             fires.
 
-    >>> lowering = Lowering("copy of x")
-    >>> lowering.add("Regions", "x.copy")
-    >>> lowering
-    Lowering('copy of x', 1 addition)
+    >>> extension = Extension("copy of x")
+    >>> extension.add("Regions", "x.copy")
+    >>> extension
+    Extension('copy of x', 1 addition)
     """
 
     def __init__(self, key: str) -> None:
@@ -36,9 +36,9 @@ class Lowering:
         self.additions: list[Addition] = []
 
     def add(self, set_name: str, item: Hashable, *, name: str | None = None, of: tuple[Hashable, ...] = ()) -> None:
-        """Put `item`, new or known, into a set when this lowering wakes; same meaning as `Instance.add`."""
+        """Put `item`, new or known, into a set when this extension wakes; same meaning as `Instance.add`."""
         self.additions.append(Addition(set_name, item, name, tuple(of)))
 
     def __repr__(self) -> str:
         count = len(self.additions)
-        return f"Lowering({self.key!r}, {count} addition{'' if count == 1 else 's'})"
+        return f"Extension({self.key!r}, {count} addition{'' if count == 1 else 's'})"

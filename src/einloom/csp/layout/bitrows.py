@@ -132,13 +132,13 @@ class BitRows:
         """Return the bits of the members of a set that are awake."""
         return sum(1 << number for number, need in self._needs(where).items() if not need & asleep)
 
-    def joining(self, lowering: int) -> list[tuple[int, int, int]]:
-        """Return the members that watched sets gain with a lowering, as `(row, bit, need)`."""
+    def joining(self, extension: int) -> list[tuple[int, int, int]]:
+        """Return the members that watched sets gain with an extension, as `(row, bit, need)`."""
         return [
             (row, 1 << number, need)
             for where, row in self.members.items()
             for number, need in self._needs(where).items()
-            if need >> lowering & 1
+            if need >> extension & 1
         ]
 
     def _needs(self, where: Where) -> dict[int, int]:

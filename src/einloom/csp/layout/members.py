@@ -1,6 +1,6 @@
 """Who is in which set: numbers, names and memberships of all objects that can ever exist in one problem.
 
-A membership that a lowering brings needs that lowering: `need` is a bit mask of lowerings, 0 for what exists at the
+A membership that an extension brings needs that extension: `need` is a bit mask of extensions, 0 for what exists at the
 root. Everything that is made from objects (slots, clauses, counters, …) needs what its objects need together.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from einloom.csp.compile.compiler import Space
 from einloom.csp.compile.rows import HostCall, Quantifier, SetRow
 from einloom.csp.language.source import SpaceError
-from einloom.csp.layout.additions import Addition, Lowering
+from einloom.csp.layout.additions import Addition, Extension
 from einloom.csp.layout.hosts import Hosts
 
 __all__ = ["Members"]
@@ -28,8 +28,8 @@ class Members:
         items: the object of each number.
         names: its name.
         sets: for each set and owners, `{object number: need}`.
-        lowerings: in the order of their numbers.
-        fired: for each trigger tuple that may fire: (row number, objects, need, lowering number).
+        extensions: in the order of their numbers.
+        fired: for each trigger tuple that may fire: (row number, objects, need, extension number).
     """
 
     def __init__(self, space: Space, additions: Iterable[Addition], host: Mapping[str, Any]) -> None:
@@ -40,7 +40,7 @@ class Members:
         self.by_name: dict[str, int] = {}
         self.rows = {row.name: row for row in self.space.sets}
         self.sets: dict[str, dict[tuple[int, ...], dict[int, int]]] = {name: {} for name in self.rows}
-        self.lowerings: list[Lowering] = []
+        self.extensions: list[Extension] = []
         self.fired: list[tuple[int, tuple[int, ...], int, int]] = []
         self.hosts = Hosts(self.space, host, self.items)
         self._new: list[tuple[str, tuple[int, ...], int, int]] = []
@@ -110,7 +110,7 @@ class Members:
         if number in members:
             known = members[number]
             if known & ~need:
-                raise SpaceError(f"two lowerings put {self.names[number]!r} into {row.name}: give them one key")
+                raise SpaceError(f"two extensions put {self.names[number]!r} into {row.name}: give them one key")
             return
         for owner, parameter in zip(owners, row.parameters):
             need |= self._need_of_owner(row, parameter, owners, owner)
@@ -158,7 +158,7 @@ class Members:
             self._add(row, (), number, need)
 
     def _run_triggers(self) -> None:
-        """Call every trigger for every tuple, also for tuples of objects that lowerings bring, until nothing is new."""
+        """Call every trigger for every tuple, also for objects that extensions bring, until nothing is new."""
         by_key: dict[str, int] = {}
         done: set[tuple[int, tuple[int, ...]]] = set()
         for _ in range(MOST_ROUNDS):
@@ -177,18 +177,18 @@ class Members:
                     self._fire(i, objects, need, self.hosts.call(row.callback, objects), by_key)
             self._derive()
         raise SpaceError(
-            f"lowerings still bring lowerings after {MOST_ROUNDS} rounds: do their objects fire them again?"
+            f"extensions still bring extensions after {MOST_ROUNDS} rounds: do their objects fire them again?"
         )
 
     def _fire(self, row: int, objects: tuple[int, ...], need: int, given: Any, by_key: dict[str, int]) -> None:
         if given is None:
             return
-        if not isinstance(given, Lowering):
+        if not isinstance(given, Extension):
             place = self.space.triggers[row].place
-            raise SpaceError(f"{place}: a trigger's callback gives a Lowering or None, not {given!r}")
+            raise SpaceError(f"{place}: a trigger's callback gives a Extension or None, not {given!r}")
         if given.key not in by_key:
-            by_key[given.key] = len(self.lowerings)
-            self.lowerings.append(given)
+            by_key[given.key] = len(self.extensions)
+            self.extensions.append(given)
             for addition in given.additions:
                 self._include(addition, 1 << by_key[given.key])
         self.fired.append((row, objects, need, by_key[given.key]))

@@ -27,7 +27,7 @@ class Variable:
         values: names (or integers) of the values; bit i of a mask of `slot` is `values[i]`.
         slot: index into `State.domains`.
         flipped: whether the slot stores the other direction, so that masks must pass through the converse.
-        lowerings: keys of the lowerings that must have fired before it exists; empty for the root's.
+        extensions: keys of the extensions that must have fired before it exists; empty for the root's.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Variable:
     values: tuple[str, ...] | tuple[int, ...]
     slot: int
     flipped: bool = False
-    lowerings: tuple[str, ...] = ()
+    extensions: tuple[str, ...] = ()
 
 
 class Names:
@@ -50,7 +50,7 @@ class Names:
         self.layout = layout
         self.counters = counters
         self.objects = layout.members.names
-        self.lowerings = [each.key for each in layout.members.lowerings]
+        self.extensions = [each.key for each in layout.members.extensions]
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
@@ -65,7 +65,7 @@ class Names:
             objects = (*objects[:-2], objects[-1], objects[-2])
         inside = tuple(self.objects[number] for number in objects)
         choice = layout.choice_of[slot].row.name
-        keys = tuple(key for i, key in enumerate(self.lowerings) if layout.need_of[slot] >> i & 1)
+        keys = tuple(key for i, key in enumerate(self.extensions) if layout.need_of[slot] >> i & 1)
         values = layout.domain_of[slot].values
         return Variable(f"{choice}({', '.join(inside)})", choice, inside, values, slot, flipped, keys)
 

@@ -100,9 +100,9 @@ class Layout:
 
     Attributes:
         choices: by name.
-        choice_of, objects_of, domain_of, need_of: for each slot, its choice, objects, domain and lowerings.
+        choice_of, objects_of, domain_of, need_of: for each slot, its choice, objects, domain and extensions.
         exposed: the slots that are decisions; the others follow from them.
-        by_need: the slots that need exactly this mask of lowerings.
+        by_need: the slots that need exactly this mask of extensions.
     """
 
     def __init__(self, members: Members) -> None:
@@ -122,7 +122,7 @@ class Layout:
             self._slot(choice, objects, need, domain)
         self.full = [domain.full for domain in self.domain_of]
         self.exposed = [slot for slot, each in enumerate(self.choice_of) if not each.hidden]
-        self.lowering_bytes = (len(members.lowerings) + 7) // 8
+        self.extension_bytes = (len(members.extensions) + 7) // 8
         self.bytes = sum(1 for domain in self.domain_of if domain.bytes == 1)
 
     def _enum(self, row: EnumRow) -> list[tuple[Choice, tuple[int, ...], int, Domain]]:
@@ -187,14 +187,14 @@ class Layout:
         return f"{self.choice_of[slot].row.name}({inside})"
 
     def snapshot(self, domains: Sequence[int], asleep: int, limits: Limits) -> bytes:
-        """Return domains, the lowerings that sleep, and the limits that were set on counters, as bytes."""
+        """Return domains, the extensions that sleep, and the limits that were set on counters, as bytes."""
         wide = zip(domains[self.bytes :], self.domain_of[self.bytes :])
         body = bytes(domains[: self.bytes]) + b"".join(mask.to_bytes(each.bytes, "little") for mask, each in wide)
-        body += asleep.to_bytes(self.lowering_bytes, "little")
+        body += asleep.to_bytes(self.extension_bytes, "little")
         return body + b"".join(_LIMIT.pack(counter, _coded(low), _coded(high)) for counter, low, high in limits)
 
     def parse(self, snapshot: bytes) -> tuple[list[int], int, Limits]:
-        """Return the domains, sleeping lowerings and limits of a snapshot.
+        """Return the domains, sleeping extensions and limits of a snapshot.
 
         Raises:
             ValueError: it has another length than this problem's.
@@ -204,8 +204,8 @@ class Layout:
         for domain in self.domain_of[self.bytes :]:
             domains.append(int.from_bytes(snapshot[position : position + domain.bytes], "little"))
             position += domain.bytes
-        asleep = int.from_bytes(snapshot[position : position + self.lowering_bytes], "little")
-        position += self.lowering_bytes
+        asleep = int.from_bytes(snapshot[position : position + self.extension_bytes], "little")
+        position += self.extension_bytes
         if len(snapshot) < position or (len(snapshot) - position) % _LIMIT.size:
             raise ValueError(f"a snapshot of this problem has {position} bytes, not {len(snapshot)}")
         limits = tuple(

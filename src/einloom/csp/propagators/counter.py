@@ -17,7 +17,7 @@ from einloom.csp.compile.rows import BoundLiteral, CounterRow, HostCall, Literal
 from einloom.csp.language.source import SpaceError
 from einloom.csp.layout.names import Names
 from einloom.csp.layout.slots import OPERATORS, Domain, Layout
-from einloom.csp.propagators.propagator import Change, Explanation, lowering_slots
+from einloom.csp.propagators.propagator import Change, Explanation, extension_slots
 from einloom.csp.propagators.store import FIRST, Store
 from einloom.csp.propagators.table import sentence
 from einloom.csp.propagators.watches import COUNTER, TERM, Watches
@@ -51,7 +51,7 @@ class Term:
         literals: `(slot, mask)` conditions, all needed.
         constant, slot, child: the increment: a number, an integer choice's slot, or a counter's number; else 0, -1, -1.
         identity: what it adds if its conditions do not hold: 0 to a sum, 1 to a product.
-        told: lowerings with which a condition on a slot wakes, which will tell by itself when it is met.
+        told: extensions with which a condition on a slot wakes, which will tell by itself when it is met.
         at: index of its low in the list of numbers.
     """
 
@@ -73,8 +73,8 @@ class Term:
             watches.literal_decided(slot, mask, wake)
         if self.slot >= 0:
             watches.changed[self.slot].append(wake)
-        watches.lowering(self.need & ~self.told, wake, at_loss=False)
-        watches.lowering(self.need, wake, at_wake=False)
+        watches.extension(self.need & ~self.told, wake, at_loss=False)
+        watches.extension(self.need, wake, at_wake=False)
 
 
 @dataclass(slots=True, eq=False)
@@ -107,9 +107,9 @@ class Counter:
         """Watch what the terms read; look again whenever objects come or go."""
         wake = COUNTER, self.number
         watches.start.append(wake)
-        watches.lowering(self.need, wake)
+        watches.extension(self.need, wake)
         for term in self.terms:
-            watches.lowering(term.need, wake)
+            watches.extension(term.need, wake)
             term.watch(watches)
 
     def range(self, numbers: Sequence[Any]) -> tuple[int, float]:
@@ -119,9 +119,9 @@ class Counter:
 
     @property
     def slots(self) -> tuple[int, ...]:
-        """The slots that its terms read, with those of its lowerings."""
+        """The slots that its terms read, with those of its extensions."""
         literals = [slot for term in self.terms for slot, _ in term.literals]
-        return (*literals, *(term.slot for term in self.terms if term.slot >= 0), *lowering_slots(self.need))
+        return (*literals, *(term.slot for term in self.terms if term.slot >= 0), *extension_slots(self.need))
 
     def explain(self, change: Change, names: Names) -> Explanation:
         """Name the constraints that limit it in these domains."""

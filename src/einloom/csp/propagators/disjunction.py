@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from einloom.csp.layout.names import Names
 from einloom.csp.propagators.counter import Bound
 from einloom.csp.propagators.counting import Counting
-from einloom.csp.propagators.propagator import Change, Explanation, lowering_slots
+from einloom.csp.propagators.propagator import Change, Explanation, extension_slots
 from einloom.csp.propagators.store import ASLEEP, Store
 from einloom.csp.propagators.table import Source, Table, sentence
 from einloom.csp.propagators.watches import Watches
@@ -41,7 +41,7 @@ class Comparison:
 
 
 class Disjunction:
-    """One of some literals holds, for the objects of `source`, once the lowerings of `need` are awake.
+    """One of some literals holds, for the objects of `source`, once the extensions of `need` are awake.
 
     Attributes:
         number: its place among all disjunctions of the problem, once it has one.
@@ -87,7 +87,7 @@ class Disjunction:
     def explain(self, change: Change, names: Names) -> Explanation:
         """Name the clause; counters read what their terms read."""
         counted = [slot for part in self.others if isinstance(part, Bound) for slot in part.counter.slots]
-        return sentence(names, [self.source]), (*self.slots, *counted, *lowering_slots(self.need))
+        return sentence(names, [self.source]), (*self.slots, *counted, *extension_slots(self.need))
 
 
 class Disjunctions:

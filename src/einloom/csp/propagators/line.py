@@ -13,7 +13,7 @@ from einloom.csp.compile.rows import ClauseRow, EnumRow, ValueLiteral
 from einloom.csp.layout.bitrows import BitRows
 from einloom.csp.layout.names import Names
 from einloom.csp.layout.slots import Layout
-from einloom.csp.propagators.propagator import Change, Explanation, lowering_slots
+from einloom.csp.propagators.propagator import Change, Explanation, extension_slots
 from einloom.csp.propagators.store import Store
 from einloom.csp.propagators.table import sentence
 from einloom.csp.propagators.watches import Watches
@@ -80,7 +80,7 @@ class Line:
         watches.start += [(start, each) for each in self.sets[0]]
         for role, members in enumerate(self.sets):
             for each, need in members.items():
-                watches.lowering(need, (start + role, each), at_loss=False)
+                watches.extension(need, (start + role, each), at_loss=False)
         for literal in self.literals:
             choice = self.layout.choices[literal.choice]
             for objects, slot in choice.slots.items():
@@ -116,7 +116,7 @@ class Line:
             for objects in tuples
             for literal in self.literals
         }
-        needs = [each for slot in found for each in lowering_slots(layout.need_of[slot])]
+        needs = [each for slot in found for each in extension_slots(layout.need_of[slot])]
         return sentence(names, [(self.clause, tuples[0])]), (*found, *needs)
 
 

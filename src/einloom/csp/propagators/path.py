@@ -14,7 +14,7 @@ from einloom.csp.compile.rows import EnumRow, RelationRow
 from einloom.csp.layout.bitrows import BitRows
 from einloom.csp.layout.names import Names
 from einloom.csp.layout.slots import Layout
-from einloom.csp.propagators.propagator import Change, Explanation, lowering_slots
+from einloom.csp.propagators.propagator import Change, Explanation, extension_slots
 from einloom.csp.propagators.store import Store
 from einloom.csp.propagators.watches import Watches
 
@@ -73,7 +73,7 @@ class Path:
             objects |= set(self.ends[change.slot][:2])
             slots |= {self.slots[x * self.objects + y] for x in objects for y in objects if x != y} - {-1}
         inside = ", ".join(names.objects[each] for each in sorted(objects))
-        needs = [each for slot in slots for each in lowering_slots(names.layout.need_of[slot])]
+        needs = [each for slot in slots for each in extension_slots(names.layout.need_of[slot])]
         return f"{self.row.choice} among {inside}  [{self.row.place}]", (*slots, *needs)
 
     def bind(self, store: Store) -> tuple[Callable[[int], None]]:

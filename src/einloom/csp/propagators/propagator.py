@@ -13,7 +13,7 @@ Kinds:
     path         a relation algebra: path consistency, a row of objects at a time
     counter      sums and products: bounds, and exact results where there are few
     quotient     which objects represent their class
-    trigger      when the objects of a lowering begin to exist
+    trigger      when the objects of an extension begin to exist
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from typing import Protocol
 
 from einloom.csp.propagators.watches import Watches
 
-__all__ = ["Change", "Constraint", "Explanation", "lowering_slots"]
+__all__ = ["Change", "Constraint", "Explanation", "extension_slots"]
 
 Explanation = tuple[str, Sequence[int]]
-"""What a constraint says about a change, and the slots that it read; lowering i counts as slot -1 - i."""
+"""What a constraint says about a change, and the slots that it read; extension i counts as slot -1 - i."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ class Constraint(Protocol):
         ...
 
 
-def lowering_slots(need: int) -> tuple[int, ...]:
-    """Return lowerings as slots of an explanation.
+def extension_slots(need: int) -> tuple[int, ...]:
+    """Return extensions as slots of an explanation.
 
-    >>> lowering_slots(0b101)
+    >>> extension_slots(0b101)
     (-1, -3)
     """
     return tuple(-1 - i for i in range(need.bit_length()) if need >> i & 1)

@@ -43,8 +43,8 @@ class Quotient:
         members: bits of all objects of the set that is divided.
         marked: row of the objects that may still be representatives; -1 if there is none.
         eligible: bits of those that can be representatives, their guards met.
-        sleepers: `(bit, need)` of the eligible objects that lowerings bring.
-        needs: for each object of the set, its lowerings.
+        sleepers: `(bit, need)` of the eligible objects that extensions bring.
+        needs: for each object of the set, its extensions.
         marks: slot of the representative choice of each object.
         conditions: the conditions that mention the object.
         fixed: `(slot, mask)` of the conditions that do not.
@@ -71,7 +71,7 @@ class Quotient:
     slots: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
 
     def watch(self, watches: Watches) -> None:
-        """Look again at an object when one of its conditions or its mark is decided, and at all of them when lowerings
+        """Look again at an object when one of its conditions or its mark is decided, and at all of them when extensions
         wake or are gone."""
         everyone = QUOTIENT, self.number
         watches.start.append(everyone)
@@ -82,7 +82,7 @@ class Quotient:
             for slot, mask in self.fixed:
                 watches.literal_decided(slot, mask, (MEMBER, (self.number, each)))
             watches.literal_decided(mark, 1, (MEMBER, (self.number, each)))
-            watches.lowering(self.needs[each], everyone)
+            watches.extension(self.needs[each], everyone)
 
     def condition_literals(self, each: int) -> list[tuple[int, int]]:
         """Return the conditions on an object."""

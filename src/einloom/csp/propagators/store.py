@@ -14,8 +14,8 @@ from einloom.csp.layout.bitrows import Place
 __all__ = ["ASLEEP", "FIRST", "GONE", "LIMITS", "REFUTED", "Conflict", "Lists", "Saved", "Store", "Trail"]
 
 ASLEEP, REFUTED, GONE, LIMITS, FIRST = range(5)
-"""Where the numbers of the whole state lie: masks of the lowerings that sleep, of the triggers that are refuted and of
-the lowerings that are gone; the limits set from outside, as sorted `(counter, low, high)`. Those of counters follow."""
+"""Where the numbers of the whole state lie: masks of the extensions that sleep, of the triggers that are refuted and
+of the extensions that are gone; limits set from outside, as sorted `(counter, low, high)`. Those of counters follow."""
 
 Lists = tuple[list[int], list[int], list[Any]]
 Trail = list[tuple[int, int, Any]]
@@ -90,7 +90,7 @@ class Store:
 
     @property
     def asleep(self) -> int:
-        """Bit mask of the lowerings that have not fired."""
+        """Bit mask of the extensions that have not fired."""
         return self.numbers[ASLEEP]
 
     def all_true(self, literals: Sequence[tuple[int, int]]) -> bool:

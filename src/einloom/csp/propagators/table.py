@@ -23,7 +23,7 @@ from typing import Any
 from einloom.csp.compile.rows import ClauseRow
 from einloom.csp.layout.names import Names
 from einloom.csp.layout.slots import OPERATORS, Domain
-from einloom.csp.propagators.propagator import Change, Explanation, lowering_slots
+from einloom.csp.propagators.propagator import Change, Explanation, extension_slots
 from einloom.csp.propagators.watches import Watches
 
 __all__ = ["MOST_ROWS", "Clause", "Restriction", "Source", "Table", "TableConstraint", "sentence"]
@@ -101,7 +101,7 @@ class TableConstraint:
 
     Attributes:
         clauses: where each clause of the table came from.
-        need: the lowerings that must be awake.
+        need: the extensions that must be awake.
     """
 
     __slots__ = ("clauses", "entry", "need", "slots", "table")
@@ -120,7 +120,7 @@ class TableConstraint:
         """Name the clauses that remove the values on their own; all of them if none does."""
         alone = [each for clause, found in self.clauses.items() if self._removes(clause, change) for each in found]
         every = [each for found in self.clauses.values() for each in found]
-        return sentence(names, alone or every), (*self.slots, *lowering_slots(self.need))
+        return sentence(names, alone or every), (*self.slots, *extension_slots(self.need))
 
     def _removes(self, clause: Clause, change: Change) -> bool:
         narrowed = Table(self.table.domains, [clause])[tuple(change.masks[each] for each in self.slots)]
@@ -141,7 +141,7 @@ class Restriction:
 
     def explain(self, change: Change, names: Names) -> Explanation:
         """Name the clauses."""
-        return sentence(names, self.sources), lowering_slots(self.need)
+        return sentence(names, self.sources), extension_slots(self.need)
 
 
 def sentence(names: Names, sources: Iterable[Source]) -> str:

@@ -5,7 +5,7 @@ A wake is `(number, argument)`: the state calls its function of that number. The
     a literal becomes false    a slot has lost the last value of a mask. As in SAT solvers, most propagators wait for
                                nothing else; a literal that becomes true is its complement that becomes false
     a slot changes             for propagators that reason about single values
-    a lowering wakes, is gone  its objects exist now, or never will
+    an extension wakes, goes   its objects exist now, or never will
     the start                  once, at the root
 
 Tables wake at every change of a slot, and are nine tenths of all wakes: they lie in lists of their own, by arity, from
@@ -32,20 +32,20 @@ class Watches:
         falsified: for each slot and mask, the wakes of those that wait for the last value of the mask to go.
         changed: for each slot, the wakes at every change.
         pairs, triples, wide: for each slot, the entries `(table, slot, .., need, reason)` of tables over 2, 3, more.
-        awake, gone: wakes for each lowering.
+        awake, gone: wakes for each extension.
         start: wakes at the root.
         functions: the next free number of a wake.
     """
 
-    def __init__(self, full: Sequence[int], lowerings: int) -> None:
+    def __init__(self, full: Sequence[int], extensions: int) -> None:
         self.full = full
         self.falsified: list[dict[int, list[Wake]]] = [{} for _ in full]
         self.changed: list[list[Wake]] = [[] for _ in full]
         self.pairs: list[list[tuple[Any, ...]]] = [[] for _ in full]
         self.triples: list[list[tuple[Any, ...]]] = [[] for _ in full]
         self.wide: list[list[tuple[Any, ...]]] = [[] for _ in full]
-        self.awake: list[dict[Wake, None]] = [{} for _ in range(lowerings)]
-        self.gone: list[dict[Wake, None]] = [{} for _ in range(lowerings)]
+        self.awake: list[dict[Wake, None]] = [{} for _ in range(extensions)]
+        self.gone: list[dict[Wake, None]] = [{} for _ in range(extensions)]
         self.start: list[Wake] = []
         self.functions = FUNCTIONS
 
@@ -79,8 +79,8 @@ class Watches:
             else:
                 wakes.append((DISJUNCTION, {number: None}))
 
-    def lowering(self, need: int, wake: Wake, *, at_wake: bool = True, at_loss: bool = True) -> None:
-        """Wake when a lowering of `need` wakes, and when it is gone."""
+    def extension(self, need: int, wake: Wake, *, at_wake: bool = True, at_loss: bool = True) -> None:
+        """Wake when an extension of `need` wakes, and when it is gone."""
         for lists, wanted in ((self.awake, at_wake), (self.gone, at_loss)):
             for number, wakes in enumerate(lists):
                 if wanted and need >> number & 1:

@@ -103,7 +103,7 @@ class _Reader:
     """Reads one candidate.
 
     Attributes:
-        asleep: the lowerings that have not fired and still may: what they add may stand around something, or not.
+        asleep: the extensions that have not fired and still may: what they add may stand around something, or not.
     """
 
     def __init__(self, tables: Tables, view: View) -> None:
@@ -117,7 +117,7 @@ class _Reader:
         """Return what is sure about the candidate."""
         tables, range_of = self.tables, self.view.range
         self._read_sizes()
-        self._read_lowerings()
+        self._read_extensions()
         alive = [each for each in tables.instructions if each.need & self.alive == each.need]
         return Counts(
             self.low,
@@ -139,7 +139,7 @@ class _Reader:
             self.low.append(least)
             self.high.append(most)
 
-    def _read_lowerings(self) -> None:
+    def _read_extensions(self) -> None:
         for bit, slot, stored in self.tables.wakers:
             if self.domains[slot] & stored and not self.alive & bit:
                 self.asleep |= bit

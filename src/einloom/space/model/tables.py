@@ -28,7 +28,7 @@ class View(Protocol):
 
     @property
     def alive(self) -> int:
-        """The lowerings that fired, as a mask."""
+        """The extensions that fired, as a mask."""
         ...
 
     def range(self, counter: int) -> tuple[int, float]:
@@ -48,7 +48,7 @@ class Around:
     Attributes:
         name: its name.
         bit: 1 << its number.
-        need: the lowerings that must have fired for it to exist.
+        need: the extensions that must have fired for it to exist.
         tile: the number of its tile.
         kind: the slot of its `dim_kind`.
         own: whether it belongs to the instruction.
@@ -79,7 +79,7 @@ class InstructionTable:
         name: its name.
         number: its place among all instructions.
         operator: what it does.
-        need: the lowerings that must have fired for it to exist.
+        need: the extensions that must have fired for it to exist.
         instances: how often its definition runs it: the product of its axes' sizes.
         groups: what may stand around it.
         cache: the slot of its `cache`, -1 if it touches no memory; `cached` is the mask of those above L2.
@@ -133,7 +133,7 @@ class Tables:
         self.problem, self.backbone, self.device = problem, backbone, device
         self.widest = max(device.vector_widths, default=1)
         self.root = problem.state().domains[:]
-        self.needs = {key: 1 << position for position, key in enumerate(problem.lowerings)}
+        self.needs = {key: 1 << position for position, key in enumerate(problem.extensions)}
         self.owner = {name: t.region.name for t in backbone.temporaries for name in (t.store.name, t.load.name)}
         self.owner |= {d.name: t.region.name for t in backbone.temporaries for d in t.dimensions}
         self.tile_number: dict[tuple[str, int], int] = {}
@@ -157,7 +157,7 @@ class Tables:
         return Tile(found.slot, values, 0 if level else self.backbone.axis[axis].size)
 
     def _exists(self, name: str) -> bool:
-        """Whether an object can ever exist: lowerings that cannot wake have none."""
+        """Whether an object can ever exist: extensions that cannot wake have none."""
         return name not in self.owner or self.owner[name] in self.needs
 
     def _kind(self, dimension: Dimension) -> tuple[int, int, int]:
@@ -276,7 +276,7 @@ class Tables:
         return tuple(found)
 
     def _wakers(self) -> tuple[tuple[int, int, int], ...]:
-        """Return what wakes a lowering: its bit, a slot of `dim_mapping` and the mask of being stored."""
+        """Return what wakes an extension: its bit, a slot of `dim_mapping` and the mask of being stored."""
         found: list[tuple[int, int, int]] = []
         for temporary in self.backbone.temporaries:
             if temporary.region.name in self.needs:
