@@ -1,4 +1,4 @@
-"""`einloom bench SUITE --choice`: all candidates of a case are run, and the chosen one is compared with the best."""
+"""`einloom bench SUITE --choice`: all proposals of a case are run, and the chosen one is compared with the best."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_chosen_one_is_compared_with_the_best() -> None:
     assert mean_ratio([behind, ahead]) == pytest.approx(1.5**0.5)
 
 
-def test_every_candidate_is_run() -> None:
+def test_every_proposal_is_run() -> None:
     case = Case.contraction("km,kn->mn", {"k": 96, "m": 80, "n": 112})
     choice = measure_choice(case, host(), 1, 0.0)
     assert choice is not None

@@ -139,4 +139,4 @@ def test_the_cheapest_is_chosen_and_the_same_each_time() -> None:
     found = costed(operation, identified, Context(AVX512))
     seconds = [each.cost.seconds for each in found]
     assert seconds == sorted(seconds) and len(found) > 4
-    assert _chosen(COLUMNS, AVX512) == found[0].candidate.schedule == _chosen(COLUMNS, AVX512)
+    assert _chosen(COLUMNS, AVX512) == found[0].proposal.schedule == _chosen(COLUMNS, AVX512)

@@ -1,6 +1,6 @@
-"""How good the optimiser's choice is: every candidate schedule of a case, run beside the chosen one.
+"""How good the optimiser's choice is: every proposed schedule of a case, run beside the chosen one.
 
-All candidates take turns in this process, on one thread. Their processor time counts, so that other processes do not,
+All proposals take turns in this process, on one thread. Their processor time counts, so that other processes do not,
 and the best of their turns.
 """
 
@@ -34,15 +34,15 @@ from einloom.targets.executable import Executable
 __all__ = ["WITHIN", "Choice", "Tried", "mean_ratio", "measure_choice"]
 
 WITHIN = 1.05
-"""Up to so many times the best candidate's time a choice is good."""
+"""Up to so many times the best proposal's time a choice is good."""
 
 HOPELESS = 2.0
-"""A candidate that took so many times the best one's time gets no further turn."""
+"""A proposal that took so many times the best one's time gets no further turn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A candidate with its predicted and its measured seconds."""
+    """A proposal with its predicted and its measured seconds."""
 
     family: str
     schedule: str
@@ -52,7 +52,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was chosen for a case, first, and the other candidates."""
+    """What was chosen for a case, first, and the other proposals."""
 
     name: str
     flops: int
@@ -60,12 +60,12 @@ class Choice:
 
     @property
     def best(self) -> Tried:
-        """The fastest candidate."""
+        """The fastest proposal."""
         return min(self.tried, key=lambda each: each.seconds)
 
     @property
     def ratio(self) -> float:
-        """How many times the best candidate's time the chosen one takes."""
+        """How many times the best proposal's time the chosen one takes."""
         return self.tried[0].seconds / self.best.seconds
 
     def to_json(self) -> dict[str, Any]:
@@ -75,12 +75,12 @@ class Choice:
 
 
 def measure_choice(case: Case, machine: Machine, runs: int, seconds: float) -> Choice | None:
-    """Run all candidates of a case; None if it is no single contraction, or another pass schedules it.
+    """Run all proposals of a case; None if it is no single contraction, or another pass schedules it.
 
     Args:
         case: what to compute.
         machine: the target; this host must be able to run its code.
-        runs: turns of each candidate.
+        runs: turns of each proposal.
         seconds: least time of a turn.
     """
     operation = _contraction(case, machine)
@@ -89,13 +89,13 @@ def measure_choice(case: Case, machine: Machine, runs: int, seconds: float) -> C
     found = costed(operation, Schedule((), identify_primitive(operation)), Context(machine))
     arrays = [*make_operands(case), make_output(case)]
     addresses = [array.__array_interface__["data"][0] for array in arrays]
-    programs = [Executable(bind(operation, each.candidate.schedule), machine) for each in found]
+    programs = [Executable(bind(operation, each.proposal.schedule), machine) for each in found]
     best = _best_times(programs, addresses, runs, seconds)
     return Choice(case.name, operation.flops, tuple(map(_tried, found, best)))
 
 
 def _contraction(case: Case, machine: Machine) -> Operation | None:
-    """The case's only step with its axes fused, if its schedule is chosen among candidates."""
+    """The case's only step with its axes fused, if its schedule is chosen among proposals."""
     if case.kind is not Kind.EXPRESSION:
         return None
     shapes = list(case.shapes[:-1])
@@ -106,11 +106,11 @@ def _contraction(case: Case, machine: Machine) -> Operation | None:
     operation = fuse(plan.steps[0].operation)
     chosen = optimize_operation(operation, machine)[1]
     found = costed(operation, Schedule((), identify_primitive(operation)), Context(machine))
-    return operation if chosen == found[0].candidate.schedule else None
+    return operation if chosen == found[0].proposal.schedule else None
 
 
 def _tried(each: Costed, seconds: float) -> Tried:
-    return Tried(each.candidate.family, str(each.candidate.schedule), each.cost.seconds, seconds)
+    return Tried(each.proposal.family, str(each.proposal.schedule), each.cost.seconds, seconds)
 
 
 def _best_times(programs: Sequence[Executable], addresses: list[int], runs: int, seconds: float) -> list[float]:

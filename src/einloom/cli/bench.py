@@ -40,7 +40,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=0.05, help="least time of a turn (default: 0.05)")
     parser.add_argument("--cases", default="", metavar="TEXT", help="only cases whose name contains this")
     parser.add_argument(
-        "--choice", action="store_true", help="run every candidate schedule, and say how far the chosen one is behind"
+        "--choice", action="store_true", help="run every proposed schedule, and say how far the chosen one is behind"
     )
     parser.add_argument("--json", metavar="FILE", help="write every figure; - prints JSON instead of the table")
     parser.add_argument("--plot", metavar="FILE", help="draw bars to an image (needs matplotlib)")

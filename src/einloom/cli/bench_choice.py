@@ -1,4 +1,4 @@
-"""What `einloom bench SUITE --choice` prints and writes: how far chosen schedules are behind the best candidates."""
+"""What `einloom bench SUITE --choice` prints and writes: how far chosen schedules are behind the best proposals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["run_choice"]
 
 
 def run_choice(cases: Sequence[Case], machine: Machine, runs: int, seconds: float, json_file: str | None) -> int:
-    """Measure all candidates of the cases, print the table and write JSON; return 0, or 1 if there is no case."""
+    """Measure all proposals of the cases, print the table and write JSON; return 0, or 1 if there is no case."""
     found = [choice for case in cases if (choice := measure_choice(case, machine, runs, seconds)) is not None]
     if json_file == "-":
         print(json.dumps([choice.to_json() for choice in found], indent=1))
@@ -30,9 +30,9 @@ def _draw(choices: Sequence[Choice], machine: Machine) -> None:
 
     from einloom.bench.table import make_console, print_table, time_text
 
-    table = Table(title="choice among candidates", title_justify="left")
+    table = Table(title="choice among proposals", title_justify="left")
     table.add_column("case", no_wrap=True)
-    for head in ("candidates", "chosen", "time", "predicted", "of the\nbest", "best"):
+    for head in ("proposals", "chosen", "time", "predicted", "of the\nbest", "best"):
         table.add_column(head, justify="left" if head in ("chosen", "best") else "right", no_wrap=True)
     for choice in choices:
         chosen, best = choice.tried[0], choice.best

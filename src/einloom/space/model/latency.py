@@ -105,7 +105,7 @@ class Latency:
         return found
 
     def _lasting(self, levels: list[_Level], counts: Counts, domains: Sequence[int]) -> list[_Level]:
-        """Return the levels without what lowerings added: their iterations never become fewer by a decision."""
+        """Return the levels without what extensions added: their iterations never become fewer by a decision."""
         kernel = {number: each for number, each in counts.around.items() if not each.table.need}
         if len(kernel) == len(counts.around):
             return levels

@@ -161,7 +161,7 @@ class Tables:
         return name not in self.owner or self.owner[name] in self.needs
 
     def _kind(self, dimension: Dimension) -> tuple[int, int, int]:
-        """Return the lowerings that a dimension needs, the slot of its `dim_kind` and the number of its tile."""
+        """Return the extensions that a dimension needs, the slot of its `dim_kind` and the number of its tile."""
         need = self.needs[self.owner[dimension.name]] if dimension.name in self.owner else 0
         return need, self.problem.variable(f"dim_kind({dimension.name})").slot, self._tile_of(dimension)
 
