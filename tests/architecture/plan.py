@@ -48,7 +48,12 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"__init__"},
     ),
     "passes": ({"model", "__init__"}, {REST}, {"pipeline"}),
-    "arrays": ({"region", "dlpack", "entry", "__init__"}, {"check", "library"}, {"signature", "chain"}),
+    "arrays": (
+        {"region", "dlpack", "entry", "__init__"},
+        {"check", "library", "guards"},
+        {"emit"},
+        {"signature", "chain"},
+    ),
     "expression": ({"types", "variant", "operands"}, {"show", "entries"}, {"expression"}, {"remembered", "__init__"}),
     "bench": (
         {"cases", "__init__"},

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 import einloom as el
+from einloom.arrays.emit import emit_entry, emit_handover
 from einloom.arrays.entry import (
     Apart,
     ArrayArgument,
@@ -18,8 +19,6 @@ from einloom.arrays.entry import (
     NoneArgument,
     Scratch,
     ThreadSettings,
-    emit_entry,
-    emit_handover,
 )
 from einloom.jit.entrycode import Number
 from einloom.jit.interpreter import FUNCTIONS, Interpreter

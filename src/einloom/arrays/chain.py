@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from einloom.arrays.entry import Entry, emit_entry, emit_handover
+from einloom.arrays.emit import emit_entry, emit_handover
+from einloom.arrays.entry import Entry
 from einloom.jit.host import host
 from einloom.jit.interpreter import Interpreter, known_interpreter
 from einloom.jit.kernel import Kernel
