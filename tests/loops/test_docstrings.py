@@ -10,7 +10,8 @@ import pytest
 
 PACKAGE = Path(importlib.import_module("einloom").__path__[0])
 MODULES = [f"einloom.loops.{path.stem}" for path in sorted((PACKAGE / "loops").glob("[a-z]*.py"))]
-PAGE = PACKAGE.parents[1] / "docs/reference/loop-strings.md"
+MODULES += [f"einloom.loops.trace.{path.stem}" for path in sorted((PACKAGE / "loops/trace").glob("[a-z]*.py"))]
+PAGES = ["reference/loop-strings.md", "how-to/write-a-fused-kernel-as-loops.md"]
 
 
 @pytest.mark.parametrize("name", [*MODULES, "einloom.ir.sharing", "einloom.threaded_loop"])
@@ -18,6 +19,7 @@ def test_examples_of_modules(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-def test_examples_of_the_page() -> None:
-    done = doctest.testfile(str(PAGE), module_relative=False)
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_of_pages(page: str) -> None:
+    done = doctest.testfile(str(PACKAGE.parents[1] / "docs" / page), module_relative=False)
     assert done.attempted > 5 and done.failed == 0
