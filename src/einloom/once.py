@@ -25,33 +25,28 @@ Value = TypeVar("Value")
 Arguments = ParamSpec("Arguments")
 
 
-class _Building(Generic[Value]):
-    """One entry of a table: its lock is held until the value is there, or building has failed."""
+class _Entry(Generic[Value]):
+    """One entry of a table: the lock is held by the thread that builds the value."""
 
-    __slots__ = ("done", "error", "lock", "value")
+    __slots__ = ("done", "lock", "value")
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.lock.acquire()
+        self.lock = threading.RLock()
         self.done = False
         self.value: Any = None
-        self.error: BaseException | None = None
 
-    def build(self, build: Callable[[], Value]) -> None:
-        try:
-            self.value = build()
-            self.done = True
-        except BaseException as error:
-            self.error = error
-        finally:
-            self.lock.release()
+    def result(self, build: Callable[[], Value]) -> Value:
+        """Return the value; build it unless this has been done, also while this waited.
 
-    def result(self) -> Value:
+        An interrupt leaves the entry as it was. Building may come back here in the same thread, through a signal
+        handler or a finaliser: then the inner value is there first, and is everyone's.
+        """
         if not self.done:
-            with self.lock:  # until the thread that builds it has released it
-                pass
-        if self.error is not None:
-            raise self.error
+            with self.lock:
+                if not self.done:
+                    value = build()
+                    if not self.done:
+                        self.value, self.done = value, True
         return self.value
 
 
@@ -64,47 +59,39 @@ class OnceTable(Generic[Value]):
 
     def __init__(self, capacity: int | None = None) -> None:
         self.capacity = capacity
-        self._lock = threading.Lock()
-        self._entries: OrderedDict[Hashable, _Building[Value]] = OrderedDict()
+        # Signal handlers and finalisers may come here at any time, also within `get`: they must not wait for it.
+        self._lock = threading.RLock()
+        self._entries: OrderedDict[Hashable, _Entry[Value]] = OrderedDict()
         _tables.add(self)
 
     def get(self, key: Hashable, build: Callable[[], Value]) -> Value:
         """Return the value under a key, built on first use.
 
-        What building raises is raised in every thread that waits for it, and not remembered.
+        What building raises is raised here and not remembered: a thread that waited for the value then builds it.
         """
         with self._lock:
             entry = self._entries.get(key)
-            is_new = entry is None
             if entry is None:
-                entry = self._entries[key] = _Building()
-            self._entries.move_to_end(key)
+                entry = self._entries.setdefault(key, _Entry())
+            if key in self._entries:
+                self._entries.move_to_end(key)
             while self.capacity is not None and len(self._entries) > self.capacity:
                 self._entries.popitem(last=False)
-        if is_new:
-            entry.build(build)
-            if entry.error is not None:
-                self._forget(key, entry)
-        return entry.result()
-
-    def _forget(self, key: Hashable, entry: _Building[Value]) -> None:
-        with self._lock:
-            if self._entries.get(key) is entry:
-                del self._entries[key]
+        return entry.result(build)
 
     def latest(self) -> Value | None:
         """Return the value that was asked for last, None if none is ready."""
         with self._lock:
-            return next((entry.value for entry in reversed(self._entries.values()) if entry.done), None)
+            return next((entry.value for entry in reversed(list(self._entries.values())) if entry.done), None)
 
     def clear(self) -> None:
         """Forget every value."""
         with self._lock:
-            self._entries.clear()
+            self._entries = OrderedDict()  # Not clear(), during which finalisers of the values may come back here.
 
     def renew_in_forked_child(self) -> None:
         """Forget what a thread of the parent was building, and the locks that it held."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         entries = [(key, entry) for key, entry in list(self._entries.items()) if entry.done]
         self._entries = OrderedDict(entries)
 

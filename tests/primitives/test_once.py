@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dis
+import sys
 import threading
 import time
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -73,6 +77,100 @@ def test_what_compiling_raises_reaches_every_thread_and_is_not_kept() -> None:
     results = together(4, lambda index: cache.get("spec", fail_once))
     assert any(isinstance(result, ValueError) for result in results)
     assert cache.get("spec", fail_once) == "kernel"
+
+
+def interrupted_after_call(number: int, work: Callable[[], object]) -> bool:
+    """Raise KeyboardInterrupt in `once` behind the call of this number, where the interpreter handles signals."""
+    calls = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal calls
+        if frame.f_code.co_filename != OnceTable.get.__code__.co_filename:
+            return None
+        frame.f_trace_opcodes = True
+        code = dis.get_instructions(frame.f_code, show_caches=False)
+        before = [step.opname for step in code if step.offset < frame.f_lasti][-1:]
+        if event == "opcode" and before in (["CALL"], ["RESUME"]):
+            calls += 1
+            if calls == number:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+        return trace
+
+    known = sys.gettrace()
+    try:
+        sys.settrace(trace)
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(known)
+    return False
+
+
+def test_an_interrupt_anywhere_leaves_nothing_that_others_wait_for() -> None:
+    for number in range(1, 100):
+        table: OnceTable[str] = OnceTable(4)
+        interrupted = interrupted_after_call(number, lambda table=table: table.get("key", lambda: "value"))
+        found: list[str] = []
+        other = threading.Thread(target=lambda: found.append(table.get("key", lambda: "value")), daemon=True)
+        other.start()
+        other.join(10)
+        assert found == ["value"], f"behind call {number}"
+        if not interrupted:
+            return
+    raise AssertionError("get makes fewer calls")
+
+
+def test_an_interrupt_is_not_raised_in_threads_that_wait() -> None:
+    table: OnceTable[str] = OnceTable()
+    begun = threading.Event()
+    attempts: list[str] = []
+
+    def build() -> str:
+        attempts.append("attempt")
+        if len(attempts) == 1:
+            begun.set()
+            time.sleep(0.05)
+            raise KeyboardInterrupt
+        return "value"
+
+    def interrupted() -> None:
+        with pytest.raises(KeyboardInterrupt):
+            table.get("key", build)
+
+    first = threading.Thread(target=interrupted)
+    first.start()
+    begun.wait()
+    assert table.get("key", build) == "value"
+    first.join()
+
+
+def test_building_may_ask_for_the_same_as_a_signal_handler_does() -> None:
+    table: OnceTable[object] = OnceTable()
+    inner: list[object] = []
+
+    def build() -> object:
+        inner.append(table.get("key", object))
+        return object()
+
+    found: list[object] = []
+    builder = threading.Thread(target=lambda: found.append(table.get("key", build)), daemon=True)
+    builder.start()
+    builder.join(10)
+    assert found == inner and table.get("key", object) is found[0]
+
+
+def test_values_that_are_forgotten_may_ask_for_others() -> None:
+    table: OnceTable[object] = OnceTable()
+
+    class Asks:
+        def __del__(self) -> None:
+            table.get("key", object)
+
+    table.get("key", Asks)
+    table.clear()
+    assert table.get("key", object) is table.get("key", object)
 
 
 def test_other_machines_and_parameters_have_other_kernels() -> None:
