@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from einloom.dtypes import FLOAT32, FLOAT64, DType
-from einloom.ir.operation import Operation
+from einloom.ir.operation import DimType, Operation
 from einloom.jit.host import host
 from einloom.machine import Machine
 from einloom.passes.contraction.large_input import vectorise_large_input
@@ -59,6 +59,23 @@ def test_contractions_of_a_large_input_equal_the_interpreter(vector: str) -> Non
     turned = [vectorise_large_input(random_reading(random.Random(seed), FLOAT32), machine) for seed in range(100)]
     assert sum(schedule is not None for schedule in turned) > 10
     assert _complaint(vector, random_reading, range(100)) is None
+
+
+def test_a_large_input_may_lack_axes_that_are_summed(vector: str) -> None:
+    """Broadcast along them, with stride 0: they are no axes of its packed blocks."""
+
+    def broadcast_reading(rng: random.Random, dtype: DType) -> Operation:
+        operation = random_reading(rng, dtype)
+        large, other, out = operation.operands
+        summed = [i for i, axis in enumerate(operation.axes) if axis.role is DimType.K]
+        without = rng.choice(summed)
+        strides = tuple(0 if i == without else stride for i, stride in enumerate(large.strides))
+        return replace(operation, operands=(replace(large, strides=strides), other, out))
+
+    machine = host().with_vector(vector)
+    turned = [vectorise_large_input(broadcast_reading(random.Random(seed), FLOAT32), machine) for seed in range(100)]
+    assert sum(schedule is not None for schedule in turned) > 10
+    assert _complaint(vector, broadcast_reading, range(100)) is None
 
 
 def test_contractions_that_use_elements_once_equal_the_interpreter(vector: str) -> None:

@@ -102,7 +102,8 @@ class _Sides:
         outer += [Loop(self.across.name, step)] if step < self.across.extent else []
         stage = Pack(OUTPUT, len(outer), self._staged(operation, step))
         inner = [Loop(self.across.name, 1)] if step > 1 else []
-        reduced = [Digit(axis.name) for axis in self.reduced if axis.extent > 1]
+        large = operation.inputs[self.large]
+        reduced = [Digit(axis.name) for axis in self.reduced if axis.extent > 1 and operation.stride(large, axis.name)]
         panels = [Digit(self.m.name, tile)] if self.m.extent > tile else []
         pack = Pack(self.large, len(outer) + len(inner), (*panels, *reduced, Digit(self.m.name)))
         prims = self._prims(operation)
