@@ -72,6 +72,38 @@ print(codes)
 """
 
 
+EXIT = """
+import threading, time
+import numpy as np
+import einloom as el
+
+a = np.ones((300, 300), np.float32)
+f = el.compile("ab,bc->ac", a, a, threads=THREADS)
+inside = threading.Barrier(7)
+
+def compute_for_ever():
+    out = np.zeros_like(a)
+    for _ in range(4):
+        f(a, a, out=out)
+    inside.wait()
+    while True:
+        f(a, a, out=out)
+        el.einsum("ab,bc->ac", a, a)
+
+for _ in range(6):
+    threading.Thread(target=compute_for_ever, daemon=True).start()
+inside.wait()
+time.sleep(0.05)
+"""
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_interpreter_ends_while_daemon_threads_compute(threads: int) -> None:
+    for _ in range(PROCESSES):
+        assert python(EXIT.replace("THREADS", str(threads))) == ""
+
+
 @pytest.mark.soak
 def test_eight_threads_come_first_at_once() -> None:
     for _ in range(PROCESSES):

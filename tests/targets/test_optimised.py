@@ -66,11 +66,11 @@ def test_a_large_input_may_lack_axes_that_are_summed(vector: str) -> None:
 
     def broadcast_reading(rng: random.Random, dtype: DType) -> Operation:
         operation = random_reading(rng, dtype)
-        large, other, out = operation.operands
+        large, *others = operation.operands
         summed = [i for i, axis in enumerate(operation.axes) if axis.role is DimType.K]
         without = rng.choice(summed)
         strides = tuple(0 if i == without else stride for i, stride in enumerate(large.strides))
-        return replace(operation, operands=(replace(large, strides=strides), other, out))
+        return replace(operation, operands=(replace(large, strides=strides), *others))
 
     machine = host().with_vector(vector)
     turned = [vectorise_large_input(broadcast_reading(random.Random(seed), FLOAT32), machine) for seed in range(100)]

@@ -31,7 +31,9 @@ def scratch_word(size: int) -> int:
 
 @once
 def _provided(place: int) -> None:
-    _buffers[place] = np.empty((1 << place) + ALIGNMENT, np.uint8)
+    buffer = _buffers[place] = np.empty((1 << place) + ALIGNMENT, np.uint8)
+    # For ever: daemon threads may be inside generated code while the interpreter ends and takes this module apart.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(buffer))
     _put_back(place)
 
 

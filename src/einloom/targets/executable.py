@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import platform
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
+from typing import TypeAlias
 
 import numpy as np
 
 from einloom.ir.nest import Nest
+from einloom.jit.arrays import array_address
 from einloom.jit.kernel import Kernel
 from einloom.jit.threads import team_function
 from einloom.machine import Machine
@@ -19,32 +22,40 @@ if platform.machine() == "x86_64":  # With the import of einloom, and not within
     for name in ("asm.x86.assembler", "kernels.verbs.avx512", "kernels.verbs.narrow_x86"):
         import_module(f"einloom.{name}")
 
-__all__ = ["Executable", "reserve_scratch"]
+__all__ = ["Executable", "scratch"]
 
 ALIGNMENT = 64
 
+Memory: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
+
 
 class _Arena(threading.local):
-    """Scratch of the Python thread that calls: grows to the largest demand, is used by one execution at a time."""
+    """Scratch of the Python thread that calls, as large as its largest demand; none while a call has it."""
 
     def __init__(self) -> None:
-        self.memory = np.empty(0, np.uint8)
-        self.address = 0
-
-    def reserve(self, size: int) -> int:
-        """Return the address of `size` bytes that begin at a cache line."""
-        if size + ALIGNMENT > self.memory.size:
-            self.memory = np.empty(size + ALIGNMENT, np.uint8)
-            self.address = -(-self.memory.ctypes.data // ALIGNMENT) * ALIGNMENT
-        return self.address
+        self.memory: Memory | None = None
 
 
 _arena = _Arena()
 
 
-def reserve_scratch(size: int) -> int:
-    """Return the address of `size` bytes at a cache line, for this Python thread until it asks again."""
-    return _arena.reserve(size)
+@contextmanager
+def scratch(size: int) -> Generator[int]:
+    """Give the address of `size` bytes that begin at a cache line; 0 for none.
+
+    The call takes them along and puts them back. So a signal handler that computes meanwhile has scratch of its own,
+    and a daemon thread that is inside generated code keeps its scratch when the interpreter ends.
+    """
+    if not size:
+        yield 0
+        return
+    memory, _arena.memory = _arena.memory, None
+    if memory is None or memory.size < size + ALIGNMENT:
+        memory = np.empty(size + ALIGNMENT, np.uint8)
+    try:
+        yield -(-array_address(memory) // ALIGNMENT) * ALIGNMENT
+    finally:
+        _arena.memory = memory
 
 
 class Executable:
@@ -66,8 +77,8 @@ class Executable:
     def __call__(self, addresses: Sequence[int], threads: int) -> None:
         """Run on operands whose index 0 lies at `addresses` (inputs, then the output), on up to `threads` threads."""
         run = team_function(len(self.nest.operation.operands) + 1)
-        size = self.scratch_bytes(threads)
-        run(self.address, self.shares(threads), *addresses, reserve_scratch(size) if size else 0)
+        with scratch(self.scratch_bytes(threads)) as place:
+            run(self.address, self.shares(threads), *addresses, place)
 
     @property
     def address(self) -> int:

@@ -11,7 +11,7 @@ from einloom.jit.threads import run_team, run_together
 from einloom.machine import Machine
 from einloom.once import once
 from einloom.targets.cpu import lower_nest
-from einloom.targets.executable import reserve_scratch
+from einloom.targets.executable import scratch
 from einloom.targets.teams import SYNC_BYTES
 
 __all__ = ["TeamExecutable"]
@@ -45,11 +45,11 @@ class TeamExecutable:
             DeviceError: there are barriers, and not as many threads as wait there.
         """
         threads = self.program.shared_trips
-        size = self.program.scratch_bytes * threads
         sync = self._sync()
-        block = self._block(*addresses, reserve_scratch(size) if size else 0, ctypes.addressof(sync), _let_others_run())
         run = run_together if self._together else run_team
-        run(self.kernel.address_of(self.program.entry), block, threads)
+        with scratch(self.program.scratch_bytes * threads) as place:
+            block = self._block(*addresses, place, ctypes.addressof(sync), _let_others_run())
+            run(self.kernel.address_of(self.program.entry), block, threads)
 
 
 @once
