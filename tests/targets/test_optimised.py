@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from einloom.dtypes import FLOAT32, FLOAT64, DType
-from einloom.ir.operation import DimType, Operation
+from einloom.ir.operation import Axis, DimType, Operation
 from einloom.jit.host import host
 from einloom.machine import Machine
 from einloom.passes.contraction.large_input import vectorise_large_input
@@ -66,11 +66,12 @@ def test_a_large_input_may_lack_axes_that_are_summed(vector: str) -> None:
 
     def broadcast_reading(rng: random.Random, dtype: DType) -> Operation:
         operation = random_reading(rng, dtype)
-        large, *others = operation.operands
-        summed = [i for i, axis in enumerate(operation.axes) if axis.role is DimType.K]
-        without = rng.choice(summed)
-        strides = tuple(0 if i == without else stride for i, stride in enumerate(large.strides))
-        return replace(operation, operands=(replace(large, strides=strides), *others))
+        far = operation.elements(operation.operands[1])
+        operands = [
+            replace(operand, strides=(*operand.strides, far if position == 1 else 0))
+            for position, operand in enumerate(operation.operands)
+        ]
+        return replace(operation, axes=(*operation.axes, Axis("z", 3, DimType.K)), operands=tuple(operands))
 
     machine = host().with_vector(vector)
     turned = [vectorise_large_input(broadcast_reading(random.Random(seed), FLOAT32), machine) for seed in range(100)]
