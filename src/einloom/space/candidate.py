@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
-from html import escape
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -28,6 +27,7 @@ from einloom.space.instance import gpu_problem, gpu_space_text
 from einloom.space.kernels import Kernel
 from einloom.space.model import Bound, GpuModel
 from einloom.space.saved import Saved
+from einloom.space.summary import as_html, as_text
 
 __all__ = ["Candidate", "Space"]
 
@@ -307,27 +307,15 @@ class Candidate:
     def __hash__(self) -> int:
         return hash((self.space, self.inner.snapshot()))
 
-    def _summary(self) -> tuple[str, list[tuple[str, str, int]]]:
-        """Return a headline, and the open decisions grouped by choice and domain: (choice, values, how many)."""
-        groups: dict[tuple[str, str], int] = {}
-        for name, values in self.open.items():
-            key = (name.split("(")[0], " ".join(map(str, values)))
-            groups[key] = groups.get(key, 0) + 1
-        headline = f"{self.space.name}: {len(self.decisions)} decisions taken, {len(self.open)} open"
-        return headline, [(choice, values, count) for (choice, values), count in groups.items()]
+    @property
+    def _headline(self) -> str:
+        return f"{self.space.name}: {len(self.decisions)} decisions taken, {len(self.open)} open"
 
     def __repr__(self) -> str:
-        headline, rows = self._summary()
-        return "\n".join([headline, *(f"  {choice:14} {count:4} x  {values}" for choice, values, count in rows)])
+        return as_text(self._headline, self.open)
 
     def _repr_html_(self) -> str:
-        headline, rows = self._summary()
-        cells = "".join(
-            f"<tr><td>{escape(choice)}</td><td>{count}</td><td>{escape(values)}</td></tr>"
-            for choice, values, count in rows
-        )
-        head = "<tr><th>choice</th><th>open</th><th>values</th></tr>"
-        return f"<p>{escape(headline)}</p><table>{head}{cells}</table>"
+        return as_html(self._headline, self.open)
 
 
 def _listed(name: str, given: Values) -> tuple[str | int, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from einloom.space.model.tables import (
+from einloom.space.model.rows import (
     BLOCK,
     LOOP,
     SEQUENTIAL,
@@ -17,9 +17,9 @@ from einloom.space.model.tables import (
     Around,
     Group,
     InstructionTable,
-    Tables,
     View,
 )
+from einloom.space.model.tables import Tables
 
 __all__ = ["WARP", "Counts", "Surroundings", "read_counts"]
 

@@ -13,7 +13,8 @@ from einloom.space.model.counts import Counts, read_counts
 from einloom.space.model.figure import Figure
 from einloom.space.model.latency import Latency
 from einloom.space.model.resources import Resources
-from einloom.space.model.tables import Tables, View
+from einloom.space.model.rows import View
+from einloom.space.model.tables import Tables
 from einloom.space.rates import GpuRates
 
 __all__ = ["GpuModel"]

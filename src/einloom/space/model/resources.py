@@ -12,7 +12,8 @@ from einloom.space.device import GpuDevice
 from einloom.space.model.counts import WARP, Counts, Surroundings
 from einloom.space.model.figure import Figure
 from einloom.space.model.footprint import SECTOR, sectors
-from einloom.space.model.tables import THREAD, VECTOR, Tables
+from einloom.space.model.rows import THREAD, VECTOR
+from einloom.space.model.tables import Tables
 from einloom.space.rates import GpuRates
 
 __all__ = ["Resources"]
