@@ -14,7 +14,7 @@ from einloom.ir.copies import Level, copy_loops, copy_runs, indices, levels_of
 from einloom.ir.curve import LONGEST_CURVE
 from einloom.ir.fused import FusedView, rows_of
 from einloom.ir.layout import PackedLayout
-from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Loop, Nest, Node, Pack
+from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Iteration, Loop, Nest, Node, Pack
 from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import OUTPUT, ExecType, Schedule
 from einloom.ir.schedule import Pack as PackChoice
@@ -279,11 +279,11 @@ class _Binder:
             if self.roles[loop.axis] is DimType.K and not self.sums_nothing
         )
         starts_from_zero = operation.first_touch == Touch(Primitive.ZERO) and operation.main.is_contraction
-        first = () if starts_from_zero else self._touches((operation.first_touch,), "first", loops)
-        last = self._touches(operation.last_touches, "last", loops)
+        first = () if starts_from_zero else self._touches((operation.first_touch,), Iteration.FIRST, loops)
+        last = self._touches(operation.last_touches, Iteration.LAST, loops)
         return (*first, self._main_call(loops if starts_from_zero else None), *last)
 
-    def _touches(self, touches: tuple[Touch, ...], when: str, loops: tuple[str, ...]) -> tuple[Node, ...]:
+    def _touches(self, touches: tuple[Touch, ...], when: Iteration, loops: tuple[str, ...]) -> tuple[Node, ...]:
         calls = tuple(self._touch(touch) for touch in touches if not touch.does_nothing)
         return (Guard(when, loops, calls),) if calls and loops else calls
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from einloom.ir import meanings
-from einloom.ir.nest import Block, Call, Guard, Loop, Nest, Node, Pack, When, parallel_loops
+from einloom.ir.nest import Block, Call, Guard, Iteration, Loop, Nest, Node, Pack, When, parallel_loops
 from einloom.ir.operation import DimType, Operation, Primitive, Touch
 from einloom.ir.schedule import ExecType
 from einloom.ir.sharing import Team
@@ -133,7 +133,7 @@ class _NestRun:
             by_thread = (factor * team.coordinate(thread, name) for name, factor in cursor.by_thread)
             self.position[cursor.name] = cursor.start + sum(by_thread)
         self.left = {axis.name: axis.extent for axis in nest.axes}
-        self.edges: dict[str, dict[str, bool]] = {"first": {}, "last": {}}
+        self.edges: dict[Iteration, dict[str, bool]] = {edge: {} for edge in Iteration}
         self.index: dict[str, int] = {}
 
     def run(self, nodes: tuple[Node, ...]) -> Iterator[None]:
@@ -192,8 +192,8 @@ class _NestRun:
             return False
         self.left[loop.axis] = min(left - index, loop.step)
         self.index[loop.name] = index
-        self.edges["first"][loop.name] = index == 0
-        self.edges["last"][loop.name] = index + loop.step >= covered
+        self.edges[Iteration.FIRST][loop.name] = index == 0
+        self.edges[Iteration.LAST][loop.name] = index + loop.step >= covered
         for buffer, delta in loop.advances:
             self.position[buffer] += number * delta
         return True
@@ -207,7 +207,7 @@ class _NestRun:
         values = [value.astype(float) for value in inputs]
         if call.primitive.is_contraction:
             term = values[0] if len(values) == 1 else values[0] * values[1]
-            zero = call.starts is not None and all(self.edges["first"][name] for name in call.starts)
+            zero = call.starts is not None and all(self.edges[Iteration.FIRST][name] for name in call.starts)
             output = output[:, :, 0, 0] if 0 not in sizes[2:] else self._kept(call, sizes)
             output[...] = (0 if zero else output) + term.sum(axis=(2, 3))
         elif call.primitive.is_binary:

@@ -17,6 +17,7 @@ import math
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Literal
 
 from einloom.dtypes import DType
@@ -32,6 +33,7 @@ __all__ = [
     "Call",
     "Cursor",
     "Guard",
+    "Iteration",
     "Loop",
     "Nest",
     "Node",
@@ -191,11 +193,18 @@ class Call:
     streams: bool = False
 
 
+class Iteration(StrEnum):
+    """Which iteration of a loop."""
+
+    FIRST = "first"
+    LAST = "last"
+
+
 @dataclass(frozen=True, slots=True)
 class Guard:
     """Run `body` only while all of `loops` are in their first (or last) iteration."""
 
-    when: str
+    when: Iteration
     loops: tuple[str, ...]
     body: tuple[Node, ...]
 

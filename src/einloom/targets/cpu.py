@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from einloom.asm import Assembler, Label
 from einloom.errors import UnsupportedTarget
-from einloom.ir.nest import Call, Guard, Loop, Nest, Node, Pack, When, leading_loops, walk
+from einloom.ir.nest import Call, Guard, Iteration, Loop, Nest, Node, Pack, When, leading_loops, walk
 from einloom.ir.schedule import ExecType
 from einloom.ir.statement import Barrier
 from einloom.kernels.emit import emit_kernel
@@ -328,12 +328,12 @@ class _Lowering(TeamLowering):
         self._nodes(guard.body)
         self.asm.bind(skip)
 
-    def _unless(self, when: str, state: _LoopState, label: Label) -> None:
+    def _unless(self, when: Iteration, state: _LoopState, label: Label) -> None:
         """Branch to `label` unless the loop is in its first (or last) iteration."""
         if not state.dynamic:
             if state.loop.trips > 1:
-                self._branch("ne", state.counter, state.loop.trips if when == "first" else 1, label)
-        elif when == "first":
+                self._branch("ne", state.counter, state.loop.trips if when is Iteration.FIRST else 1, label)
+        elif when is Iteration.FIRST:
             self._branch("ne", state.kept or f"left {state.loop.axis}", state.entry, label)
         else:
             self.variables.load(self.work, self._left_at(state))
@@ -391,7 +391,7 @@ class _Lowering(TeamLowering):
         done = self.asm.forward("flag")
         self.vm.constant(register, 1)
         for state in states:
-            self._unless("first", state, done)
+            self._unless(Iteration.FIRST, state, done)
         self.vm.constant(register, 0)
         self.asm.bind(done)
 
