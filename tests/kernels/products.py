@@ -13,7 +13,7 @@ from einloom.asm import Assembler
 from einloom.jit import Kernel, host
 from einloom.kernels import Brgemm, machine_for, signature
 from einloom.kernels.emit import emit_kernel
-from einloom.kernels.specs import Spec
+from einloom.kernels.specs import BatchBy, Spec
 from einloom.machine import Machine
 from tests.kernels.guarded import GuardedArray
 
@@ -139,12 +139,12 @@ def check_product(case: ProductCase) -> str | None:
 def _lists(case: ProductCase, values: dict[str, Any]) -> dict[str, Any]:
     """Return the arrays of offsets or addresses of the batch's matrices, which lie as the strides say."""
     spec, size = case.spec, case.spec.dtype.size
-    if spec.batch_by == "stride":
+    if spec.batch_by is BatchBy.STRIDE:
         return {}
     lists: dict[str, Any] = {}
     for name in "ab" if spec.b is not None else "a":
         offsets = np.arange(spec.batch, dtype=np.int64) * getattr(spec, name)[3]
-        if spec.batch_by == "offsets":
+        if spec.batch_by is BatchBy.OFFSETS:
             lists[f"offsets_{name}"] = offsets
         else:
             lists[name] = values[name] + offsets * size

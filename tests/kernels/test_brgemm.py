@@ -9,6 +9,7 @@ from itertools import product
 import pytest
 
 from einloom.kernels import Brgemm
+from einloom.kernels.specs import BatchBy
 from tests.covering import covering
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import ProductCase, check_product, machine
@@ -130,7 +131,7 @@ def listed_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
     for index, ((m, n, k, batch), layouts) in enumerate(product(sizes, LAYOUTS)):
         beta, flag = BETAS[index % 4]
         spec = product_spec(dtype, m, n, k, batch, layouts, index % 3, beta)
-        spec = replace(spec, batch_by=("offsets", "addresses")[index // 3 % 2])
+        spec = replace(spec, batch_by=(BatchBy.OFFSETS, BatchBy.ADDRESSES)[index // 3 % 2])
         opened = leading_dimensions(layouts, 1) if index % 2 else frozenset[str]()
         yield ProductCase(spec, opened, flag, vector, bool(index // 2 % 2))
 

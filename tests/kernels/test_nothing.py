@@ -10,7 +10,7 @@ import pytest
 
 from einloom.dtypes import FLOAT32
 from einloom.kernels.elementwise.reduce import OPERATORS
-from einloom.kernels.specs import Binary, ElementWise, Reduce, Ternary, Unary
+from einloom.kernels.specs import BatchBy, Binary, ElementWise, Reduce, Ternary, Unary
 from tests.kernels.elementwise import ElementCase, check_elements
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import ProductCase, check_product
@@ -29,8 +29,8 @@ def product_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
     for index, ((m, n, k, batch), (beta, flag)) in enumerate(product(EMPTY, BETAS)):
         layouts = LAYOUTS[index % len(LAYOUTS)]
         spec = product_spec(dtype, m, n, k, batch, layouts, index % 3, beta, (1, 2)[index // 3 % 2])
-        spec = replace(spec, batch_by=("stride", "offsets", "addresses")[index // 4 % 3])
-        steps = batch if spec.batch_by == "stride" else 1
+        spec = replace(spec, batch_by=tuple(BatchBy)[index // 4 % 3])
+        steps = batch if spec.batch_by is BatchBy.STRIDE else 1
         opened = leading_dimensions(layouts, steps) if index % 2 else frozenset[str]()
         yield ProductCase(spec, opened, flag, vector, bool(index // 2 % 2))
 

@@ -4,7 +4,8 @@ The first touch takes the extra with role `first`: with `identity` (or `copy`) i
 run one after the other; each binary one takes the next extra with role `last`. An extra with role `mask` takes 1 where
 relu, as the last word, let a value through, and 0 elsewhere.
 
->>> extras = (Extra("bias", "first", "float32", (1, 0, 0)), Extra("residual", "last", "float32", (1, 64, 0)))
+>>> bias = Extra("bias", ExtraRole.FIRST, "float32", (1, 0, 0))
+>>> extras = (bias, Extra("residual", ExtraRole.LAST, "float32", (1, 64, 0)))
 >>> [(touch.primitive.value, touch.operand) for touch in last_touches(("add", "relu"), extras, inputs=2)]
 [('add', 3), ('relu', None)]
 """
@@ -12,6 +13,7 @@ relu, as the last word, let a value through, and 0 elsewhere.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from einloom.dtypes import data_type
@@ -19,10 +21,17 @@ from einloom.errors import DTypeError, ScheduleError
 from einloom.ir.fields import entries_of, whole_numbers
 from einloom.ir.operation import Operand, Operation, Primitive, Touch
 
-__all__ = ["Extra", "checked_extras", "extras_of", "first_touch", "last_touches", "words_of"]
+__all__ = ["Extra", "ExtraRole", "checked_extras", "extras_of", "first_touch", "last_touches", "words_of"]
 
-ROLES = ("first", "last", "mask")
 TAKEN = ("in0", "in1", "out")
+
+
+class ExtraRole(StrEnum):
+    """Which touch reads an extra, or that one writes it."""
+
+    FIRST = "first"
+    LAST = "last"
+    MASK = "mask"
 
 
 class Extra(NamedTuple):
@@ -36,7 +45,7 @@ class Extra(NamedTuple):
     """
 
     name: str
-    role: str
+    role: ExtraRole
     dtype: str
     strides: tuple[int, ...]
 
@@ -51,8 +60,6 @@ def checked_extras(entries: Any, dtype: str, dimensions: int) -> tuple[Extra, ..
     extras: list[Extra] = []
     for entry in entries_of(entries, "extras"):
         extra = _normalised(entry)
-        if extra.role not in ROLES:
-            raise ScheduleError(f"extra {extra.name} has the role {extra.role!r}; there are {', '.join(ROLES)}")
         if extra.name in (*TAKEN, *(other.name for other in extras)) or not extra.name.isidentifier():
             raise ScheduleError(f"{extra.name!r} cannot name an extra\n  Names are identifiers, each used once.")
         if extra.dtype != dtype:
@@ -72,8 +79,10 @@ def _normalised(entry: Any) -> Extra:
         raise ScheduleError(f"extras: {entry!r:.80} is not (name, role, dtype, strides)") from None
     if not _are_words(extra.name, extra.role):
         raise ScheduleError(f"extras: {entry!r:.80}: name and role are words")
+    if extra.role not in set(ExtraRole):
+        raise ScheduleError(f"extra {extra.name} has the role {extra.role!r}; there are {', '.join(ExtraRole)}")
     strides = whole_numbers(extra.strides, f"strides of the extra {extra.name}")
-    return extra._replace(strides=strides, dtype=data_type(extra.dtype).name)
+    return extra._replace(role=ExtraRole(extra.role), strides=strides, dtype=data_type(extra.dtype).name)
 
 
 def _are_words(*values: object) -> bool:
@@ -86,7 +95,7 @@ def first_touch(word: str, extras: Sequence[Extra], inputs: int) -> Touch:
     Raises:
         ScheduleError: more than one extra, one that the word does not read, or a binary word without one.
     """
-    positions = [inputs + index for index, extra in enumerate(extras) if extra.role == "first"]
+    positions = [inputs + index for index, extra in enumerate(extras) if extra.role is ExtraRole.FIRST]
     primitive = Primitive(word)
     if len(positions) > 1:
         raise ScheduleError(f"{len(positions)} extras have the role first; prim_first_touch takes one")
@@ -104,7 +113,7 @@ def last_touches(words: Sequence[str], extras: Sequence[Extra], inputs: int) -> 
     Raises:
         ScheduleError: extras and binary words differ in number, or a mask without relu as the last word.
     """
-    positions = [inputs + index for index, extra in enumerate(extras) if extra.role == "last"]
+    positions = [inputs + index for index, extra in enumerate(extras) if extra.role is ExtraRole.LAST]
     primitives = [Primitive(word) for word in words if word != Primitive.NONE]
     binary = sum(primitive.is_binary for primitive in primitives)
     if binary != len(positions):
@@ -113,18 +122,18 @@ def last_touches(words: Sequence[str], extras: Sequence[Extra], inputs: int) -> 
         )
     queue = iter(positions)
     touches = [Touch(primitive, next(queue)) if primitive.is_binary else Touch(primitive) for primitive in primitives]
-    masks = [inputs + index for index, extra in enumerate(extras) if extra.role == "mask"]
+    masks = [inputs + index for index, extra in enumerate(extras) if extra.role is ExtraRole.MASK]
     if masks and (len(masks) > 1 or not primitives or primitives[-1] is not Primitive.RELU):
         raise ScheduleError("a mask belongs to relu as the last word of prim_last_touch, and there is one at most")
     # What relu let through is positive, and the rest is 0: the sign is the mask.
     return (*touches, *(Touch(Primitive.SIGN, position, writes=True) for position in masks))
 
 
-def extras_of(operation: Operation) -> list[tuple[Operand, str]]:
+def extras_of(operation: Operation) -> list[tuple[Operand, ExtraRole]]:
     """Return the operands of touches with their roles, in the order in which the words of a configuration take them."""
     last = [touch for touch in operation.last_touches if touch.operand is not None]
-    found = [(operation.first_touch, "first")] if operation.first_touch.operand is not None else []
-    found += [(touch, "mask" if touch.writes else "last") for touch in last]
+    found = [(operation.first_touch, ExtraRole.FIRST)] if operation.first_touch.operand is not None else []
+    found += [(touch, ExtraRole.MASK if touch.writes else ExtraRole.LAST) for touch in last]
     return [(operation.operands[touch.operand], role) for touch, role in found if touch.operand is not None]
 
 

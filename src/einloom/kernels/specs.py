@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TypeAlias
 
 from einloom.dtypes import DType, data_type
 from einloom.errors import ShapeError
 
 __all__ = [
+    "BatchBy",
     "Binary",
     "Brgemm",
     "ElementWise",
@@ -58,6 +60,18 @@ class _Sized:
         _check_sizes(m=self.m, n=self.n)
 
 
+class BatchBy(StrEnum):
+    """How the matrices of a batch are found.
+
+    By strides; by offsets, from two more arguments, arrays of 64-bit offsets in elements; or by addresses, `a` and `b`
+    being arrays of addresses.
+    """
+
+    STRIDE = "stride"
+    OFFSETS = "offsets"
+    ADDRESSES = "addresses"
+
+
 @dataclass(frozen=True, slots=True)
 class Brgemm(_Sized):
     """C[m, n] = beta C[m, n] + alpha sum over batch and k of A B, the vectors running along m.
@@ -70,8 +84,7 @@ class Brgemm(_Sized):
         c: strides of C along (m, n).
         beta: 1 adds to C, 0 overwrites it and never reads it, None leaves the choice to a last argument, 0 or 1.
         alpha: factor of the sum.
-        batch_by: how the matrices of the batch are found: `"stride"`; `"offsets"`, from two more arguments, arrays of
-            64-bit offsets in elements; or `"addresses"`, `a` and `b` being arrays of addresses.
+        batch_by: how the matrices of the batch are found.
     """
 
     dtype: DType
@@ -84,7 +97,7 @@ class Brgemm(_Sized):
     c: Pair = (1, None)
     beta: int | None = 1
     alpha: float = 1
-    batch_by: str = "stride"
+    batch_by: BatchBy = BatchBy.STRIDE
 
     def __post_init__(self) -> None:
         _Sized.__post_init__(self)
@@ -257,7 +270,7 @@ def signature(spec: Spec) -> tuple[str, ...]:
     batch = tuple(
         f"br_stride_{operand}" for operand, values in strides.items() if len(values) == 4 and values[3] is None
     )
-    if isinstance(spec, Brgemm) and spec.batch_by == "offsets":
+    if isinstance(spec, Brgemm) and spec.batch_by is BatchBy.OFFSETS:
         batch = ("offsets_a", "offsets_b")[: 1 if spec.b is None else 2]
     flag = ("beta",) if isinstance(spec, Brgemm) and spec.beta is None else ()
     return pointers + inner + batch + flag

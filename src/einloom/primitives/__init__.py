@@ -19,7 +19,7 @@ import numpy as np
 
 from einloom.dtypes import MOVED, DType, data_type
 from einloom.errors import ArgumentError, DTypeError, ShapeError, UnsupportedTarget
-from einloom.kernels.specs import Binary, Brgemm, Reduce, Stride, Ternary, Unary
+from einloom.kernels.specs import BatchBy, Binary, Brgemm, Reduce, Stride, Ternary, Unary
 from einloom.primitives.callables import PrimitiveKernel
 
 __all__ = ["PrimitiveKernel", "binary", "brgemm", "reduce", "ternary", "unary"]
@@ -82,7 +82,7 @@ def brgemm(
         c=output,
         alpha=_number("alpha", alpha),
         beta=_beta(beta),
-        batch_by=batch,
+        batch_by=BatchBy(batch),
     )
     return PrimitiveKernel(spec, ("a", "b", "c", "ld_a", "ld_b", "ld_c", *BATCHES[batch]), isa)
 

@@ -13,7 +13,7 @@ from einloom.arrays.library import Imported, region_of
 from einloom.arrays.region import Region
 from einloom.dtypes import MOVED
 from einloom.errors import DTypeError, ShapeError, StrideError
-from einloom.kernels.specs import Brgemm, Reduce, Spec, Stride, Unary, run_time_strides
+from einloom.kernels.specs import BatchBy, Brgemm, Reduce, Spec, Stride, Unary, run_time_strides
 
 __all__ = ["Arguments", "Parameter", "parameters_of", "regions_of"]
 
@@ -64,8 +64,8 @@ def parameters_of(spec: Spec) -> tuple[Parameter, ...]:
             tuple(strides[axis] for axis in axes),
             name == names[-1],
         )
-        if isinstance(spec, Brgemm) and spec.batch_by != "stride" and name != "c":
-            offsets = f"offsets_{name}" if spec.batch_by == "offsets" else ""
+        if isinstance(spec, Brgemm) and spec.batch_by is not BatchBy.STRIDE and name != "c":
+            offsets = f"offsets_{name}" if spec.batch_by is BatchBy.OFFSETS else ""
             parameter = replace(parameter, count=spec.batch, offsets=offsets)
         found.append(parameter)
     return tuple(found)

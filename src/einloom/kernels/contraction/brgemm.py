@@ -23,7 +23,7 @@ from einloom.kernels.contraction.steps import Steps
 from einloom.kernels.contraction.tiles import Band, Demand, Tile, bands_of
 from einloom.kernels.fetch import STRIDED, VECTOR
 from einloom.kernels.parts import parts
-from einloom.kernels.specs import Brgemm, signature
+from einloom.kernels.specs import BatchBy, Brgemm, signature
 from einloom.kernels.verbs.frame import TooManyVariables, leaf_frame
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import KernelMachine, V
@@ -107,7 +107,7 @@ class _Generator(Generic[R, V, A]):
         self.output = self.strides.of(product.c, extents)
         self.source_strides = self.strides.of(self.scratch.source, (1, 1, 1, 1)) if self.scratch else ()
         self.single = len(self.bands) == self.bands[0].count == 1 and product.n <= self.columns
-        self.listed = product.batch_by != "stride"
+        self.listed = product.batch_by is not BatchBy.STRIDE
         moves = self.loops or product.batch > 1 or self.listed or any(isinstance(s[2], str) for s in self.input_strides)
         self.walks = bool(moves) and product.steps > 0
         copies = self.walks and (self.listed or not self.single)
@@ -181,7 +181,7 @@ class _Generator(Generic[R, V, A]):
             stride = strides[0] if isinstance(strides[0], int) else frame.read(strides[0])
             slot = self.vec.index_bytes * number
             self.setting.indices[operand.name] = self.vec.stride_index(stride, slot, self.vec.registers[0])
-        if self.product.batch_by == "addresses":
+        if self.product.batch_by is BatchBy.ADDRESSES:
             self._set_up_addresses()
         if self.scratch:
             self.scratch.set_up(frame, self.vec.index_bytes * len(self.strided))
@@ -292,7 +292,7 @@ class _Generator(Generic[R, V, A]):
             name, pointer = cursor.operand.name, frame.read(cursor.pointers[0])
             km.load(pointer, frame.read(f"list_{name}"))
             frame.advance(f"list_{name}", 8, 1)
-            if self.product.batch_by == "offsets":
+            if self.product.batch_by is BatchBy.OFFSETS:
                 km.multiply_constant(pointer, pointer, self.product.dtype.size)
             km.add(pointer, frame.read(name))
             cursor.spread(frame, columns)

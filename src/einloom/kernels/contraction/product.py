@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from einloom.dtypes import DType
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
-from einloom.kernels.specs import Brgemm, NamedStride, named_strides
+from einloom.kernels.specs import BatchBy, Brgemm, NamedStride, named_strides
 
 __all__ = ["Product", "StridedMatrix"]
 
@@ -66,7 +66,7 @@ class Product:
     c: StridedMatrix
     beta: int | None
     alpha: float
-    batch_by: str = "stride"
+    batch_by: BatchBy = BatchBy.STRIDE
 
     @staticmethod
     def of(spec: Brgemm) -> Product:
@@ -122,7 +122,7 @@ class Product:
 
     @property
     def _is_plain_sum(self) -> bool:
-        return self.batch == 1 and self.batch_by == "stride"
+        return self.batch == 1 and self.batch_by is BatchBy.STRIDE
 
     @property
     def wants_packing(self) -> bool:
@@ -131,7 +131,7 @@ class Product:
 
     def _worth_packing(self, operand: StridedMatrix) -> bool:
         strided = operand.fetch is STRIDED and not operand.per_column
-        return strided and operand.strides[2] == 1 and self.n >= PACKED_COLUMNS and self.batch_by == "stride"
+        return strided and operand.strides[2] == 1 and self.n >= PACKED_COLUMNS and self.batch_by is BatchBy.STRIDE
 
     def _map(self, change: Callable[[StridedMatrix], StridedMatrix]) -> Product:
         b = None if self.b is None else change(self.b)
@@ -150,7 +150,7 @@ class Product:
 
     def _merged(self) -> Product:
         """Return the product with one summed axis where the batch is a continuation of k, or k is trivial."""
-        if self.batch == 1 or self.batch_by != "stride":
+        if self.batch == 1 or self.batch_by is not BatchBy.STRIDE:
             return self
         continues = all(_times(o.strides[2], self.k) == o.strides[3] for o in self.inputs)
         if self.k != 1 and not continues:
