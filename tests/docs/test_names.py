@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Callable
 from functools import cache, reduce
 from pathlib import Path
 
@@ -22,7 +23,10 @@ MODULE = re.compile(r"(?<![\w./-])(?:einloom|el)(?:\.[A-Za-z_]\w*)+")
 COMMAND = re.compile(r"einloom (\w+)")
 TARGET = re.compile(r"make (\w+)")
 
-ID = {"ids": lambda page: str(page.relative_to(ROOT))}
+
+def each_page(test: Callable[[Path], None]) -> Callable[[Path], None]:
+    """Run a test for each page."""
+    return pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))(test)
 
 
 def quoted(page: Path) -> list[str]:
@@ -57,19 +61,19 @@ def stands(name: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("page", PAGES, **ID)
+@each_page
 def test_files_are_there(page: Path) -> None:
     paths = [code for code in quoted(page) if FILE.fullmatch(code)]
     assert [path for path in paths if not exists(path, page)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, **ID)
+@each_page
 def test_modules_and_public_names_are_there(page: Path) -> None:
     names = [name for code in quoted(page) for name in MODULE.findall(code)]
     assert [name for name in names if not stands(name)] == []
 
 
-@pytest.mark.parametrize("page", PAGES, **ID)
+@each_page
 def test_commands_are_there(page: Path) -> None:
     lines = quoted(page)
     commands = [match.group(1) for line in lines if (match := COMMAND.match(line.removeprefix("$ ")))]
