@@ -131,7 +131,9 @@ def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: str
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])
     assert ended.value.code == 0
-    assert f"einloom {command}" in capsys.readouterr().out
+    usage, _, explained = capsys.readouterr().out.partition("\n\n")
+    assert f"einloom {command}" in usage
+    assert not explained.startswith(("positional arguments:", "options:")), "say what the command does"
     assert COMMANDS[command][1] in make_parser([]).format_help().replace("\n", " ").replace("  ", "")
 
 
@@ -144,3 +146,12 @@ def test_a_command_imports_only_what_it_needs() -> None:
     code = "import sys; from einloom.cli import main; main(['info', '--json']); print(*sys.modules, file=sys.stderr)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stderr.split()
     assert not {"rich", "opt_einsum", "einloom.space", "einloom.csp", "einloom.bench"} & set(modules)
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "1.5", "many", ""])
+@pytest.mark.parametrize("line", [["show", "ab->ba", "--sizes", "a=2,b=3"], ["space", "axpy", "--estimate", "knuth"]])
+def test_a_count_is_a_whole_number_of_at_least_one(
+    capsys: pytest.CaptureFixture[str], line: list[str], number: str
+) -> None:
+    option = "--threads" if line[0] == "show" else "--samples"
+    assert f"{number!r} is no whole number of at least 1" in usage_of(capsys, *line, f"{option}={number}")

@@ -12,14 +12,14 @@ import os
 import sys
 from collections.abc import Sequence
 
-from einloom.errors import DTypeError, EinloomError, EquationError, ScheduleError, ShapeError
+from einloom.errors import ArgumentError, DTypeError, EinloomError, EquationError, ScheduleError, ShapeError
 
 __all__ = ["main", "make_parser"]
 
 COMMANDS = {
     "info": ("einloom.cli.info", "what einloom knows about this machine"),
     "einsum": ("einloom.cli.einsum", "compile, run, check and compare one einsum"),
-    "show": ("einloom.cli.show", "show what an einsum becomes: steps, loop nest, machine code"),
+    "show": ("einloom.cli.show", "show what an einsum becomes: steps, passes, loop nest, machine code"),
     "bench": ("einloom.cli.bench", "measure a suite beside other libraries"),
     "space": ("einloom.cli.space", "size, dead ends and open decisions of an implementation space"),
     "bound": ("einloom.cli.bound", "a time that no implementation below a candidate can beat"),
@@ -27,7 +27,7 @@ COMMANDS = {
 }
 """Command to the module whose `add_parser(subparsers)` makes its parser, and its line of help."""
 
-USAGE_ERRORS = (EquationError, ShapeError, DTypeError, ScheduleError)
+USAGE_ERRORS = (ArgumentError, EquationError, ShapeError, DTypeError, ScheduleError)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,7 +58,7 @@ def make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     subparsers = parser.add_subparsers(required=True, metavar="command", title="commands")
-    chosen = next((word for word in arguments if word in COMMANDS), None)
+    chosen = next(iter(arguments), None)
     for name, (module, description) in COMMANDS.items():
         if name != chosen:
             subparsers.add_parser(name, help=description)

@@ -15,6 +15,7 @@ from einloom.bench.plot import check_plot, draw_plot
 from einloom.bench.report import is_good, make_report
 from einloom.cli.bench_choice import run_choice
 from einloom.cli.bench_elementwise import run_elementwise
+from einloom.cli.sizes import positive
 from einloom.jit.host import host
 
 __all__ = ["add_parser", "run"]
@@ -27,7 +28,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command to argparse's subparsers and return its parser."""
     parser = subparsers.add_parser(
         "bench",
-        help="measure a suite beside other libraries",
         description="Measure a suite. Peers that are not installed are named and left out. Every contestant works in a "
         "process of its own and takes turns with the others; every result is checked.",
     )
@@ -46,14 +46,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--plot", metavar="FILE", help="draw bars to an image (needs matplotlib)")
     parser.set_defaults(run=run)
     return parser
-
-
-def positive(text: str) -> int:
-    """Return a whole number of at least 1, for argparse."""
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
-    return number
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ from einloom.bench.cases import Case
 from einloom.bench.measure import Options, Row, measure_case
 from einloom.bench.peers.contestants import chosen_peers
 from einloom.bench.report import is_good, make_report
-from einloom.cli.bench import positive
+from einloom.cli.sizes import positive
 from einloom.jit.host import host
 from einloom.machine import Machine
 
@@ -42,7 +42,9 @@ SCENES = (
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command to argparse's subparsers and return its parser."""
-    parser = subparsers.add_parser("demo", help="real work, compiled, checked and compared, in under a minute")
+    parser = subparsers.add_parser(
+        "demo", description="Compile, check and time five contractions and a permutation beside NumPy."
+    )
     parser.add_argument("--threads", type=positive, default=1, help="threads of each contestant (default: 1)")
     parser.set_defaults(run=run)
     return parser

@@ -10,8 +10,7 @@ from typing import Any
 from einloom.bench.measure import Options, measure_cases
 from einloom.bench.peers.contestants import PEERS, chosen_peers
 from einloom.bench.report import is_good, make_report
-from einloom.cli.bench import positive
-from einloom.cli.sizes import add_equation, sized_case
+from einloom.cli.sizes import add_equation, positive, sized_case
 from einloom.config import thread_count
 from einloom.jit.host import host
 
@@ -22,7 +21,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command to argparse's subparsers and return its parser."""
     parser = subparsers.add_parser(
         "einsum",
-        help="compile, run, check and compare one einsum",
         description="Compile an einsum for arrays of these sizes, check its result against NumPy in float64, and "
         "measure it beside the other libraries that are installed, each in a process of its own.",
     )
@@ -30,7 +28,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=positive, help="default: EINLOOM_THREADS, OMP_NUM_THREADS or all cores")
     parser.add_argument("--peers", metavar="A,B", help=f"among {', '.join(PEERS)}; default: numpy, and torch if there")
     parser.add_argument("--runs", type=positive, default=5, help="rounds (default: 5)")
-    parser.add_argument("--target", choices=["cpu", "interpreter"], default="cpu")
+    parser.add_argument(
+        "--target",
+        choices=["cpu", "interpreter"],
+        default="cpu",
+        help="machine code, or its meaning in NumPy (default: cpu)",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
     return parser

@@ -18,7 +18,10 @@ VECTOR_FEATURES = ("avx", "fma", "f16c", "amx", "neon", "sve", "sme", "bf16", "i
 
 def add_parser(subparsers: Any) -> None:
     """Add the command to argparse's subparsers."""
-    parser = subparsers.add_parser("info", help="what einloom knows about this machine")
+    parser = subparsers.add_parser(
+        "info",
+        description="Print the ISA that kernels are generated for, features, caches, cores and versions.",
+    )
     parser.add_argument("--peak", action="store_true", help="measure the peak with generated multiply-adds")
     parser.add_argument(
         "--measure", action="store_true", help="measure what the optimiser reckons with, and record it for this user"

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from einloom.api import compile
-from einloom.cli.sizes import add_equation, sized_case
+from einloom.cli.sizes import add_equation, positive, sized_case
 from einloom.jit.host import host
 
 __all__ = ["add_parser", "run"]
@@ -14,10 +14,14 @@ __all__ = ["add_parser", "run"]
 
 def add_parser(subparsers: Any) -> None:
     """Add the command to argparse's subparsers."""
-    parser = subparsers.add_parser("show", help="show what an einsum becomes: steps, passes, loop nest, machine code")
+    parser = subparsers.add_parser(
+        "show",
+        description="Compile an einsum for arrays of these sizes without running it, and print its steps (tree), what "
+        "each pass of the optimiser did and why (passes), schedules and loop nests (nest) or the listing (asm).",
+    )
     add_equation(parser)
     parser.add_argument("--what", choices=["tree", "passes", "nest", "asm"], default="nest", help="default: nest")
-    parser.add_argument("--threads", type=int, help="default: EINLOOM_THREADS, OMP_NUM_THREADS or all cores")
+    parser.add_argument("--threads", type=positive, help="default: EINLOOM_THREADS, OMP_NUM_THREADS or all cores")
     parser.add_argument("--isa", choices=["avx512", "avx2"], help="for another vector ISA than this machine's best")
     parser.set_defaults(run=run)
 

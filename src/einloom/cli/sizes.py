@@ -1,4 +1,4 @@
-"""`--sizes a=8,b=9` and an equation to a `Case`, with errors that point at the label.
+"""What commands take: counts, and `--sizes a=8,b=9` with an equation, to a `Case`; errors point at the label.
 
 >>> sized_case("ab, bc", {"a": 2, "b": 3, "c": 4}, "float32").equation
 'ab,bc->ac'
@@ -13,7 +13,7 @@ from einloom.bench.cases import Case
 from einloom.errors import EquationError, ShapeError
 from einloom.plan.equation import caret_lines, parse_equation
 
-__all__ = ["add_equation", "parse_sizes", "sized_case"]
+__all__ = ["add_equation", "parse_sizes", "positive", "sized_case"]
 
 
 def add_equation(parser: argparse.ArgumentParser) -> None:
@@ -71,3 +71,14 @@ def sized_case(equation: str, sizes: Mapping[str, int], dtype: str) -> Case:
 
 def _example(labels: list[str]) -> str:
     return ",".join(f"{label}=8" for label in labels)
+
+
+def positive(text: str) -> int:
+    """Return the whole number that a text says.
+
+    Raises:
+        argparse.ArgumentTypeError: it says none, or one below 1.
+    """
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
+    return int(text)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from einloom.cli.sizes import positive
 from einloom.errors import ScheduleError
 from einloom.space.candidate import Space
 from einloom.space.descent import PAPER_ORDER
@@ -49,15 +50,19 @@ DEFAULT_SIZES: dict[str, dict[str, int]] = {
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command to argparse's subparsers and return its parser; `run` executes it."""
-    parser = subparsers.add_parser("space", help="size, dead ends and open decisions of an implementation space")
-    parser.add_argument("kernel", choices=list(KERNELS))
+    parser = subparsers.add_parser(
+        "space",
+        description="Print the open decisions of the space of a kernel's GPU implementations; on request its estimated "
+        "size, its dead ends and its nodes, beside the paper's figures where there are any.",
+    )
+    parser.add_argument("kernel", choices=list(KERNELS), help="what is implemented")
     parser.add_argument("sizes", nargs="*", metavar="NAME=VALUE", help="m=1024 n=1024 k=1024 stride_a=32 …")
-    parser.add_argument("--device", choices=list(DEVICES), default="k4000", help="limits of the GPU")
+    parser.add_argument("--device", choices=list(DEVICES), default="k4000", help="limits of the GPU (default: k4000)")
     parser.add_argument("--estimate", choices=["exact", "knuth", "chen"], help="measure the size")
-    parser.add_argument("--samples", type=int, help="how many samples the estimator averages")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--samples", type=positive, help="how many samples the estimator averages")
+    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same figures (default: 0)")
     parser.add_argument("--dead-ends", action="store_true", help="measure how often a random descent fails")
-    parser.add_argument("--descents", type=int, default=1000, help="how many descents that takes (default 1000)")
+    parser.add_argument("--descents", type=positive, default=1000, help="how many descents that takes (default: 1000)")
     parser.add_argument("--depth", type=int, help="count the nodes after this many decisions, all of them")
     parser.add_argument("--order", help="groups of decisions, as in size,dim_kind,order")
     parser.add_argument("--cut", type=float, help="seconds: leave out what a bound shows to be no faster")
