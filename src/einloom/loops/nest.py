@@ -83,6 +83,7 @@ class LoopNest:
         Raises:
             ScheduleError: a loop that the string does not name, a letter without a loop, more levels than block sizes,
                 `threads` that is not the grid's, or a barrier that not every thread comes by as often.
+            ArgumentError: `threads` is no count of threads.
         """
         full = _with_literals(string, specs)
         loops = tuple(_loops(string, full))
@@ -110,11 +111,6 @@ class LoopNest:
         """The innermost loop of each letter, a, b, c, …: their indices are what a body gets."""
         last = {loop.letter: loop for loop in self.loops}
         return tuple(last[letter] for letter in sorted(last))
-
-    @property
-    def has_barriers(self) -> bool:
-        """Whether threads wait for each other somewhere."""
-        return any(loop.barrier for loop in self.loops)
 
     def level(self, letter: str) -> NestLoop:
         """Return the level of a logical loop that is parallel, the outermost one if none is.

@@ -29,7 +29,6 @@ __all__ = [
     "greater_equal",
     "horner",
     "less",
-    "less_equal",
     "maximum",
     "minimum",
     "nodes_of",
@@ -169,11 +168,6 @@ def shift_right(a: Formula, bits: int) -> Node:
 def less(a: Formula, b: Formula) -> Node:
     """Whether a < b; false for NaN, as are all comparisons but `not_equal`."""
     return Node("lt", (a, b))
-
-
-def less_equal(a: Formula, b: Formula) -> Node:
-    """Whether a <= b."""
-    return Node("le", (a, b))
 
 
 def greater(a: Formula, b: Formula) -> Node:
