@@ -19,10 +19,14 @@ __all__ = ["add_parser", "run"]
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command to argparse's subparsers and return its parser; `run` executes it."""
-    parser = subparsers.add_parser("bound", help="a time that no implementation below a candidate can beat")
-    parser.add_argument("kernel", choices=list(KERNELS))
+    parser = subparsers.add_parser(
+        "bound",
+        description="Print a time that no implementation below a candidate can beat, and the figures that it follows "
+        "from, as a tree. Without decisions the candidate is the whole space.",
+    )
+    parser.add_argument("kernel", choices=list(KERNELS), help="what is implemented")
     parser.add_argument("sizes", nargs="*", metavar="NAME=VALUE", help="m=1024 n=1024 k=1024 stride_a=32 …")
-    parser.add_argument("--device", choices=list(DEVICES), default="k4000", help="the GPU")
+    parser.add_argument("--device", choices=list(DEVICES), default="k4000", help="the GPU (default: k4000)")
     parser.add_argument(
         "--decide",
         action="append",
