@@ -58,6 +58,12 @@ def test_every_form_of_path(optimize: Any) -> None:
     assert np.allclose(el.compile(CHAIN, *OPERANDS, optimize=optimize)(*OPERANDS), EXPECTED)
 
 
+@pytest.mark.parametrize("optimize", ["dp", "optimal", "greedy", "auto-hq"])
+def test_a_path_through_extents_of_0(optimize: str) -> None:
+    operands = np.array(2.0), np.zeros((2, 5, 3, 0)), np.zeros((3, 2, 4))
+    assert np.array_equal(el.einsum(",daeb,edc->e", *operands, optimize=optimize), np.zeros(3))
+
+
 @pytest.mark.parametrize("path", [[(0, 1)], [(1, 0)], [(0,), (0, 1)], [(1,), (1,), (0, 1), (0,)]])
 @pytest.mark.parametrize("equation", ["ab,bc->ac", "ab,bc->", "ab,bc->cab", "ab,bc->b"])
 def test_paths_of_two_operands(path: Any, equation: str) -> None:

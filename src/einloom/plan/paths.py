@@ -59,11 +59,17 @@ def described_path(problem: Problem, optimize: Any = "auto") -> tuple[list[tuple
     """
     import opt_einsum  # Late: most calls need no path.
 
-    shapes = [tuple(problem.sizes[label] for label in labels) for labels in problem.equation.inputs]
+    # Extents of 0 count as 1: strategies that bound costs by products of extents find no path otherwise.
+    shapes = [tuple(max(problem.sizes[label], 1) for label in labels) for labels in problem.equation.inputs]
     strategy, limit = _strategy(problem, optimize)
-    path, info = opt_einsum.contract_path(
-        _plain_equation(problem), *shapes, shapes=True, optimize=strategy, memory_limit=limit
-    )
+    try:
+        path, info = opt_einsum.contract_path(
+            _plain_equation(problem), *shapes, shapes=True, optimize=strategy, memory_limit=limit
+        )
+    except RuntimeError as error:
+        raise EquationError(
+            f"optimize={optimize!r}: {error}\n{caret_lines(problem.equation.text, ())}\n  Allow larger tensors."
+        ) from None
     return list(path), info
 
 
@@ -115,9 +121,9 @@ def _check_name(name: str) -> None:
 
 def _limit(value: Any) -> int:
     """NumPy writes limits as floats, too: `("greedy", 1e6)`."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 2**62:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and 1 <= value < 2**62:
         return int(value)
-    raise EquationError(f"optimize=(…, {value!r}): the limit is a number of elements\n  {_TAKEN}")
+    raise EquationError(f"optimize=(…, {value!r}): the limit is a number of elements, at least 1\n  {_TAKEN}")
 
 
 def _checked(problem: Problem, path: Any) -> Path:
