@@ -9,7 +9,7 @@ cut, and how many layers (with more than one M has to be K: each layer's output 
 from __future__ import annotations
 
 import sys
-import time
+import timeit
 
 import numpy as np
 from blockings import blocked_specs
@@ -51,7 +51,7 @@ def main(string: str, *numbers: str) -> float:
 
     result = forward()
     error = difference(result, first, weights, bias)
-    seconds = min(timed(forward) for _ in range(10))
+    seconds = min(timeit.repeat(forward, number=1, repeat=10))
     print(
         f"{string}: {2e-9 * m * n * k * layers / seconds:.1f} GFLOP/s, {loop.nest.threads} threads, error {error:.2g}"
     )
@@ -65,13 +65,6 @@ def difference(result: np.ndarray, first: np.ndarray, weights: np.ndarray, bias:
         plain = np.maximum(plain @ matrix.transpose(1, 2, 0, 3).reshape(plain.shape[1], -1) + offsets.ravel(), 0)
     found = result.transpose(0, 2, 1, 3).reshape(plain.shape)
     return float(np.abs(found - plain).max() / np.abs(plain).max())
-
-
-def timed(run) -> float:
-    """Return the seconds of one call."""
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":
