@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from einloom.errors import ScheduleError
-from einloom.ir.sharing import Clause, Grid, Ways
+from einloom.ir.sharing import Clause, Dimension, Grid, Ways
 
 __all__ = ["Level", "Literal", "LoopString", "caret_error"]
 
@@ -132,7 +132,7 @@ def caret_error(text: str, place: int, problem: str, advice: str) -> ScheduleErr
 
 
 def _check_ways(string: LoopString) -> None:
-    taken = set()
+    taken = set[Dimension]()
     for place, level in enumerate(string.levels):
         ways = level.ways
         if ways is None:
@@ -156,7 +156,7 @@ def _check_ways(string: LoopString) -> None:
 
 
 def _check_literals(string: LoopString) -> None:
-    seen = set()
+    seen = set[str]()
     for place, level in enumerate(string.levels):
         if level.literal is None:
             continue

@@ -14,7 +14,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _SPACE = re.compile(r" *")
 
 
-def parse_loop_string(text: str) -> LoopString:
+def parse_loop_string(text: object) -> LoopString:
     """Return the loop string of a text: `parse_loop_string(str(x)) == x`.
 
     Raises:
@@ -33,7 +33,7 @@ class _Reader:
         self.place = 0
 
     def string(self) -> LoopString:
-        levels = []
+        levels = list[Level]()
         while self.place < len(self.text) and self.text[self.place] != "@":
             levels.append(self._level())
         clause = self._clause() if self._takes("@") else None

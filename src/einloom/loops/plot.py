@@ -1,5 +1,7 @@
 """Draw who computes what: the iterations of two loops, coloured by the thread that runs them first."""
 
+# pyright: standard
+
 from __future__ import annotations
 
 import importlib.util

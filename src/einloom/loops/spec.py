@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
 
@@ -39,10 +40,7 @@ class LoopSpec:
     def __post_init__(self) -> None:
         for name in ("start", "bound", "step"):
             object.__setattr__(self, name, _integer(name, getattr(self, name)))
-        sizes = self.block_sizes
-        if not isinstance(sizes, tuple | list):
-            raise ScheduleError(f"block_sizes is {sizes!r:.80}\n  Give a tuple of sizes, outermost first.")
-        object.__setattr__(self, "block_sizes", tuple(_integer("a block size", size) for size in sizes))
+        object.__setattr__(self, "block_sizes", _integers(self.block_sizes))
         for name, size in (("step", self.step), *(("a block size", size) for size in self.block_sizes)):
             if size < 1:
                 raise ScheduleError(f"{name} is {size}\n  Loops go upwards: give 1 or more.")
@@ -51,6 +49,14 @@ class LoopSpec:
     def extent(self) -> int:
         """How many indices lie between start and bound."""
         return max(self.bound - self.start, 0)
+
+
+def _integers(sizes: Sequence[object]) -> tuple[int, ...]:
+    try:
+        each = tuple(sizes)
+    except TypeError:
+        raise ScheduleError(f"block_sizes is {sizes!r:.80}\n  Give a tuple of sizes, outermost first.") from None
+    return tuple(_integer("a block size", size) for size in each)
 
 
 def _integer(name: str, value: object) -> int:

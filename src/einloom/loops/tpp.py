@@ -10,12 +10,13 @@ Every unary operator of einloom is here by its name, `relu(x, out)` or in place 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from einloom.dtypes import data_type
 from einloom.errors import ShapeError
 from einloom.ir.operation import Primitive
 from einloom.loops.trace.index import refusal, where
-from einloom.loops.trace.recorder import recorder
+from einloom.loops.trace.recorder import Recorder, recorder
 from einloom.loops.trace.tensor import Tensor
 
 __all__ = ["binary", "brgemm", "copy", "gemm", "scratch", "unary", "zero"]
@@ -27,7 +28,8 @@ def zero(out: Tensor) -> None:
     Args:
         out: a block of up to 2 axes.
     """
-    recorder("el.tpp.zero").call(Primitive.ZERO, [out])
+    recording, blocks = _blocks(Primitive.ZERO, out)
+    recording.call(Primitive.ZERO, blocks)
 
 
 def copy(source: Tensor, out: Tensor) -> None:
@@ -51,10 +53,9 @@ def unary(op: str, source: Tensor, out: Tensor | None = None) -> None:
         ShapeError: the shapes differ.
     """
     primitive = _primitive(op, lambda each: each.is_unary and each is not Primitive.ZERO)
-    target = source if out is None else out
-    if out is not None and isinstance(source, Tensor) and isinstance(out, Tensor):
-        _same_shape(op, source, out)
-    recorder(f"el.tpp.{op}").call(primitive, [source, target])
+    recording, blocks = _blocks(primitive, source, source if out is None else out)
+    _same_shape(op, *blocks)
+    recording.call(primitive, blocks)
 
 
 def binary(op: str, first: Tensor, second: Tensor, out: Tensor) -> None:
@@ -69,10 +70,10 @@ def binary(op: str, first: Tensor, second: Tensor, out: Tensor) -> None:
         ShapeError: an input's shape is none that can be repeated to that of the output.
     """
     primitive = _primitive(op, lambda each: each.is_binary)
-    for each in (first, second):
-        if isinstance(each, Tensor) and isinstance(out, Tensor):
-            _repeats(op, each, out)
-    recorder(f"el.tpp.{op}").call(primitive, [first, second, out])
+    recording, blocks = _blocks(primitive, first, second, out)
+    for each in blocks[:2]:
+        _repeats(op, each, blocks[2])
+    recording.call(primitive, blocks)
 
 
 def gemm(a: Tensor, b: Tensor, c: Tensor) -> None:
@@ -94,16 +95,15 @@ def brgemm(a: Tensor, b: Tensor, c: Tensor, batch: int | None = None) -> None:
         ShapeError: the shapes do not fit.
         ScheduleError: there is no such loop, or it has another step.
     """
-    recording = recorder("el.tpp.brgemm")
+    recording, blocks = _blocks(Primitive.BRGEMM, a, b, c)
+    _check_product(*blocks)
     letter = None
-    if isinstance(a, Tensor) and isinstance(b, Tensor) and isinstance(c, Tensor):
-        _check_product(a, b, c)
-        if batch is not None and batch != 1:
-            letter = _summed_loop(a, b, c)
-            step = next(loop.step for loop in recording.nest.innermost if loop.letter == letter)
-            if step != batch:
-                raise refusal(f"batch={batch} along loop {letter}, whose step is {step},", f"Pass batch={step}.")
-    recording.call(Primitive.BRGEMM, [a, b, c], letter)
+    if batch is not None and batch != 1:
+        letter = _summed_loop(*blocks)
+        step = next(loop.step for loop in recording.nest.innermost if loop.letter == letter)
+        if step != batch:
+            raise refusal(f"batch={batch} along loop {letter}, whose step is {step},", f"Pass batch={step}.")
+    recording.call(Primitive.BRGEMM, blocks, letter)
 
 
 def scratch(shape: tuple[int, ...], dtype: object = "float32") -> Tensor:
@@ -115,10 +115,16 @@ def __getattr__(name: str) -> Callable[..., None]:
     """Return the operator of that name."""
     primitive = next((each for each in Primitive if each.value == name), None)
     if primitive is not None and primitive.is_unary:
-        return lambda source, out=None: unary(name, source, out)
+        return partial(unary, name)
     if primitive is not None and primitive.is_binary:
-        return lambda first, second, out: binary(name, first, second, out)
+        return partial(binary, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _blocks(primitive: Primitive, *things: object) -> tuple[Recorder, list[Tensor]]:
+    """Return the recorder of the body that runs, and its blocks."""
+    recording = recorder(f"el.tpp.{primitive}")
+    return recording, [recording.block(primitive, thing) for thing in things]
 
 
 def _primitive(op: str, fits: Callable[[Primitive], bool]) -> Primitive:

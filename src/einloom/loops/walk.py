@@ -48,7 +48,7 @@ def run_threads(nest: LoopNest, visit: Callable[[int, tuple[int, ...]], None], e
     waiting = [(thread, walk(nest, thread)) for thread in range(nest.threads)]
     begun: set[int] = set()
     while waiting:
-        still = []
+        still: list[tuple[int, Iterator[Step]]] = []
         for thread, steps in waiting:
             if edge is not None and thread not in begun:
                 begun.add(thread)

@@ -9,7 +9,8 @@ b mod 2 eq 0
 
 from __future__ import annotations
 
-import sys
+import inspect
+import linecache
 from dataclasses import dataclass
 from operator import index as integer
 from pathlib import Path
@@ -18,20 +19,22 @@ from typing import Any, NoReturn
 from einloom.errors import ScheduleError
 from einloom.ir.nest import Relation
 
-__all__ = ["Comparison", "Condition", "Index", "Remainder", "as_index", "refusal", "where"]
+__all__ = ["Comparison", "Condition", "Index", "Remainder", "as_index", "line_of", "refusal", "where"]
 
 _PACKAGE = str(Path(__file__).parents[2])
 
 
 def where() -> str:
     """Return file, line and text of the user's code that is running."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
-    import linecache
+    return "" if frame is None else line_of(frame.f_code.co_filename, frame.f_lineno)
 
-    text = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}: {text}"
+
+def line_of(name: str, number: int) -> str:
+    """Return a file's name, the number of a line and its text."""
+    return f"{name}:{number}: {linecache.getline(name, number).strip()}"
 
 
 def refusal(what: str, advice: str) -> ScheduleError:

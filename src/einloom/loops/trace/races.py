@@ -134,8 +134,8 @@ class _Proof:
             return True
         if THREAD in equal and not across:
             return True
-        outer = {loop.letter for loop in self.nest.loops[: self.nest.string.group.start]} if across else set()
-        return self.parallel | outer <= equal
+        outer = self.nest.loops[: self.nest.string.group.start] if across else ()
+        return self.parallel | {loop.letter for loop in outer} <= equal
 
     def disjoint(self, first: Touched, second: Touched, equal: set[str]) -> bool:
         """Whether two iterations that agree in the symbols `equal` share no element; adds what sharing one implies."""
@@ -204,7 +204,7 @@ def _try(nest: LoopNest, every: Sequence[Touched]) -> None:
     walks = [walk(finest, thread) for thread in range(finest.threads)]
     waiting = list(enumerate(walks))
     while waiting:
-        still = []
+        still: list[tuple[int, Iterator[tuple[int, ...] | None]]] = []
         for thread, iterations in waiting:
             for indices in iterations:
                 if indices is None:

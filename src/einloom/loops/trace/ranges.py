@@ -24,7 +24,7 @@ class Ranges:
     @staticmethod
     def of(nest: LoopNest) -> Ranges:
         """Return the ranges in all iterations of a nest."""
-        values = {}
+        values: dict[str, tuple[int, int]] = {}
         for letter, spec in zip(LETTERS, nest.specs):
             last, left = spec.start, spec.extent
             for loop in nest.loops:
@@ -74,7 +74,7 @@ def touched(call: RecordedCall, tensor: Tensor, nest: LoopNest) -> tuple[Part, .
     if call.batch is None or tensor is call.tensors[-1]:
         return tensor.parts
     step = next(loop.step for loop in nest.innermost if loop.letter == call.batch)
-    parts = []
+    parts: list[Part] = []
     for part in tensor.parts:
         factor = part.start.terms.get(call.batch, 0)
         if factor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,7 @@ from einloom.dtypes import DType
 from einloom.errors import ScheduleError
 from einloom.ir.operation import Primitive
 from einloom.loops.nest import LETTERS, LoopNest
-from einloom.loops.trace.index import Condition, Index, refusal, where
+from einloom.loops.trace.index import Condition, Index, line_of, refusal, where
 from einloom.loops.trace.tensor import Base, Tensor
 
 __all__ = ["Recorded", "RecordedCall", "Recorder", "current_recorder", "recorder", "trace", "when"]
@@ -43,7 +43,7 @@ class Recorded:
     """Calls, and others under a condition."""
 
     condition: Condition | None
-    nodes: list[RecordedCall | Recorded] = field(default_factory=list)
+    nodes: list[RecordedCall | Recorded] = field(default_factory=list["RecordedCall | Recorded"])
 
 
 class Recorder:
@@ -75,21 +75,25 @@ class Recorder:
         self.bases.append(Base(f"scratch{number}", extents, strides, dtype, is_scratch=True))
         return Tensor.whole(self.bases[-1], self._steps)
 
-    def call(self, primitive: Primitive, tensors: Sequence[Any], batch: str | None = None) -> None:
+    def block(self, primitive: Primitive, thing: object) -> Tensor:
+        """Return a thing that is a block of this body's tensors.
+
+        Raises:
+            ScheduleError: it is none.
+        """
+        if not isinstance(thing, Tensor):
+            kind = type(thing).__name__
+            raise refusal(f"{primitive} of a {kind}", "Pass the array as an argument of the body, by keyword.")
+        if not any(thing.base is base for base in self.bases):
+            raise refusal(f"{primitive} of a tensor of another body", "Use this body's own arguments.")
+        return thing
+
+    def call(self, primitive: Primitive, tensors: Sequence[Tensor], batch: str | None = None) -> None:
         """Take down a call."""
-        for tensor in tensors:
-            if not isinstance(tensor, Tensor):
-                kind = type(tensor).__name__
-                raise refusal(f"{primitive} of a {kind}", "Pass the array as an argument of the body, by keyword.")
-            if tensor not in self:
-                raise refusal(f"{primitive} of a tensor of another body", "Use this body's own arguments.")
         self._open[-1].nodes.append(RecordedCall(primitive, tuple(tensors), batch, where()))
 
-    def __contains__(self, tensor: Tensor) -> bool:
-        return any(tensor.base is base for base in self.bases)
-
     @contextmanager
-    def under(self, condition: Condition) -> Iterator[None]:
+    def under(self, condition: Condition) -> Generator[None]:
         """Record what follows under a condition."""
         node = Recorded(condition)
         self._open[-1].nodes.append(node)
@@ -124,7 +128,7 @@ def current_recorder() -> Recorder | None:
 
 
 @contextmanager
-def when(condition: Any) -> Iterator[None]:
+def when(condition: Any) -> Generator[None]:
     """Do what the block says only where a condition on indices holds.
 
     >>> with when(a == 0):                      # doctest: +SKIP
@@ -178,12 +182,7 @@ def _assignment(error: ValueError) -> ScheduleError:
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    import linecache
-
-    place = ""
-    if last is not None:
-        name, number = last.tb_frame.f_code.co_filename, last.tb_lineno
-        place = f"{name}:{number}: {linecache.getline(name, number).strip()}"
+    place = "" if last is None else line_of(last.tb_frame.f_code.co_filename, last.tb_lineno)
     return ScheduleError(
         f"an assignment to a captured array cannot be traced\n  {place}\n"
         "  Pass it to the body by keyword, and write blocks of it with el.tpp."

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from types import EllipsisType
+from typing import Any, NoReturn, TypeAlias
 
 from einloom.dtypes import DType
 from einloom.errors import ShapeError
 from einloom.loops.trace.index import Index, Untraceable, as_index, refusal, where
 
-__all__ = ["Base", "Part", "Tensor"]
+__all__ = ["Base", "Part", "Subscript", "Tensor"]
+
+Subscript: TypeAlias = "Index | int | slice[Any, Any, Any] | EllipsisType"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ class Tensor(Untraceable):
         """The symbols in the block's subscripts."""
         return {symbol for part in self.parts for symbol in part.start.terms}
 
-    def __getitem__(self, subscripts: Any) -> Tensor:
+    def __getitem__(self, subscripts: Subscript | tuple[Subscript, ...]) -> Tensor:
         """Return the block at indices, slices and `…`."""
         given = list(subscripts) if isinstance(subscripts, tuple) else [subscripts]
         if any(each is Ellipsis for each in given):
@@ -105,7 +108,7 @@ class Tensor(Untraceable):
                 axes.remove(axis)
         return Tensor(self.base, tuple(parts), tuple(axes), self._steps)
 
-    def _part(self, part: Part, subscript: Any) -> Part:
+    def _part(self, part: Part, subscript: Subscript) -> Part:
         if not isinstance(subscript, slice):
             index = as_index(subscript)
             if not index.terms and index.constant < 0:
