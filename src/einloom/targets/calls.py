@@ -1,14 +1,86 @@
-"""From a call of a nest to the kernel that computes one of its variants."""
+"""`CallLowering`: the code that calls the kernel for the sizes of the block at hand; `kernel_spec` says which that is.
+
+A kernel is a function of the program's own buffer with the C calling convention. What is in it: `einloom.kernels`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from einloom.asm import Label
 from einloom.dtypes import DType
 from einloom.errors import InternalError
-from einloom.ir.nest import Call
+from einloom.ir.nest import Call, Iteration
 from einloom.ir.operation import Primitive
 from einloom.kernels import Binary, Brgemm, Spec, Stream, Unary
+from einloom.kernels.emit import emit_kernel
+from einloom.targets.loops import LoopLowering, LoopState
+from einloom.targets.positions import Positions, Register
 
-__all__ = ["kernel_spec"]
+__all__ = ["CallLowering", "kernel_spec"]
+
+
+class CallLowering:
+    """Code for the calls of a nest; its kernels become functions of the same buffer, one for each different spec."""
+
+    def __init__(self, positions: Positions, loops: LoopLowering) -> None:
+        self.positions = positions
+        self._loops = loops
+        self._kernels: dict[Spec, Label] = {}
+
+    def emit(self, call: Call) -> None:
+        """Emit a call: branches to the kernel that fits the sizes of the block."""
+        done = self.positions.asm.forward("called")
+        self._variants(call, [], done)
+        self.positions.asm.bind(done)
+
+    def emit_kernels(self) -> None:
+        """Emit the functions that have been called."""
+        asm = self.positions.asm
+        for spec, label in self._kernels.items():
+            asm.align(32)
+            asm.bind(label)
+            asm.comment(repr(spec))
+            emit_kernel(self.positions.vm, spec)
+
+    def _variants(self, call: Call, sizes: list[int], done: Label) -> None:
+        """Choose the kernel for the block's sizes: a branch for every axis whose last block is short."""
+        if len(sizes) == len(call.blocks):
+            self._call_kernel(call, tuple(sizes))
+            return
+        block = call.blocks[len(sizes)]
+        *longer, shortest = (block.size, *block.tails)
+        for size in longer:
+            shorter = self.positions.asm.forward("short")
+            self.positions.branch("lt", f"left {block.axis}", size, shorter)
+            self._variants(call, [*sizes, size * block.unit], done)
+            self.positions.vm.jump(done)
+            self.positions.asm.bind(shorter)
+        self._variants(call, [*sizes, shortest * block.unit], done)
+
+    def _call_kernel(self, call: Call, sizes: tuple[int, ...]) -> None:
+        positions, vm = self.positions, self.positions.vm
+        starts = [self._loops.states[name] for name in call.starts or ()]
+        undecided = [state for state in starts if not state.is_single]
+        beta = 1 if call.starts is None else None if undecided else 0
+        spec, places = kernel_spec(call, sizes, positions.dtypes[call.accesses[-1].buffer], beta)
+        for place, access in zip(places, call.accesses):
+            positions.variables.load(vm.arguments[place], f"at {access.buffer}")
+        if undecided:
+            self._set_flag(vm.arguments[places[-1] + 1], undecided)
+        label = self._kernels.get(spec)
+        if label is None:
+            label = self._kernels[spec] = positions.asm.forward(f"kernel{len(self._kernels)}")
+        vm.call(label)
+
+    def _set_flag(self, register: Register, states: Sequence[LoopState]) -> None:
+        """1 adds to the output, 0 starts from zero: when every reduced loop is in its first iteration."""
+        vm, done = self.positions.vm, self.positions.asm.forward("flag")
+        vm.constant(register, 1)
+        for state in states:
+            self._loops.unless(Iteration.FIRST, state, done)
+        vm.constant(register, 0)
+        self.positions.asm.bind(done)
 
 
 def kernel_spec(call: Call, sizes: tuple[int, ...], dtype: DType, beta: int | None) -> tuple[Spec, tuple[int, ...]]:

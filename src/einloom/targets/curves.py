@@ -1,83 +1,62 @@
-"""`CurveLowering`: the part of lowering that places blocks along a space-filling curve, from a table of its cells.
+"""`CurveLowering`: the code that places blocks along a space-filling curve, from a table of its cells.
 
-The table is constant data of the program: a row a cell, an index a loop. It knows no kernels; `targets/cpu.py` does.
+The table is constant data of the program: a row a cell, an index a loop. It knows no kernels; `calls` does.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
 
 import numpy as np
 
-from einloom.asm import Assembler, Label
 from einloom.ir.curve import curve
-from einloom.ir.nest import Loop, Nest, Node
-from einloom.kernels.select import AnyMachine
-from einloom.kernels.verbs.frame import Frame
-from einloom.kernels.verbs.scalar import Condition
+from einloom.ir.nest import Loop, Node
+from einloom.targets.loops import Body
+from einloom.targets.positions import Positions, Register
 
-__all__ = ["CurveLowering", "Register"]
-
-Register: TypeAlias = Any
-"""A general register of whichever ISA."""
+__all__ = ["CurveLowering", "curve_variables"]
 
 
-class CurveLowering(ABC):
-    """Code for loops along curves; the rest of the lowering is the subclass's."""
+def curve_variables(loop: Loop, positions: Sequence[str]) -> list[str]:
+    """Return the variables of a curve that begins with `loop`: the cell, and where the walk along it began."""
+    return [f"cell {loop.name}", *(f"{name} before {loop.name}" for name in positions)]
 
-    nest: Nest
-    asm: Assembler
-    vm: AnyMachine
-    variables: Frame[Any, Any]
-    short: set[str]
 
-    @abstractmethod
-    def _place_index(self, loop: Loop, index: Register) -> None: ...
+class CurveLowering:
+    """Code for loops along curves; `body` emits what is inside."""
 
-    @abstractmethod
-    def _skip_outside(self, loops: Sequence[Loop], following: Label) -> None: ...
+    def __init__(self, positions: Positions, body: Body) -> None:
+        self.positions = positions
+        self._body = body
 
-    @abstractmethod
-    def _nodes(self, nodes: Iterable[Node]) -> None: ...
-
-    @abstractmethod
-    def _branch(self, condition: Condition, name: str, other: str | int, label: Label) -> None: ...
-
-    def _curve_names(self, loop: Loop) -> list[str]:
-        return [f"cell {loop.name}", *(f"{name} before {loop.name}" for name in self._positions())]
-
-    def _positions(self) -> list[str]:
-        """Return the variables that say where an iteration is: positions in buffers, and what is left of each axis."""
-        return [f"at {b.name}" for b in self.nest.buffers] + [f"left {axis}" for axis in sorted(self.short)]
-
-    def _place_on_curve(self, loops: Sequence[Loop], cell: Register) -> None:
-        """Read the indices of the curve's cell number `cell` from a table; `cell` is overwritten."""
-        vm, row = self.vm, self.vm.arguments[1]
+    def place(self, loops: Sequence[Loop], cell: Register) -> None:
+        """Move to the curve's cell number `cell`, whose indices a table has; `cell` is overwritten."""
+        vm = self.positions.vm
+        row, offset = vm.arguments[1], vm.arguments[5]
         cells = curve(tuple(loop.trips for loop in loops))
-        table = self.asm.data(np.array(cells, np.int64).tobytes(), align=8)
+        table = self.positions.asm.data(np.array(cells, np.int64).tobytes(), align=8)
         vm.address_of(row, table)
-        vm.multiply_constant(vm.arguments[5], cell, 8 * len(loops))
-        vm.add(row, vm.arguments[5])
+        vm.multiply_constant(offset, cell, 8 * len(loops))
+        vm.add(row, offset)
         for position, loop in enumerate(loops):
             vm.load(cell, row, 8 * position)
-            self._place_index(loop, cell)
+            self.positions.move_by(loop, cell)
 
-    def _curve(self, loops: Sequence[Loop], body: tuple[Node, ...]) -> None:
+    def emit(self, loops: Sequence[Loop], body: tuple[Node, ...]) -> None:
         """Walk a curve inside other loops: every cell is placed from where the walk began."""
-        variables, first = self.variables, loops[0].name
-        for name in self._positions():
+        positions, variables, first = self.positions, self.positions.variables, loops[0].name
+        cell = positions.vm.arguments[4]
+        for name in positions.names:
             variables.copy(f"{name} before {first}", name)
         variables.set(f"cell {first}", 0)
-        top, following = self.asm.label(), self.asm.forward("next")
-        variables.load(self.vm.arguments[4], f"cell {first}")
-        self._place_on_curve(loops, self.vm.arguments[4])
-        self._skip_outside(loops, following)
-        self._nodes(body)
-        self.asm.bind(following)
-        for name in self._positions():
+        top, following = positions.asm.label(), positions.asm.forward("next")
+        variables.load(cell, f"cell {first}")
+        self.place(loops, cell)
+        positions.skip_outside(loops, following)
+        self._body(body)
+        positions.asm.bind(following)
+        for name in positions.names:
             variables.copy(name, f"{name} before {first}")
         variables.add(f"cell {first}", 1)
-        self._branch("lt", f"cell {first}", math.prod(loop.trips for loop in loops), top)
+        positions.branch("lt", f"cell {first}", math.prod(loop.trips for loop in loops), top)

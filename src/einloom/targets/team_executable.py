@@ -12,7 +12,7 @@ from einloom.machine import Machine
 from einloom.once import once
 from einloom.targets.cpu import lower_nest
 from einloom.targets.executable import scratch
-from einloom.targets.teams import SYNC_BYTES
+from einloom.targets.sync import SYNC_BYTES
 
 __all__ = ["TeamExecutable"]
 
