@@ -1,0 +1,145 @@
+"""`Plan`: what a BRGEMM kernel is made of: bands of tiles, sums over k, pointers, the frame. It emits nothing.
+
+The frame says which of the kernel's variables live in registers. Whether all of them fit decides how wide tiles may be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Generic
+
+from einloom.kernels.contraction.cursor import Cursor, Strides
+from einloom.kernels.contraction.product import Product
+from einloom.kernels.contraction.scratch import RowScratch
+from einloom.kernels.contraction.steps import Steps
+from einloom.kernels.contraction.tiles import Band, Demand, Tile, bands_of
+from einloom.kernels.fetch import STRIDED
+from einloom.kernels.parts import parts
+from einloom.kernels.specs import BatchBy, Brgemm, signature
+from einloom.kernels.verbs.frame import TooManyVariables, leaf_frame
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import KernelMachine, V
+
+__all__ = ["Plan", "plan_brgemm"]
+
+BODY = 52
+"""Most vector FMAs that the body of a loop over k holds; twice as many where every column has its own pointer."""
+
+
+def plan_brgemm(km: KernelMachine[R, V, A], spec: Brgemm) -> Plan[R, V, A]:
+    """Return the plan with the widest tiles whose pointers and strides fit into the registers."""
+    for most_columns in (32, 5):
+        try:
+            return Plan(km, spec, most_columns)
+        except TooManyVariables:
+            continue
+    return Plan(km, spec, 1)
+
+
+class Plan(Generic[R, V, A]):
+    """The plan of one kernel with tiles of at most so many columns.
+
+    Attributes:
+        product: what is computed; its A is the scratch if there is one.
+        scratch: where rows of A are transposed to, or None.
+        bands: rows of tiles from the top.
+        tail: lanes of the last vector of m, 0 if it is whole.
+        steps: how the tiles of each band sum over k.
+        loops: whether some tile's sum is a loop.
+        strides, input_strides, output, source_strides: in bytes or names of variables.
+        listed: whether the matrices of the batch come as lists.
+        cursors: of A and B; copies: whether they walk on copies of the operands' pointers.
+        batch_steps: how far each cursor moves from one matrix of the batch to the next.
+        operands: A, B and C with their strides; strided: those whose vectors are put together from single elements.
+        frame: all variables.
+    """
+
+    def __init__(self, km: KernelMachine[R, V, A], spec: Brgemm, most_columns: int) -> None:
+        self.km = km
+        self.vec = km.vectors(spec.dtype)
+        self.product = product = Product.of(spec)
+        lanes = self.vec.lanes
+        room = RowScratch.most_vectors(product, lanes)
+        self.scratch = RowScratch(product, lanes, room) if room else None
+        if self.scratch:
+            product = replace(product, a=self.scratch.operand)
+        self.demand = Demand.of(product, km.machine)
+        self.bands = bands_of(self.demand, most_columns, room or 8)
+        self.rows = max(band.vectors for band in self.bands)
+        self.columns = max(band.columns for band in self.bands)
+        if self.scratch:
+            self.scratch = RowScratch(self.product, lanes, self.rows)
+            self.product = product = replace(product, a=self.scratch.operand)
+        self.tail = product.m % self.vec.lanes
+        self.steps = {band: self._steps_of(band) for band in self.bands}
+        self.loops = any(steps.trips for steps in self.steps.values())
+        self._resolve_strides()
+        self._plan_frame(spec)
+
+    def _steps_of(self, band: Band) -> Steps:
+        """Return how the tiles of a band sum over k."""
+        together = max((tile.group * max(tile.sets, tile.group_sets) for tile in self.tiles(band)), default=1)
+        body = BODY if self.km.scales else 2 * BODY
+        product = self.product
+        return Steps.of(product.k, band.vectors * band.columns, together, body, can_overwrite=product.batch == 1)
+
+    def tiles(self, band: Band) -> list[Tile]:
+        """Return the different tiles of a band, from the first column to the last."""
+        widths = [columns for columns, _ in parts(self.product.n, band.columns)]
+        tiles = [self.demand.with_sets(band.vectors, columns, band.is_last) for columns in widths]
+        return [tile for tile in tiles if tile is not None]
+
+    def _resolve_strides(self) -> None:
+        product = self.product
+        self.strides = Strides(self.km.reach, product.dtype.size)
+        most_steps = max(steps.unroll + steps.rest for steps in self.steps.values())
+        extents = (self.rows * self.vec.lanes, self.columns, most_steps, 1)
+        self.input_strides = [self.strides.of(operand, extents) for operand in product.inputs]
+        self.output = self.strides.of(product.c, extents)
+        self.operands = [*zip(product.inputs, self.input_strides), (product.c, self.output)]
+        self.source_strides = self.strides.of(self.scratch.source, (1, 1, 1, 1)) if self.scratch else ()
+        single = len(self.bands) == self.bands[0].count == 1 and product.n <= self.columns
+        self.listed = product.batch_by is not BatchBy.STRIDE
+        moves = self.loops or product.batch > 1 or self.listed or any(isinstance(s[2], str) for s in self.input_strides)
+        walks = bool(moves) and product.steps > 0
+        self.copies = walks and (self.listed or not single)
+        self.cursors = tuple(
+            Cursor.of(self.km, operand, strides, self.columns, f"{operand.name}_walk" if self.copies else operand.name)
+            for operand, strides in zip(product.inputs, self.input_strides)
+        )
+        self.batch_steps = [self._batch_step(cursor) for cursor in self.cursors]
+
+    def _batch_step(self, cursor: Cursor) -> int | str:
+        """Return how far a pointer moves from the end of one matrix of the batch to the next one."""
+        along_k, along_batch = cursor.strides[2:]
+        if self.product.batch == 1 or self.listed:
+            return 0
+        if isinstance(along_k, int) and isinstance(along_batch, int):
+            return along_batch - along_k * self.walked(along_k)
+        return f"{cursor.operand.name}_batch"
+
+    def walked(self, along_k: int | str) -> int:
+        """Return the steps of k by which the pointers have moved at the end of k."""
+        return self.product.k if isinstance(along_k, str) or self.loops else 0
+
+    def _plan_frame(self, spec: Brgemm) -> None:
+        product = self.product
+        hot = [name for cursor in self.cursors for name in cursor.variables] if product.steps else []
+        hot += ["k"] if self.loops else []
+        if isinstance(self.output[1], str) and self.columns > 1:
+            hot += ["c_walk", self.output[1]]
+        hot += [self.output[0]] if isinstance(self.output[0], str) else []
+        parts = (*self.input_strides, self.output, self.source_strides)
+        strides = [s for part in parts for s in part if isinstance(s, str)]
+        cold = ["c", *(o.name for o in product.inputs), *(["beta"] if product.beta is None else [])]
+        cold += [step for step in self.batch_steps if isinstance(step, str)]
+        cold += [*strides, "n", "m", "batch"]
+        if self.listed:
+            cold += [f"list_{o.name}" for o in product.inputs]
+            cold += [f"{product.batch_by}_{o.name}" for o in product.inputs]
+        self.strided = [(operand, strides) for operand, strides in self.operands if operand.fetch is STRIDED]
+        extra = self.vec.index_bytes * len(self.strided)
+        if self.scratch:
+            cold += [self.scratch.source.name, *self.scratch.variables]
+            extra += self.scratch.frame_bytes
+        self.frame = leaf_frame(self.km, signature(spec), hot, cold, extra)
