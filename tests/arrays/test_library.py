@@ -105,6 +105,13 @@ def test_torch_comes_in_and_goes_out(torch: Any) -> None:
         el.einsum("ab->ba", torch.ones(2, 3, requires_grad=True))
 
 
+def test_a_negative_of_its_memory_is_refused(torch: Any) -> None:
+    imaginary = torch.complex(torch.ones(2, 2), torch.full((2, 2), 3.0)).conj().imag
+    with pytest.raises(el.DTypeError, match="resolve_neg"):
+        el.einsum("ab->ba", imaginary)
+    assert torch.equal(el.einsum("ab->ba", imaginary.resolve_neg()), imaginary.T)
+
+
 def test_torch_through_operations_and_primitives(torch: Any) -> None:
     a, b = torch.arange(-6.0, 6.0), torch.empty(12)
     el.primitives.unary("relu", m=3, n=4)(a, b, 3, 3)

@@ -76,6 +76,15 @@ class Imported:
     dtype: str
 
 
+@runtime_checkable
+class Negatable(Protocol):
+    """An array that may stand for the negative of what its memory holds: torch's imaginary part of a conjugate."""
+
+    def is_neg(self) -> bool:
+        """Return whether it does."""
+        ...
+
+
 class _Memory:
     """What NumPy makes an array of; the array keeps it, and it keeps the capsule."""
 
@@ -90,6 +99,8 @@ def imported(exporter: Exporter, name: str) -> Imported:
     Raises:
         DTypeError: its library refuses, it does not lie in this process's memory, or NumPy has no room for its type.
     """
+    if isinstance(exporter, Negatable) and exporter.is_neg():  # which DLPack does not say
+        raise DTypeError(f"{name} is the negative of what its memory holds\n  Pass {name}.resolve_neg().")
     try:
         capsule = _capsule(exporter)
     except Exception as error:  # of the other library, of whatever class
