@@ -15,6 +15,7 @@ from math import gcd, prod
 import numpy as np
 
 from einloom.errors import OverlapError, ScheduleError
+from einloom.ir.nest import Test
 from einloom.ir.sharing import THREAD, Clause, Dimension, Grid, Policy
 from einloom.loops.nest import LETTERS, LoopNest
 from einloom.loops.trace.index import Condition, Index
@@ -67,17 +68,13 @@ def check_races(recording: Recorder) -> tuple[frozenset[int], tuple[str, ...]]:
         if first.base is second.base and (first.writes or second.writes)
     ]
     proof = _Proof(nest)
-    barriers, notes = frozenset[int](), list[str]()
-    if not nest.clause.is_static and nest.group and not all(proof.holds(*pair, across=True) for pair in pairs):
-        last = nest.string.group[-1]
-        if last not in barriers and not nest.loops[last].barrier and last and nest.string.group.start:
-            barriers = frozenset([last])
-            notes.append(f"a barrier behind loop {nest.loops[last].name}: {nest.clause} gives blocks to other threads")
-    elif pairs and nest.string.is_parallel:
-        notes.append("every block keeps its thread")
     if not all(proof.holds(*pair) for pair in pairs):
         _try(nest, every)
-    return barriers, tuple(notes)
+    group = nest.string.group
+    if nest.clause.is_static or not group.start or all(proof.holds(*pair, across=True) for pair in pairs):
+        return frozenset(), ("every block keeps its thread",) if pairs else ()
+    note = f"a barrier behind loop {nest.loops[group[-1]].name}: {nest.clause} gives blocks to other threads"
+    return frozenset([group[-1]]), (note,)
 
 
 def _touched(recording: Recorder) -> list[Touched]:
@@ -240,8 +237,6 @@ def _value(index: Index, values: dict[str, int]) -> int:
 
 
 def _enters(conditions: tuple[Condition, ...], values: dict[str, int]) -> bool:
-    from einloom.ir.nest import Test
-
     return all(
         Test("", each.relation, each.bound, each.modulus).holds(_value(each.index, values))
         for each in chain.from_iterable(condition.comparisons for condition in conditions)
