@@ -10,6 +10,7 @@ import os
 
 import pytest
 
+from tests.ids import ADDRESS
 from tests.isas import vectors_of_host
 
 os.environ["EINLOOM_RATES"] = "none"  # What somebody recorded of this machine changes no test, nor those it starts.
@@ -28,7 +29,10 @@ def _names(mark: pytest.Mark) -> list[str]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip the tests of vector ISAs that this machine has not."""
+    """Skip the tests of vector ISAs that this machine has not; refuse names that differ between processes."""
+    unstable = [item.nodeid for item in items if ADDRESS.search(item.nodeid)]
+    if unstable:
+        raise pytest.UsageError(f"names with addresses in them, name the cases by tests.ids.words_of: {unstable[:5]}")
     here = vectors_of_host()
     for item in items:
         for mark in item.iter_markers("isa"):

@@ -10,6 +10,7 @@ import opt_einsum
 import pytest
 
 import einloom as el
+from tests.ids import words_of
 
 RNG = np.random.default_rng(8)
 
@@ -70,7 +71,7 @@ def test_more_labels_than_letters(count: int) -> None:
         ([Ellipsis, 1], [1, 2], [Ellipsis, 2]),
         ([1e9, -5], [-5, 0.5], [1e9, 0.5]),
     ],
-    ids=str,
+    ids=words_of,
 )
 def test_labels_of_any_hashable_kind(labels: tuple[Any, ...]) -> None:
     a, b = RNG.random((3, 4)), RNG.random((4, 5))
@@ -94,7 +95,7 @@ def test_an_implicit_output_is_sorted_as_the_labels_are() -> None:
         (np.ones(2),),
         (),
     ],
-    ids=str,
+    ids=words_of,
 )
 def test_lists_of_labels_that_are_none(arguments: tuple[Any, ...]) -> None:
     with pytest.raises(el.EquationError):

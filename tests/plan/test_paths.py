@@ -9,6 +9,7 @@ import opt_einsum
 import pytest
 
 import einloom as el
+from tests.ids import words_of
 
 CHAIN = "ab,bc,cd,de->ae"
 RNG = np.random.default_rng(3)
@@ -51,7 +52,7 @@ def _from_the_right(inputs: list[frozenset[str]], output: frozenset[str], sizes:
         _Tree(),
         opt_einsum.RandomGreedy(max_repeats=2),
     ],
-    ids=str,
+    ids=words_of,
 )
 def test_every_form_of_path(optimize: Any) -> None:
     assert np.allclose(el.einsum(CHAIN, *OPERANDS, optimize=optimize), EXPECTED)
@@ -105,7 +106,7 @@ def test_paths_of_one_operand(path: Any) -> None:
         lambda *arguments: [(0, 1)],
         lambda *arguments: None,
     ],
-    ids=str,
+    ids=words_of,
 )
 def test_what_is_no_path_is_refused(optimize: Any) -> None:
     for call in (el.einsum, el.compile, el.contract_path):

@@ -10,6 +10,7 @@ import pytest
 
 import einloom as el
 from einloom.ir.operation import Primitive
+from tests.ids import words_of
 
 SEED = el.TensorOperationConfig(
     dtype="float32",
@@ -161,7 +162,7 @@ def test_json_that_is_no_configuration(text: str) -> None:
 @pytest.mark.parametrize(
     "packs",
     [5, "in0", [5], [()], [(0, 0)], [(0, 0, "m")], [(0, 0, [("m", 0)])], [(0, 0, [("z", 1)])], [(0.5, 0, [])], [{}]],
-    ids=str,
+    ids=words_of,
 )
 def test_packs_that_are_none(packs: Any) -> None:
     with pytest.raises(el.ScheduleError):
