@@ -15,9 +15,10 @@ from typing import Generic
 from einloom.kernels.contraction.by_element import microkernel_for
 from einloom.kernels.contraction.cursor import Cursor
 from einloom.kernels.contraction.dot import emit_dot
-from einloom.kernels.contraction.microkernel import Microkernel, Setting
+from einloom.kernels.contraction.microkernel import Microkernel
 from einloom.kernels.contraction.plan import Plan, plan_brgemm
 from einloom.kernels.contraction.product import Product
+from einloom.kernels.contraction.registers import Setting, TileRegisters
 from einloom.kernels.contraction.steps import Steps
 from einloom.kernels.contraction.tiles import Band, Tile
 from einloom.kernels.fetch import VECTOR
@@ -91,7 +92,7 @@ class _Emission(Generic[R, V, A]):
         steps = self.plan.steps[band]
         for tile in self.plan.tiles(band):
             if tile.group > 1:
-                grouped = Microkernel(self.setting, tile, self.plan.tail).grouped
+                grouped = TileRegisters(self.setting, tile, self.plan.tail).grouped
                 assert grouped is not None
                 for lanes in grouped.masks({steps.rest, steps.unroll}):
                     grouped.grouping.mask(lanes)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from einloom.kernels.contraction.cursor import Cursor
-from einloom.kernels.contraction.microkernel import Microkernel, Setting
+from einloom.kernels.contraction.epilogue import Epilogue
+from einloom.kernels.contraction.microkernel import Microkernel
+from einloom.kernels.contraction.registers import Setting, TileRegisters
 from einloom.kernels.contraction.tiles import Tile
 from einloom.kernels.fetch import BROADCAST, VECTOR
 from einloom.kernels.verbs.abilities import ElementVerbs
@@ -25,22 +27,57 @@ ROTATED = 4
 """Registers that elements of B are loaded into, one after the other, where there are so many free."""
 
 
+class _RowEpilogue(Epilogue[R, V, A]):
+    """The end of a tile whose registers of a column, where they are contiguous in C, are stored together.
+
+    Attributes:
+        begins_with_c: whether the accumulators begin as C, so that nothing is left to add.
+    """
+
+    def __init__(self, registers: TileRegisters[R, V, A], verbs: ElementVerbs[V, A]) -> None:
+        super().__init__(registers)
+        self.verbs = verbs
+        product = self.setting.product
+        self.contiguous = product.c.fetch is VECTOR
+        # Several sets mean few accumulators: C's latency would count, and it is added at the end.
+        plain = product.beta == 1 and product.alpha == 1 and self.contiguous
+        self.begins_with_c = plain and self.tile.sets == 1 and product.steps <= SHORT
+
+    def load(self, into: Sequence[V]) -> None:
+        """Load C."""
+        for registers, place in self._rows(into):
+            self.verbs.load_row(registers, place, self.registers.mask)
+
+    def add(self, result: Sequence[V]) -> None:
+        """Add C, unless the accumulators began so."""
+        if not self.begins_with_c:
+            super().add(result)
+
+    def store(self, result: Sequence[V]) -> None:
+        """Store the tile."""
+        if not self.contiguous:
+            super().store(result)
+            return
+        for registers, place in self._rows(result):
+            self.verbs.store_row(place, registers, self.registers.mask)
+
+    def _rows(self, result: Sequence[V]) -> Iterator[tuple[Sequence[V], A]]:
+        """Yield (registers, place) of each column of the tile."""
+        vectors = self.tile.vectors
+        for column, base, offset in self.columns():
+            yield result[column * vectors : (column + 1) * vectors], self.setting.km.place(base, offset)
+
+
 class ByElement(Microkernel[R, V, A]):
     """See `einloom.kernels.contraction.microkernel.Microkernel`."""
 
     def __init__(self, setting: Setting[R, V, A], tile: Tile, tail: int, verbs: ElementVerbs[V, A]) -> None:
         super().__init__(setting, tile, tail)
         self.verbs = verbs
-        product = setting.product
-        self.contiguous = product.c.fetch is VECTOR
-        # Several sets mean few accumulators: C's latency would count, and it is added at the end.
-        plain = product.beta == 1 and product.alpha == 1 and self.contiguous
-        self.begins_with_c = plain and tile.sets == 1 and product.steps <= SHORT
+        self.epilogue = self.rows = _RowEpilogue(self.registers, verbs)
         fetches = [cursor.operand.fetch for cursor in setting.inputs]
         self.by_element = len(fetches) == 2 and fetches.count(BROADCAST) == 1
         self.elements: Sequence[LastOperand] = ()
-
-    # Start and steps
 
     def clear(self) -> None:
         """Set accumulators to C, else to zero, that no step has overwritten yet."""
@@ -49,9 +86,8 @@ class ByElement(Microkernel[R, V, A]):
 
     def _begin(self) -> None:
         """Load C, once."""
-        if self.begins_with_c and 0 in self.fresh:
-            for register, place in self._rows_of_c():
-                self.verbs.load_row(register, place, self.mask)
+        if self.rows.begins_with_c and 0 in self.fresh:
+            self.rows.load(self.registers.accumulators[0])
             self.fresh.discard(0)
 
     def _step(self, step: int) -> None:
@@ -62,7 +98,7 @@ class ByElement(Microkernel[R, V, A]):
         if cursor.operand.fetch is not VECTOR:
             return super()._shared(cursor, step, free)
         registers = [free.pop(0) for _ in range(self.tile.vectors)]
-        mask = None if self._reads_beyond(cursor) else self.mask
+        mask = None if self._reads_beyond(cursor) else self.registers.mask
         self.verbs.load_row(registers, self._place(cursor, 0, 0, step), mask)
         return registers
 
@@ -80,31 +116,12 @@ class ByElement(Microkernel[R, V, A]):
     def _rotated(self, free: list[V]) -> int:
         """Return how many registers the elements of B are loaded into, one after the other."""
         shared = any(not cursor.operand.per_column for cursor in self.setting.inputs)
-        return min(len(free), ROTATED) if shared and not self.strided else 1
+        return min(len(free), ROTATED) if shared and not self.registers.strided else 1
 
     def _accumulate(self, which: int, index: int, operands: Sequence[LastOperand], free: list[V]) -> None:
         if operands[0] in self.elements:
             operands = operands[::-1]
         super()._accumulate(which, index, operands, free)
-
-    # End
-
-    def _add(self) -> None:
-        if not self.begins_with_c:
-            super()._add()
-
-    def _store_columns(self) -> None:
-        if not self.contiguous:
-            super()._store_columns()
-            return
-        for registers, place in self._rows_of_c():
-            self.verbs.store_row(place, registers, self.mask)
-
-    def _rows_of_c(self) -> Iterator[tuple[Sequence[V], A]]:
-        """Yield (registers, place) of each column of the tile."""
-        vectors = self.tile.vectors
-        for column, base, offset in self._columns():
-            yield self.accumulators[0][column * vectors : (column + 1) * vectors], self.setting.km.place(base, offset)
 
 
 def microkernel_for(setting: Setting[R, V, A], tile: Tile, tail: int) -> Microkernel[R, V, A]:

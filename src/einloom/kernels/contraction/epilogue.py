@@ -1,0 +1,120 @@
+"""`Epilogue`: the end of a tile: its sums times alpha, C added as beta says, stored; and where C's columns are.
+
+The sums are in registers already: those of whole vectors are given, those of grouped rows in `GroupedRows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Generic
+
+from einloom.kernels.contraction.registers import TileRegisters
+from einloom.kernels.fetch import VECTOR
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import Mask, V
+
+__all__ = ["Epilogue"]
+
+
+class Epilogue(Generic[R, V, A]):
+    """The end of the tile that has these registers."""
+
+    def __init__(self, registers: TileRegisters[R, V, A]) -> None:
+        self.registers = registers
+        self.setting, self.vec, self.tile = registers.setting, registers.vec, registers.tile
+
+    def emit(self, result: Sequence[V]) -> None:
+        """Scale the sums, `vectors` registers for one column after another, add C as beta says, and store."""
+        comment, product = self.setting.km.asm.comment, self.setting.product
+        if product.alpha != 1:
+            comment("times alpha")
+            self._scale(result)
+        if product.beta != 0:
+            comment("add C")
+        self.add(result)
+        comment("store C")
+        self.store(result)
+
+    def store(self, result: Sequence[V]) -> None:
+        """Store the tile."""
+        for column, base, offset in self.columns():
+            for row in range(self.tile.vectors):
+                self._store_block(result[column * self.tile.vectors + row], base, offset, row)
+            for register, place, mask in self._grouped_part(column, base, offset):
+                self.vec.store(place, register, mask)
+
+    def _scale(self, result: Sequence[V]) -> None:
+        factor = self.registers.free[0]
+        self.vec.broadcast_constant(factor, self.setting.product.alpha)
+        for register in (*result, *(self.registers.grouped.blocks if self.registers.grouped else ())):
+            self.vec.mul(register, register, factor)
+
+    def add(self, result: Sequence[V]) -> None:
+        """Add C, unless beta is 0 now or at run time."""
+        beta = self.setting.product.beta
+        if beta == 0:
+            return
+        km, skip = self.setting.km, None
+        if beta is None:
+            skip = km.asm.forward("overwrite")
+            km.branch("eq", self.setting.frame.read("beta"), 0, skip)
+        for column, base, offset in self.columns():
+            for row in range(self.tile.vectors):
+                self._add_block(result[column * self.tile.vectors + row], base, offset, row)
+            for register, place, mask in self._grouped_part(column, base, offset):
+                self.vec.add_memory(register, place, mask)
+        if skip is not None:
+            km.asm.bind(skip)
+
+    def _grouped_part(self, column: int, base: R, offset: int) -> Iterator[tuple[V, A, Mask]]:
+        """Yield (register, place, mask) of the grouped rows of a column of C, unless an earlier column had them."""
+        part = self.registers.grouped.part(column) if self.registers.grouped else None
+        if part is not None:
+            register, shift, mask = part
+            yield register, self.setting.km.place(base, offset + self.registers.above + shift), mask
+
+    def columns(self) -> Iterator[tuple[int, R, int]]:
+        """Yield (column, base, offset) of C; a run-time stride is walked."""
+        km, frame, stride = self.setting.km, self.setting.frame, self.setting.output[1]
+        if isinstance(stride, int) or self.tile.columns == 1:
+            base = frame.read("c")
+            for column in range(self.tile.columns):
+                yield column, base, column * stride if isinstance(stride, int) else 0
+            return
+        walk = frame.read("c_walk")
+        km.move(walk, frame.read("c"))
+        for column in range(self.tile.columns):
+            if column:
+                km.add(walk, frame.read(stride))
+            yield column, walk, 0
+
+    def _add_block(self, register: V, base: R, offset: int, row: int) -> None:
+        if self.setting.product.c.fetch is VECTOR:
+            place = self.setting.km.place(base, offset + row * self.vec.lanes * self.vec.dtype.size)
+            self.vec.add_memory(register, place, self.registers.row_mask(row), self.registers.free[0])
+            return
+        base, offset = self._row_base(base, offset, self.setting.output[0], row)
+        index = self.setting.indices["c"]
+        loaded, lanes = self.registers.free[0], self.registers.row_lanes(row)
+        self.vec.load_strided(loaded, base, offset, index, lanes, self.registers.temporaries)
+        self.vec.add(register, register, loaded)
+
+    def _store_block(self, register: V, base: R, offset: int, row: int) -> None:
+        km, stride, product = self.setting.km, self.setting.output[0], self.setting.product
+        if product.c.fetch is VECTOR:
+            place = km.place(base, offset + row * self.vec.lanes * self.vec.dtype.size)
+            mask = self.registers.row_mask(row)
+            self.vec.store(place, register, mask, temporary=self.registers.free[0] if mask is not None else None)
+            return
+        base, offset = self._row_base(base, offset, stride, row)
+        index = self.setting.indices["c"]
+        self.vec.store_strided(base, offset, register, index, self.registers.row_lanes(row), self.registers.temporaries)
+
+    def _row_base(self, base: R, offset: int, stride: int | str, row: int) -> tuple[R, int]:
+        if isinstance(stride, int):
+            return base, offset + row * self.vec.lanes * stride
+        frame = self.setting.frame
+        if row:
+            self.setting.km.sum_multiple(frame.temporary, base, frame.read(stride), row * self.vec.lanes)
+            base = frame.temporary
+        return base, offset
