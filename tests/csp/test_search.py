@@ -36,7 +36,10 @@ def test_completing_finds_a_leaf_wherever_there_is_one() -> None:
             assert not complete(state, Random(seed), seconds=0.02) and state.snapshot() == start
             continue
         dead += sum(not descend(problem.state(), Random(each)) for each in range(4))
-        assert complete(state, Random(seed), seconds=60) and state.is_leaf
+        path: list[tuple[int, int]] = []
+        assert complete(state, Random(seed), path=path, seconds=60) and state.is_leaf
+        again = problem.state()
+        assert all(again.restrict(slot, mask) for slot, mask in path) and again.snapshot() == state.snapshot()
         found += 1
     assert found > 30 and dead > 10, "these graphs are too easy"
 

@@ -117,6 +117,7 @@ def test_an_expert_leaves_the_rest_to_random_descents():
     expert = {"dim_kind(m.0)": "BLOCK", "dim_kind(n.0)": "BLOCK", "dim_kind(m.1)": "THREAD", "dim_kind(n.2)": "UNROLL"}
     leaf = ROOT.apply(expert).complete(seed=5)
     assert leaf.is_leaf and leaf.violations() == ()
+    assert ROOT.apply(leaf.decisions) == leaf
     for name, value in expert.items():
         assert leaf.domain(name) == (value,)
     assert leaf.show().startswith("block ")

@@ -9,13 +9,13 @@ from functools import cache
 import pytest
 
 from einloom import csp
+from einloom.csp import single_values
 from einloom.errors import ScheduleError
 from einloom.space import GpuDevice, gpu
 from einloom.space.assignment import Assignment
 from einloom.space.builder import Builder
 from einloom.space.candidate import Space
 from einloom.space.checker import violations
-from einloom.space.descent import masks
 from einloom.space.kernels import Kernel
 
 WIDE = GpuDevice("wide", max_unroll=1, vector_widths=(), max_block_levels=0)
@@ -44,7 +44,7 @@ def leaves(space: Space) -> Iterator[dict[str, str | int]]:
         if slot < 0:
             yield space.decided(state)
             return
-        for mask in masks(state.domains[slot]):
+        for mask in single_values(state.domains[slot]):
             state.push()
             if state.restrict(slot, mask):
                 yield from visit(state)

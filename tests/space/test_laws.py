@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from einloom import csp
+from einloom.csp import single_values
 from einloom.space import K4000, gpu
 from einloom.space.candidate import Space
-from einloom.space.descent import masks
 
 
 def tiled(axes: str) -> dict[str, tuple[int, ...]]:
@@ -50,7 +50,7 @@ def take(state: csp.State, slots: Iterable[int], random: Random) -> tuple[Walk, 
     """Decide slots at random; return the decisions that propagation accepts, and whether a last one was a dead end."""
     taken: Walk = []
     for slot in slots:
-        mask = random.choice(masks(state.domains[slot]))
+        mask = random.choice(single_values(state.domains[slot]))
         state.push()
         accepted = state.restrict(slot, mask)
         if not accepted:

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from einloom import csp
+from einloom.csp import single_values
 from einloom.ir.nest import walk
 from einloom.ir.statement import Barrier
 from einloom.space import K4000, gpu
@@ -16,7 +17,6 @@ from einloom.space.assignment import Assignment, split_name
 from einloom.space.candidate import Space
 from einloom.space.checker import violations
 from einloom.space.decode import decode
-from einloom.space.descent import masks
 from tests.space.implementations import Meaning
 from tests.space.mutations import MUTATIONS
 
@@ -69,7 +69,7 @@ def extend(state: csp.State, slots: Sequence[int], random: Random) -> int:
     """Take random decisions up to a leaf or a dead end, each after a `push`; return how many."""
     taken = 0
     while (slot := state.next_open(slots)) >= 0:
-        valid = masks(state.domains[slot])
+        valid = single_values(state.domains[slot])
         random.shuffle(valid)
         for mask in valid:
             state.push()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from einloom.csp import descend
 from einloom.space import gpu
-from einloom.space.descent import descend
 
 
 def test_leaves_of_a_product_pack_into_two_kilobytes() -> None:
@@ -13,7 +13,7 @@ def test_leaves_of_a_product_pack_into_two_kilobytes() -> None:
     slots, other = space.slots(None), space.problem.state()
     for seed in range(6):
         state = space.problem.state()
-        if descend(state, slots, Random(seed)):
+        if descend(state, Random(seed), slots):
             packed = state.pack()
             assert len(packed) <= 2048
             other.unpack(packed)

@@ -29,7 +29,7 @@ from einloom.csp.language.source import SpaceError, UnknownChoice
 from einloom.csp.layout.additions import Extension
 from einloom.csp.layout.names import Variable
 from einloom.csp.problem import Problem
-from einloom.csp.search import complete, descend, probe, solutions
+from einloom.csp.search import complete, descend, probe, single_values, solutions
 
 __all__ = [
     "Definition",
@@ -51,5 +51,6 @@ __all__ = [
     "parse_space",
     "probe",
     "show",
+    "single_values",
     "solutions",
 ]

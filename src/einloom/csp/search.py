@@ -18,13 +18,16 @@ from time import monotonic
 from einloom.csp.engine.state import State
 from einloom.csp.problem import Problem
 
-__all__ = ["complete", "descend", "probe", "solutions", "values"]
+__all__ = ["complete", "descend", "probe", "single_values", "solutions"]
+
+Path = list[tuple[int, int]]
+"""Decisions, one after the other: slots and masks."""
 
 
-def values(mask: int) -> list[int]:
+def single_values(mask: int) -> list[int]:
     """Return the single-value masks of a mask, lowest first.
 
-    >>> values(0b101)
+    >>> single_values(0b101)
     [1, 4]
     """
     found: list[int] = []
@@ -52,27 +55,37 @@ def _below(state: State, order: Sequence[int]) -> Iterator[State]:
     if slot < 0:
         yield state
         return
-    for mask in values(state.domains[slot]):
+    for mask in single_values(state.domains[slot]):
         state.push()
         if state.restrict(slot, mask):
             yield from _below(state, order)
         state.pop()
 
 
-def descend(state: State, random: Random, order: Sequence[int] | None = None) -> bool:
+def descend(state: State, random: Random, order: Sequence[int] | None = None, path: Path | None = None) -> bool:
     """Decide until nothing is open, each time a uniformly drawn value that propagation accepts.
+
+    The first value of a random permutation that propagation accepts is uniform among those that it accepts, so the
+    others need not be tried.
 
     Args:
         order: slots in the order in which to decide them; default: a uniformly drawn open slot each time.
+        path: collects the decisions.
 
     Returns:
         True at a leaf; False at a dead end, where every value of a slot fails.
     """
-    return _decide(state, random, (), order) < 0
+    return _decide(state, random, (), order, [] if path is None else path) < 0
 
 
 def complete(
-    state: State, random: Random, order: Sequence[int] | None = None, *, seconds: float = 2.0, probing: bool = False
+    state: State,
+    random: Random,
+    order: Sequence[int] | None = None,
+    path: Path | None = None,
+    *,
+    seconds: float = 2.0,
+    probing: bool = False,
 ) -> bool:
     """Move to a leaf below a state: random descents, each of which first decides what made the ones before it fail.
 
@@ -80,7 +93,7 @@ def complete(
     where a uniform order of decisions meets a dead end every third time.
 
     Args:
-        order: as in `descend`.
+        order, path: as in `descend`.
         seconds: how long to try; at least one descent is made.
         probing: whether to take away before every descent what `probe` refutes.
 
@@ -89,16 +102,20 @@ def complete(
     """
     end = monotonic() + seconds
     early: list[int] = []
+    taken: Path = []
     state.push()
     if probing and not probe(state):
         state.pop()
         return False
     while True:
         state.push()
-        failed = _decide(state, random, early, order)
+        taken.clear()
+        failed = _decide(state, random, early, order, taken)
         if failed < 0:
             state.drop()
             state.drop()
+            if path is not None:
+                path += taken
             return True
         state.pop()
         if monotonic() > end:
@@ -120,7 +137,7 @@ def probe(state: State, slots: Sequence[int] | None = None) -> bool:
     while pruned:
         pruned = False
         for slot in state.open() if slots is None else slots:
-            for mask in values(state.domains[slot]):
+            for mask in single_values(state.domains[slot]):
                 state.push()
                 possible = state.restrict(slot, mask)
                 state.pop()
@@ -131,7 +148,7 @@ def probe(state: State, slots: Sequence[int] | None = None) -> bool:
     return True
 
 
-def _decide(state: State, random: Random, early: Sequence[int], order: Sequence[int] | None) -> int:
+def _decide(state: State, random: Random, early: Sequence[int], order: Sequence[int] | None, path: Path) -> int:
     """Decide `early` slots first, then the others, until nothing is open (-1) or all values of a slot fail (it)."""
     while True:
         slot = state.next_open(early)
@@ -139,12 +156,13 @@ def _decide(state: State, random: Random, early: Sequence[int], order: Sequence[
             slot = _next(state, random, order)
         if slot < 0:
             return -1
-        choices = values(state.domains[slot])
+        choices = single_values(state.domains[slot])
         random.shuffle(choices)
         for mask in choices:
             state.push()
             if state.restrict(slot, mask):
                 state.drop()
+                path.append((slot, mask))
                 break
             state.pop()
         else:

@@ -21,7 +21,7 @@ from einloom.space.assignment import Assignment
 from einloom.space.backbone import Backbone
 from einloom.space.checker import violations
 from einloom.space.decode import decode
-from einloom.space.descent import PAPER_ORDER, decision_slots, descend
+from einloom.space.descent import PAPER_ORDER, decision_slots
 from einloom.space.device import GpuDevice
 from einloom.space.instance import gpu_problem, gpu_space_text
 from einloom.space.kernels import Kernel
@@ -32,8 +32,8 @@ from einloom.space.summary import as_html, as_text
 __all__ = ["Candidate", "Space"]
 
 Values = str | int | Iterable[str | int]
-PATIENCE = 100
-"""Random descents that may meet dead ends before `complete` gives up."""
+PATIENCE = 10
+"""How long `complete` tries, in seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,22 +234,18 @@ class Candidate:
         return self.inner.why(name, value)
 
     def complete(self, seed: int | Random = 0) -> Candidate:
-        """Return a leaf below this candidate, by uniform random decisions.
+        """Return a leaf below this candidate, by random decisions: uniform until they meet dead ends (`csp.complete`).
 
         Raises:
-            DeadEnd: many descents found none.
+            DeadEnd: there is none, or none was found in `PATIENCE` seconds.
         """
         random = seed if isinstance(seed, Random) else Random(seed)
-        problem, start = self.space.problem, self.inner.snapshot()
-        state = problem.state()
-        for _ in range(PATIENCE):
-            state.load(start)
-            path: list[tuple[int, int]] = []
-            if descend(state, self.space.slots(), random, path):
-                taken = [(problem.describe(slot).name, self._values(slot, mask)) for slot, mask in path]
-                decisions = (*self.inner.decisions, *taken)
-                return Candidate(self.space, csp.Domains(problem, state.snapshot(), decisions))
-        raise DeadEnd(f"{PATIENCE} random descents from this candidate met dead ends\n  Undo a decision.")
+        problem, state = self.space.problem, self.inner.state()
+        path: list[tuple[int, int]] = []
+        if not csp.complete(state, random, self.space.slots(), path, seconds=PATIENCE):
+            raise DeadEnd(f"random descents from this candidate met dead ends for {PATIENCE} s\n  Undo a decision.")
+        taken = [(problem.describe(slot).name, self._values(slot, mask)) for slot, mask in path]
+        return Candidate(self.space, csp.Domains(problem, state.snapshot(), (*self.inner.decisions, *taken)))
 
     def _values(self, slot: int, mask: int) -> tuple[str | int, ...]:
         values = self.space.problem.describe(slot).values

@@ -14,7 +14,6 @@ from typing import Any
 from einloom import csp
 from einloom.errors import ScheduleError
 from einloom.space.candidate import Space
-from einloom.space.descent import descend
 from einloom.space.progress import progress_bar
 from einloom.space.tree import Tree
 from einloom.space.walks import Tally, chen, knuth, visit
@@ -100,7 +99,7 @@ def dead_end_ratio(space: Space, samples: int = 1000, seed: int = 0, *, progress
     _positive("samples", samples)
     with progress_bar(progress, "descents", samples) as advance:
         for _ in range(samples):
-            failures += not descend(space.problem.state(), slots, random)
+            failures += not csp.descend(space.problem.state(), random, slots)
             advance()
     return failures / samples, _half_of_ratio(failures / samples, samples)
 

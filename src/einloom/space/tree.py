@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from einloom import csp
 from einloom.errors import ScheduleError
-from einloom.space.descent import masks
 
 if TYPE_CHECKING:
     from einloom.space.candidate import Space
@@ -49,7 +48,7 @@ class Tree:
             depth: decisions before this one.
         """
         found: list[int] = []
-        for mask in masks(state.domains[slot]):
+        for mask in csp.single_values(state.domains[slot]):
             state.push()
             if state.restrict(slot, mask) and self.keeps(state, depth + 1):
                 found.append(mask)

@@ -15,7 +15,6 @@ from random import Random
 from typing import Any
 
 from einloom import csp
-from einloom.space.descent import masks
 from einloom.space.tree import Tree
 
 __all__ = ["Tally", "chen", "knuth", "visit"]
@@ -105,7 +104,7 @@ def chen(state: csp.State, tree: Tree, random: Random) -> Tally:
             if slot < 0:
                 tally.leaves += stratum.weight
                 continue
-            for mask in masks(state.domains[slot]):
+            for mask in csp.single_values(state.domains[slot]):
                 state.push()
                 if state.restrict(slot, mask) and tree.keeps(state, depth + 1):
                     alike = below.setdefault(round(_open_bits(state) / width), _Stratum(0.0, ((), [])))

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
+from einloom.csp import single_values
 from einloom.space import Bound, GpuModel, GpuRates, Space
 from einloom.space.assignment import Assignment
-from einloom.space.descent import masks
 
 ENDLESS = GpuRates(
     clock=1e9,
@@ -53,7 +53,7 @@ def every_path(space: Space, model: GpuModel) -> Iterator[tuple[Assignment, list
         if slot < 0:
             yield Assignment(space.backbone, space.decided(state)), path
             return
-        for mask in masks(state.domains[slot]):
+        for mask in single_values(state.domains[slot]):
             state.push()
             if state.restrict(slot, mask):
                 yield from visit(path)
@@ -73,7 +73,7 @@ def random_paths(
         path, alive = [model.bound(state)], True
         while alive and (open_slots := state.open()):
             slot = random.choice(open_slots) if anywhere else state.next_open(slots)
-            values = masks(state.domains[slot])
+            values = single_values(state.domains[slot])
             random.shuffle(values)
             alive = False
             for mask in values:
