@@ -50,7 +50,7 @@ class Execution(Native):
         self._executable = executable
         self._threads = threads
         self._shapes = [_shape_of(operation, position) for position in range(len(operation.operands))]
-        self._chain = Chain(Execution.__call__)
+        self._chain = Chain(self, Execution.__call__)
         for position in operation.written:
             operand = operation.operands[position]
             check_itself(Region(operand.name, 0, *self._shapes[position], operand.dtype.size, operand.dtype.name))

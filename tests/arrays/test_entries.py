@@ -379,3 +379,15 @@ def test_a_layout_that_is_not_this_ones_is_seen() -> None:
     for name in moved:
         other = 1 if name == "writeable" else getattr(layout, name) + 8
         assert not looks_right(replace(layout, **{name: other})), name
+
+
+def test_an_object_that_is_made_anew_leaves_its_entries() -> None:
+    """What its code points to stays, and calls ask Python again."""
+    first, second = np.arange(36, dtype="f4").reshape(6, 6), np.arange(36, 72, dtype="f4").reshape(6, 6)
+    f = el.compile("ab,bc->ac", first, second)
+    for _ in range(4):
+        f(first, second)
+    f.__init__("ab,cb->ac", ((6, 6), (6, 6)), "float32")  # type: ignore[misc]
+    gc.collect()
+    for _ in range(4):
+        assert np.array_equal(f(first, second), first @ second.T)

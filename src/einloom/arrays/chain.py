@@ -29,15 +29,16 @@ class Chain:
     """Entries of an object whose class derives from `Native`.
 
     Args:
+        native: the object; calls of it go to Python until it has an entry.
         function: the class's `__call__`, which gets the calls that no entry takes.
     """
 
-    __slots__ = ("_function", "_kept", "_kernels", "_met")
+    __slots__ = ("_function", "_kernels", "_met")
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, native: Native, function: Callable[..., Any]) -> None:
+        native.call_python()  # Who calls `__init__` of an object again makes another one of it.
         self._function = function
         self._kernels: list[Kernel] = []
-        self._kept: list[object] = []
         self._met: dict[Hashable, bool] = {}  # whether the entry was asked for
 
     def meet(self, native: Native, signature: Hashable, describe: Callable[[], tuple[Entry, object] | None]) -> None:
@@ -65,9 +66,8 @@ class Chain:
         following = self._kernels[-1] if self._kernels else _handover(self._function)
         code = emit_entry(host().isa, interpreter, entry, following.address)
         kernel = Kernel(code, name="entry")
-        self._kept.append(kept)
-        self._kernels.append(kernel)  # Before it can be entered.
-        native.enter_at(kernel)
+        self._kernels.append(kernel)
+        native.enter_at(kernel, kept)
 
 
 @once

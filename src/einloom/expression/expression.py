@@ -67,6 +67,7 @@ class Expression(Native):
         threads: int | None = None,
         target: str | Machine = "cpu",
     ) -> None:
+        self._chain = Chain(self, Expression.__call__)
         given = list(strides or [None] * len(shapes))
         self._arguments = (equation, tuple(shapes), dtype, strides, optimize, schedule, threads, target)
         label, self.dtype = numpy_type(dtype)
@@ -86,7 +87,6 @@ class Expression(Native):
         self._plan = self._recipe.plan(problem.strides)
         self._is_small = max(self._plan.flops, self._plan.bytes) < 2 * LEAST_WORK
         self._variants: OnceTable[Variant] = OnceTable(VARIANTS)
-        self._chain = Chain(Expression.__call__)
         if target != "interpreter":
             self._recipe.machine()
             self._variant(problem.strides, None, self._thread_count())

@@ -30,7 +30,7 @@ class Equation(Native):
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._chain = Chain(Equation.__call__)
+        self._chain = Chain(self, Equation.__call__)
 
     def __call__(self, *operands: Any, out: Any = None) -> Any:
         """Evaluate the equation, and remember how."""

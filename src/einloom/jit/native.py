@@ -80,10 +80,17 @@ class Native(_Base):
         if _interpreter is not None and Native in cls.__bases__:
             _word_at(id(cls) + _interpreter.type_flags).value |= _interpreter.has_entries
 
-    def enter_at(self, kernel: Kernel) -> None:
+    def enter_at(self, kernel: Kernel, kept: object) -> None:
         """Let calls enter at the beginning of a kernel, `object *(self, arguments, count, names)`.
 
-        The caller keeps the kernel alive as long as the object lives: another thread may be inside it.
+        The kernel, and what its code points to, stay as long as the object does: another thread may be inside.
         """
         assert _interpreter is not None
+        entered: list[tuple[Kernel, object]] = self.__dict__.setdefault("_entered", [])
+        entered.append((kernel, kept))
         _word_at(id(self) + _interpreter.entry).value = kernel.address
+
+    def call_python(self) -> None:
+        """Let calls go to `__call__` again, as those of a new object do: what its entries stand for has changed."""
+        if _interpreter is not None:
+            _word_at(id(self) + _interpreter.entry).value = 0

@@ -55,7 +55,7 @@ class PrimitiveKernel(Native):
         self._order = [self._names.index(name) for name in signature(spec)]
         self._optional = sum(name.startswith("br_stride") for name in names)
         self._parameters = parameters_of(spec)
-        self._chain = Chain(PrimitiveKernel.__call__)
+        self._chain = Chain(self, PrimitiveKernel.__call__)
 
     def __call__(self, *arguments: Any) -> None:
         """Run the kernel.
