@@ -17,6 +17,7 @@ from einloom.space.assignment import Assignment, split_name
 from einloom.space.candidate import Space
 from einloom.space.checker import violations
 from einloom.space.decode import decode
+from tests.soak import soak_count
 from tests.space.implementations import Meaning
 from tests.space.mutations import MUTATIONS
 
@@ -82,17 +83,18 @@ def extend(state: csp.State, slots: Sequence[int], random: Random) -> int:
     return taken
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", SPACES)
 def test_random_leaves_are_legal_and_mean_the_kernel(name):
-    space, meaning = SPACES[name], Meaning(SPACES[name].kernel)
+    space, meaning, count = SPACES[name], Meaning(SPACES[name].kernel), soak_count(LEAVES[name], share=0.2)
     stored = fused = 0
-    for leaf in random_leaves(space, LEAVES[name], seed=1):
+    for leaf in random_leaves(space, count, seed=1):
         assert violations(leaf, space.device) == ()
         nest = decode(leaf)
         assert meaning.is_that_of(nest), nest
         stored += bool(leaf.temporaries)
         fused += "FUSED" in leaf.decisions.values()
-    assert stored > LEAVES[name] // 50 and fused > LEAVES[name] // 50
+    assert stored > count // 50 and fused > count // 50
 
 
 @pytest.mark.parametrize(("name", "leaves"), [("axpy", 40), ("mv", 30), ("matmul", 30)])
