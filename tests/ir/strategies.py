@@ -13,7 +13,7 @@ from einloom.ir.bind import bind
 from einloom.ir.fused import FusedView, rows_of
 from einloom.ir.interpret import Memory
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch, reach
-from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Loop, Pack, Prims, Schedule
+from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
 
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17)
 
@@ -117,21 +117,21 @@ def random_schedule(rng: random.Random, operation: Operation) -> Schedule:
     picks = [*rng.sample(kept, min(len(kept), rng.randint(0, 2))), None, None]
     reduced = [*rng.sample(summed, min(len(summed), rng.randint(0, 2))), None, None]
     prims = Prims(picks[0], picks[1], reduced[0], reduced[1])
-    loops: list[Loop] = []
+    loops: list[ScheduledLoop] = []
     for name in names:
         inner = rng.choice((2, 3, 4, 8)) if name in prims.names else 1
         outer = inner * rng.choice((1, 2, 3)) + (rng.randint(1, inner) if rng.random() < 0.3 else 0)
         steps = [outer, inner] if rng.random() < 0.5 else [inner]
         if name in prims.names and rng.random() < 0.3:
             steps = []
-        loops += [Loop(name, step) for step in dict.fromkeys(steps)]
+        loops += [ScheduledLoop(name, step) for step in dict.fromkeys(steps)]
     loops = _shuffled_keeping_nesting(rng, loops)
     shared = 0
     while shared < len(loops) and operation.axis(loops[shared].axis).role is not DimType.K and rng.random() < 0.4:
         shared += 1
     while _counts_parts_of_blocks(loops[:shared]):
         shared -= 1
-    loops[:shared] = [Loop(loop.axis, loop.step, ExecType.SHARED) for loop in loops[:shared]]
+    loops[:shared] = [ScheduledLoop(loop.axis, loop.step, ExecType.SHARED) for loop in loops[:shared]]
     deepest = len(loops)
     packs = [
         _pack(rng, operation, loops, prims, i, deepest) for i in range(len(operation.inputs)) if rng.random() < 0.5
@@ -142,12 +142,12 @@ def random_schedule(rng: random.Random, operation: Operation) -> Schedule:
     return Schedule(tuple(loops), prims, tuple(packs))
 
 
-def _counts_parts_of_blocks(shared: list[Loop]) -> bool:
+def _counts_parts_of_blocks(shared: list[ScheduledLoop]) -> bool:
     """Whether the last of the shared loops cuts the blocks of another one unevenly."""
     return bool(shared) and any(a.axis == shared[-1].axis and a.step % shared[-1].step for a in shared)
 
 
-def _shuffled_keeping_nesting(rng: random.Random, loops: list[Loop]) -> list[Loop]:
+def _shuffled_keeping_nesting(rng: random.Random, loops: list[ScheduledLoop]) -> list[ScheduledLoop]:
     slots = [loop.axis for loop in loops]
     rng.shuffle(slots)
     queues = {axis: iter([loop for loop in loops if loop.axis == axis]) for axis in slots}
@@ -155,8 +155,8 @@ def _shuffled_keeping_nesting(rng: random.Random, loops: list[Loop]) -> list[Loo
 
 
 def _pack(
-    rng: random.Random, operation: Operation, loops: list[Loop], prims: Prims, operand: int, deepest: int
-) -> Pack:
+    rng: random.Random, operation: Operation, loops: list[ScheduledLoop], prims: Prims, operand: int, deepest: int
+) -> ScheduledPack:
     depth = rng.randint(0, deepest)
     digits: list[Digit] = []
     for name, stride in operation.strides(operation.operands[operand]).items():
@@ -169,7 +169,7 @@ def _pack(
         if name in prims.names and inner and nests and 1 < inner[-1] < span:
             digits += [Digit(name, inner[-1])] if rng.random() < 0.7 or len(inner) > 1 else []
         digits.append(Digit(name))
-    return Pack(operand, depth, tuple(_digits_shuffled(rng, digits)))
+    return ScheduledPack(operand, depth, tuple(_digits_shuffled(rng, digits)))
 
 
 def _digits_shuffled(rng: random.Random, digits: list[Digit]) -> list[Digit]:
@@ -210,8 +210,13 @@ def random_fused_schedule(rng: random.Random, operation: Operation) -> Schedule:
 
 
 def _packing_rows(
-    rng: random.Random, walked: Operation, view: FusedView, position: int, schedule: Schedule, packs: list[Pack]
-) -> list[Pack]:
+    rng: random.Random,
+    walked: Operation,
+    view: FusedView,
+    position: int,
+    schedule: Schedule,
+    packs: list[ScheduledPack],
+) -> list[ScheduledPack]:
     """The packs with one of an operand in which fused axes lie apart, outside all loops that cut their rows."""
     operand = walked.operands[position]
     name = OUTPUT if operand is walked.output else position
@@ -221,7 +226,7 @@ def _packing_rows(
     depth = min([*cut, *(summed if name == OUTPUT else ()), len(schedule.loops)])
     digits = [Digit(axis) for axis in walked.names if view.depends(operand.name, axis)]
     rng.shuffle(digits)
-    return [*(p for p in packs if p.operand != name), Pack(name, rng.randint(0, depth), tuple(digits))]
+    return [*(p for p in packs if p.operand != name), ScheduledPack(name, rng.randint(0, depth), tuple(digits))]
 
 
 def fused_cases(dtype: DType, seeds: int) -> list[tuple[Operation, Schedule]]:

@@ -16,8 +16,7 @@ from einloom.ir.fused import FusedView, rows_of
 from einloom.ir.layout import PackedLayout
 from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Iteration, Loop, Nest, Node, Pack
 from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
-from einloom.ir.schedule import OUTPUT, ExecType, Schedule
-from einloom.ir.schedule import Pack as PackChoice
+from einloom.ir.schedule import OUTPUT, ExecType, Schedule, ScheduledPack
 
 __all__ = ["bind"]
 
@@ -46,7 +45,7 @@ class _Binder:
         self._check()
         self.buffers = [Buffer(operand.name, operand.dtype) for operand in operation.operands]
         self.layouts: dict[int, PackedLayout] = {}
-        self.packs: dict[int, PackChoice] = {}
+        self.packs: dict[int, ScheduledPack] = {}
         self.sums_nothing = any(self.extents[name] == 0 for name, role in self.roles.items() if role is DimType.K)
         if not self.sums_nothing:
             for pack in schedule.packs:
@@ -134,7 +133,7 @@ class _Binder:
 
     # ---- packs ------------------------------------------------------------------------------------------------------
 
-    def _place(self, pack: PackChoice) -> None:
+    def _place(self, pack: ScheduledPack) -> None:
         position = self._position(pack)
         operand = self.operation.operands[position]
         spans = {name: self._span(name, pack.loop) for name in self.extents if self.view.depends(operand.name, name)}
@@ -145,7 +144,7 @@ class _Binder:
         self.layouts[position] = layout
         self.packs[position] = pack
 
-    def _position(self, pack: PackChoice) -> int:
+    def _position(self, pack: ScheduledPack) -> int:
         """Return the position of the operand that is packed, after checking that it may be."""
         inputs = len(self.operation.inputs)
         output = len(self.operation.operands) - 1
@@ -160,7 +159,7 @@ class _Binder:
             self._check_staged(pack)
         return position
 
-    def _check_staged(self, pack: PackChoice) -> None:
+    def _check_staged(self, pack: ScheduledPack) -> None:
         """A staged block is computed from nothing, as a whole, before it is copied out."""
         first = self.operation.first_touch
         if self.operation.main.is_contraction and not first.initialises:

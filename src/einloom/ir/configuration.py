@@ -19,7 +19,7 @@ from einloom.errors import ArgumentError, ScheduleError, StrideError
 from einloom.ir.extras import Extra, checked_extras, extras_of, first_touch, last_touches, words_of
 from einloom.ir.fields import PackEntry, axis_ids, choices, pack_entries, touch_words, whole_numbers
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
-from einloom.ir.schedule import Digit, ExecType, Loop, Pack, Prims, Schedule
+from einloom.ir.schedule import Digit, ExecType, Prims, Schedule, ScheduledLoop, ScheduledPack
 
 __all__ = ["TensorOperationConfig"]
 
@@ -199,14 +199,16 @@ class TensorOperationConfig:
     @cached_property
     def schedule(self) -> Schedule:
         """How it is computed."""
-        loops: list[Loop] = []
+        loops: list[ScheduledLoop] = []
         for i, kind in enumerate(self.exec_types):
             if kind != ExecType.PRIM:
                 inner = [j for j in self._entries(self._axis_of[i]) if j > i]
                 step = math.prod(self.dim_sizes[j] for j in inner)
-                loops.append(Loop(self._axis_of[i], max(step, 1), ExecType(kind)))
+                loops.append(ScheduledLoop(self._axis_of[i], max(step, 1), ExecType(kind)))
         names = [axis for axis, kind in zip(self._axis_of, self.exec_types) if kind == ExecType.PRIM]
-        packs = tuple(Pack(o, loop, tuple(Digit(a, step) for a, step in layout)) for o, loop, layout in self.packs)
+        packs = tuple(
+            ScheduledPack(o, loop, tuple(Digit(a, step) for a, step in layout)) for o, loop, layout in self.packs
+        )
         return Schedule(tuple(loops), primitive_axes(self.operation, names), packs)
 
     @classmethod

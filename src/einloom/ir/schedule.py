@@ -4,7 +4,8 @@ Loops stand outermost first. A loop steps through what the enclosing loop of the
 whole axis) in blocks of `step` indices; the last block may be short. What the innermost loop of an axis leaves is the
 primitive's block, so an axis that the primitive does not take needs an innermost loop with step 1.
 
->>> schedule = Schedule((Loop("m", 32, ExecType.SHARED), Loop("k", 8, ExecType.SEQ)), Prims(m="m", n="n", k="k"))
+>>> loops = (ScheduledLoop("m", 32, ExecType.SHARED), ScheduledLoop("k", 8, ExecType.SEQ))
+>>> schedule = Schedule(loops, Prims(m="m", n="n", k="k"))
 >>> print(schedule)
 shared m:32 seq k:8 prim m=m n=n k=k
 """
@@ -17,7 +18,17 @@ from typing import Any
 
 from einloom.errors import ScheduleError
 
-__all__ = ["OUTPUT", "Digit", "ExecType", "Fused", "Loop", "Pack", "Prims", "Schedule", "operand_name"]
+__all__ = [
+    "OUTPUT",
+    "Digit",
+    "ExecType",
+    "Fused",
+    "Prims",
+    "Schedule",
+    "ScheduledLoop",
+    "ScheduledPack",
+    "operand_name",
+]
 
 OUTPUT = -1
 """The output as the operand of a pack."""
@@ -58,7 +69,7 @@ class Fused:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class ScheduledLoop:
     """A loop over the axis `axis`; one iteration covers `step` indices."""
 
     axis: str
@@ -75,7 +86,7 @@ class Digit:
 
 
 @dataclass(frozen=True, slots=True)
-class Pack:
+class ScheduledPack:
     """Copy the block of an input that the loops from `loop` on read into scratch.
 
     The copy is made once per iteration of the loops outside. A packed output is staged: its block is computed in
@@ -116,9 +127,9 @@ class Schedule:
             primitive takes twice, or more than 256 loops or digits of a layout.
     """
 
-    loops: tuple[Loop, ...]
+    loops: tuple[ScheduledLoop, ...]
     prims: Prims
-    packs: tuple[Pack, ...] = ()
+    packs: tuple[ScheduledPack, ...] = ()
     fused: tuple[Fused, ...] = ()
 
     def __post_init__(self) -> None:
@@ -131,7 +142,7 @@ class Schedule:
             _check_pack(pack, len(self.loops))
 
     @property
-    def shared(self) -> tuple[Loop, ...]:
+    def shared(self) -> tuple[ScheduledLoop, ...]:
         """The loops whose iterations are shared among threads."""
         return tuple(loop for loop in self.loops if loop.kind is ExecType.SHARED)
 
@@ -156,8 +167,8 @@ def operand_name(position: int) -> str:
 def _check_kinds(schedule: Schedule) -> None:
     """A schedule that a person puts together may hold anything."""
     parts: tuple[tuple[str, Any, type], ...] = (
-        ("loops", schedule.loops, Loop),
-        ("packs", schedule.packs, Pack),
+        ("loops", schedule.loops, ScheduledLoop),
+        ("packs", schedule.packs, ScheduledPack),
         ("fused", schedule.fused, Fused),
     )
     for name, entries, kind in parts:
@@ -171,7 +182,7 @@ def _is_a(kind: type, value: object) -> bool:
     return isinstance(value, kind)
 
 
-def _check_loops(loops: tuple[Loop, ...]) -> None:
+def _check_loops(loops: tuple[ScheduledLoop, ...]) -> None:
     if len(loops) > MOST_LOOPS:
         raise ScheduleError(f"the schedule has {len(loops):,} loops; at most {MOST_LOOPS} go")
     sequential = None
@@ -189,7 +200,7 @@ def _check_loops(loops: tuple[Loop, ...]) -> None:
             sequential = sequential or loop.axis
 
 
-def _check_pack(pack: Pack, loops: int) -> None:
+def _check_pack(pack: ScheduledPack, loops: int) -> None:
     name = operand_name(pack.operand)
     if not 0 <= pack.loop <= loops:
         raise ScheduleError(f"a pack of {name} at loop {pack.loop} of {loops} loops")

@@ -23,7 +23,7 @@ import re
 from einloom.dtypes import data_type
 from einloom.errors import ScheduleError
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
-from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Loop, Pack, Prims, Schedule
+from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
 
 __all__ = ["parse_operation", "parse_schedule"]
 
@@ -86,7 +86,7 @@ class _ScheduleReader:
 
     def __init__(self) -> None:
         self.mode = ""
-        self.loops: list[Loop] = []
+        self.loops: list[ScheduledLoop] = []
         self.prims: dict[str, str] = {}
         self.packs: list[tuple[int, int, list[Digit]]] = []
         self.fused: list[Fused] = []
@@ -103,7 +103,7 @@ class _ScheduleReader:
             self.fused.append(Fused(_named(name), tuple(map(_named, parts.split("*")))))
         else:
             axis, step = word.split(":")
-            self.loops.append(Loop(_named(axis), int(step), ExecType(self.mode)))
+            self.loops.append(ScheduledLoop(_named(axis), int(step), ExecType(self.mode)))
 
     def _primitive(self, word: str) -> None:
         letter, name = word.split("=")
@@ -120,7 +120,7 @@ class _ScheduleReader:
             self.packs[-1][2].append(Digit(_named(axis), int(step) if colon else 1))
 
     def schedule(self) -> Schedule:
-        packs = tuple(Pack(operand, loop, tuple(digits)) for operand, loop, digits in self.packs)
+        packs = tuple(ScheduledPack(operand, loop, tuple(digits)) for operand, loop, digits in self.packs)
         return Schedule(tuple(self.loops), Prims(**self.prims), packs, tuple(self.fused))
 
 

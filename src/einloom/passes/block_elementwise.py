@@ -11,7 +11,7 @@ import math
 from dataclasses import replace
 
 from einloom.ir.operation import Operand, Operation
-from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
+from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.model.sizes import equal_part
 from einloom.passes.model.tiles import READ_RUN, WRITE_RUN
@@ -50,12 +50,12 @@ def _points(operation: Operation) -> int:
 def _direct(operation: Operation, prims: Prims) -> Schedule:
     """Loops over whole axes outside; blocks of the two axes that the primitive takes where it transposes."""
     rest = [axis for axis in operation.axes if axis.name not in prims.names]
-    loops = [Loop(axis.name, 1) for axis in operation.outermost_first(operation.output, rest)]
+    loops = [ScheduledLoop(axis.name, 1) for axis in operation.outermost_first(operation.output, rest)]
     if prims.m and prims.n and _transposes(operation, prims):
         for name in (prims.m, prims.n):
             step = equal_part(operation.axis(name).extent, COPY_BLOCK)
             if step < operation.axis(name).extent:
-                loops.append(Loop(name, step))
+                loops.append(ScheduledLoop(name, step))
     return Schedule(tuple(loops), prims)
 
 
@@ -76,11 +76,11 @@ def _staged(operation: Operation, prims: Prims, machine: Machine) -> Schedule:
     taken = max(math.prod(steps.values()), 1)
     _grow(operation, operation.output, steps, min(written, machine.l2 // 2 // size // taken))
     order = operation.outermost_first(operation.output, list(operation.axes))
-    outer = [Loop(axis.name, steps[axis.name]) for axis in order if steps[axis.name] < axis.extent]
+    outer = [ScheduledLoop(axis.name, steps[axis.name]) for axis in order if steps[axis.name] < axis.extent]
     rest = [axis for axis in operation.axes if axis.name not in prims.names and steps[axis.name] > 1]
-    inner = [Loop(axis.name, 1) for axis in operation.outermost_first(operation.inputs[0], rest)]
+    inner = [ScheduledLoop(axis.name, 1) for axis in operation.outermost_first(operation.inputs[0], rest)]
     layout = tuple(Digit(axis.name) for axis in order if steps[axis.name] > 1)
-    return Schedule((*outer, *inner), prims, (Pack(OUTPUT, len(outer), layout),))
+    return Schedule((*outer, *inner), prims, (ScheduledPack(OUTPUT, len(outer), layout),))
 
 
 def _copies_narrow_rows(operation: Operation, prims: Prims) -> bool:

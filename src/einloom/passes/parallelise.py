@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from einloom.ir.fused import FusedView
 from einloom.ir.operation import DimType, Operation
-from einloom.ir.schedule import OUTPUT, ExecType, Loop, Schedule
+from einloom.ir.schedule import OUTPUT, ExecType, Schedule, ScheduledLoop
 from einloom.passes.model.sizes import round_up
 from einloom.passes.values import Context, Pass, State
 
@@ -45,15 +45,15 @@ def parallelise(operation: Operation, schedule: Schedule, threads: int) -> Sched
     step = _step(operation, schedule, axis, threads)
     if step >= operation.axis(axis).extent:
         return schedule
-    return _with_shared(schedule, Loop(axis, step, ExecType.SHARED), _part(operation, axis, threads))
+    return _with_shared(schedule, ScheduledLoop(axis, step, ExecType.SHARED), _part(operation, axis, threads))
 
 
-def _with_shared(schedule: Schedule, shared: Loop, part: int) -> Schedule:
+def _with_shared(schedule: Schedule, shared: ScheduledLoop, part: int) -> Schedule:
     """Put a shared loop outermost; it replaces the loops of its axis with larger blocks, or blocks that do not fit."""
     larger = min(shared.step, part + 1)
     uneven = any(each.name == shared.axis for each in schedule.fused)  # Panels of a fused axis cut its blocks anyway.
 
-    def is_replaced(loop: Loop) -> bool:
+    def is_replaced(loop: ScheduledLoop) -> bool:
         fits = uneven or shared.step % loop.step == 0
         return loop.axis == shared.axis and (loop.step >= larger or not fits)
 

@@ -8,7 +8,7 @@ axis of the output, the rows are added to a piece of the output that stays in L1
 from __future__ import annotations
 
 from einloom.ir.operation import Axis, DimType, Operand, Operation
-from einloom.ir.schedule import Loop, Prims, Schedule
+from einloom.ir.schedule import Prims, Schedule, ScheduledLoop
 from einloom.machine import Machine
 from einloom.passes.values import Context, Pass, State
 
@@ -53,9 +53,11 @@ def _sums_along_runs(operation: Operation, large: Operand, run: Axis, machine: M
     most = machine.l2 // 2 // operation.output.dtype.size
     piece = min(run.extent, most)
     loops = _around(operation, large, {run.name, rows.name if rows else run.name})
-    loops += [Loop(run.name, piece)] if piece < run.extent else []
-    loops += [Loop(rows.name, ROWS)] if rows is not None and rows.extent > ROWS else []
-    return Schedule(tuple(loops) or (Loop(run.name, run.extent),), Prims(m=rows.name if rows else None, k=run.name))
+    loops += [ScheduledLoop(run.name, piece)] if piece < run.extent else []
+    loops += [ScheduledLoop(rows.name, ROWS)] if rows is not None and rows.extent > ROWS else []
+    return Schedule(
+        tuple(loops) or (ScheduledLoop(run.name, run.extent),), Prims(m=rows.name if rows else None, k=run.name)
+    )
 
 
 def _adds_runs(operation: Operation, large: Operand, run: Axis, machine: Machine) -> Schedule:
@@ -64,16 +66,18 @@ def _adds_runs(operation: Operation, large: Operand, run: Axis, machine: Machine
     rows = min(summed, key=lambda axis: operation.distance(large, axis), default=None)
     most = machine.l1d // 3 // operation.output.dtype.size
     piece = run.extent if run.extent <= most else -(-run.extent // -(-run.extent // most))
-    loops = [Loop(run.name, piece)] if piece < run.extent else []
+    loops = [ScheduledLoop(run.name, piece)] if piece < run.extent else []
     loops += _around(operation, large, {run.name, rows.name if rows else run.name})
-    loops += [Loop(rows.name, ROWS)] if rows is not None and rows.extent > ROWS else []
-    return Schedule(tuple(loops) or (Loop(run.name, run.extent),), Prims(m=run.name, k=rows.name if rows else None))
+    loops += [ScheduledLoop(rows.name, ROWS)] if rows is not None and rows.extent > ROWS else []
+    return Schedule(
+        tuple(loops) or (ScheduledLoop(run.name, run.extent),), Prims(m=run.name, k=rows.name if rows else None)
+    )
 
 
-def _around(operation: Operation, large: Operand, taken: set[str]) -> list[Loop]:
+def _around(operation: Operation, large: Operand, taken: set[str]) -> list[ScheduledLoop]:
     """Loops over single indices of the other axes, in the order of the large input."""
     axes = operation.outermost_first(large, (axis for axis in operation.axes if axis.name not in taken))
-    return [Loop(axis.name, 1) for axis in axes if axis.extent > 1]
+    return [ScheduledLoop(axis.name, 1) for axis in axes if axis.extent > 1]
 
 
 def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:

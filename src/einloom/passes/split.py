@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from einloom.ir.operation import Operation
-from einloom.ir.schedule import Loop, Schedule
+from einloom.ir.schedule import Schedule, ScheduledLoop
 from einloom.passes.values import Context, Pass, State
 
 __all__ = ["SPLIT", "split"]
@@ -24,7 +24,7 @@ def split(operation: Operation, schedule: Schedule, most: int) -> Schedule:
         block = min([extent, *steps])
         if block > most:
             whole = block == extent
-            added.append(Loop(name, most if whole else _largest_divisor(block, most)))
+            added.append(ScheduledLoop(name, most if whole else _largest_divisor(block, most)))
     return replace(schedule, loops=(*schedule.loops, *added))
 
 

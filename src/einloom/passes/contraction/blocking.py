@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable, Iterable
 
 from einloom.ir.operation import Axis, DimType, Operation
-from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
+from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import vector_operand
@@ -239,21 +239,21 @@ class Blocking:
     # ---- putting it together -------------------------------------------------------------------------------------
 
     def _assemble(self) -> Schedule:
-        loops, packs = self._common_loops(), list[Pack]()
+        loops, packs = self._common_loops(), list[ScheduledPack]()
         for side in self.sides:
             loops += side.outer_loops(self._between_blocks(side))
             loops += self._reduced_loops() if side is self.sides[0] else []
             packs += [self._pack(side, len(loops))] if side.packed else []
         if self.plan.staging is Staging.BLOCKS:
-            packs.append(Pack(OUTPUT, len(loops), self._staged_layout(self._block_steps())))
+            packs.append(ScheduledPack(OUTPUT, len(loops), self._staged_layout(self._block_steps())))
         inner = self._inner_loops()
         if self.plan.staging is Staging.TILES:  # In the order of the output, which is written as it is computed.
             inner.sort(key=lambda loop: -abs(self.places[loop.axis]))
             tile = {side.prim: min(side.tile, side.steps[side.prim]) for side in self.sides if side.prim}
-            packs.append(Pack(OUTPUT, len(loops) + len(inner), self._staged_layout(tile)))
+            packs.append(ScheduledPack(OUTPUT, len(loops) + len(inner), self._staged_layout(tile)))
         return Schedule((*loops, *inner), self.prims, tuple(packs))
 
-    def _inner_loops(self) -> list[Loop]:
+    def _inner_loops(self) -> list[ScheduledLoop]:
         """Loops over panels: those of the operand whose panels stay in L1 outside."""
         b = [] if self.b is None else [self.b]
         inside_out = [*b, self.a] if self.plan.vector_inside else [self.a, *b]
@@ -274,20 +274,20 @@ class Blocking:
         kept = [axis for axis in self.operation.axes if axis.name in steps]
         return tuple(Digit(axis.name) for axis in self._as_written(kept) if steps[axis.name] > 1)
 
-    def _pack(self, side: Side, depth: int) -> Pack:
+    def _pack(self, side: Side, depth: int) -> ScheduledPack:
         return self.packing.layout(side, depth, self.k_steps | self.common_steps, self.common, self.plan.panels)
 
-    def _common_loops(self) -> list[Loop]:
+    def _common_loops(self) -> list[ScheduledLoop]:
         return [
-            Loop(axis.name, self.common_steps[axis.name])
+            ScheduledLoop(axis.name, self.common_steps[axis.name])
             for axis in self._as_written(self.common)
             if self.common_steps[axis.name] < axis.extent or axis.name not in self.prims.names
         ]
 
-    def _reduced_loops(self) -> list[Loop]:
+    def _reduced_loops(self) -> list[ScheduledLoop]:
         order = sorted(self.reduced, key=lambda a: -abs(self.a.strides[a.name]))
         return [
-            Loop(axis.name, self.k_steps[axis.name])
+            ScheduledLoop(axis.name, self.k_steps[axis.name])
             for axis in order
             if self.k_steps[axis.name] < axis.extent or axis.name not in self.prims.names
         ]

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from einloom.ir.fused import FusedView, rows_of
 from einloom.ir.operation import Axis, Operation
-from einloom.ir.schedule import Digit, Fused, Pack, Prims, Schedule
+from einloom.ir.schedule import Digit, Fused, Prims, Schedule, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.plan import Plan
@@ -100,7 +100,7 @@ def _in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule) -> Sc
     return replace(schedule, loops=tuple(loops), packs=tuple(packs))
 
 
-def _straight(pack: Pack, axis: str) -> Pack:
+def _straight(pack: ScheduledPack, axis: str) -> ScheduledPack:
     """The pack without panels of the axis: rows of parts lie one behind the other."""
     last = max(i for i, digit in enumerate(pack.layout) if digit.axis == axis)
     kept = (digit for i, digit in enumerate(pack.layout) if digit.axis != axis or i == last)

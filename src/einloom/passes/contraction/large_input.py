@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from einloom.ir.operation import Axis, DimType, Operation
-from einloom.ir.schedule import OUTPUT, Digit, Loop, Pack, Prims, Schedule
+from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.identify import LARGER
 from einloom.passes.model.sizes import equal_block
@@ -98,17 +98,19 @@ class _Sides:
 
     def schedule(self, operation: Operation, step: int, tile: int) -> Schedule:
         """Return the schedule for blocks of `step` indices of `across`, and panels of `tile` indices of m."""
-        outer = [Loop(axis.name, 1) for axis in self.outer]
-        outer += [Loop(self.across.name, step)] if step < self.across.extent else []
-        stage = Pack(OUTPUT, len(outer), self._staged(operation, step))
-        inner = [Loop(self.across.name, 1)] if step > 1 else []
+        outer = [ScheduledLoop(axis.name, 1) for axis in self.outer]
+        outer += [ScheduledLoop(self.across.name, step)] if step < self.across.extent else []
+        stage = ScheduledPack(OUTPUT, len(outer), self._staged(operation, step))
+        inner = [ScheduledLoop(self.across.name, 1)] if step > 1 else []
         large = operation.inputs[self.large]
         reduced = [Digit(axis.name) for axis in self.reduced if axis.extent > 1 and operation.stride(large, axis.name)]
         panels = [Digit(self.m.name, tile)] if self.m.extent > tile else []
-        pack = Pack(self.large, len(outer) + len(inner), (*panels, *reduced, Digit(self.m.name)))
+        pack = ScheduledPack(self.large, len(outer) + len(inner), (*panels, *reduced, Digit(self.m.name)))
         prims = self._prims(operation)
-        inner += [Loop(axis.name, 1) for axis in (*self.reduced, *self.columns) if axis.name not in prims.names]
-        inner += [Loop(self.m.name, tile)] if panels else []
+        inner += [
+            ScheduledLoop(axis.name, 1) for axis in (*self.reduced, *self.columns) if axis.name not in prims.names
+        ]
+        inner += [ScheduledLoop(self.m.name, tile)] if panels else []
         return Schedule((*outer, *inner), prims, (pack, stage))
 
     def _staged(self, operation: Operation, step: int) -> tuple[Digit, ...]:

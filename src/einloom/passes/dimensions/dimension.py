@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from einloom.ir.operation import Axis, DimType, Operand, Operation
-from einloom.ir.schedule import ExecType, Loop, Prims, Schedule
+from einloom.ir.schedule import ExecType, Prims, Schedule, ScheduledLoop
 from einloom.passes.values import State
 
 __all__ = ["Dimension", "from_dimensions", "listed", "to_dimensions"]
@@ -45,7 +45,7 @@ def from_dimensions(operation: Operation, dimensions: list[Dimension], prims: Pr
         for i, operand in enumerate(operation.operands)
     )
     kinds = {d.name: ExecType.SEQ if d.kind is ExecType.PRIM else d.kind for d in dimensions}
-    loops = tuple(Loop(name, 1, kind) for name, kind in kinds.items() if name not in prims.names)
+    loops = tuple(ScheduledLoop(name, 1, kind) for name, kind in kinds.items() if name not in prims.names)
     return replace(operation, axes=axes, operands=operands), Schedule(loops, prims)
 
 

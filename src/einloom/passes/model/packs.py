@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from einloom.ir.operation import Axis, DimType, Operand, Operation
-from einloom.ir.schedule import Digit, Loop, Pack, Prims
+from einloom.ir.schedule import Digit, Prims, ScheduledLoop, ScheduledPack
 from einloom.passes.model.sizes import equal_block, round_up
 from einloom.passes.model.tiles import BlockTargets
 
@@ -49,15 +49,15 @@ class Side:
     steps: dict[str, int] = field(default_factory=dict)
     run: int = 0
 
-    def outer_loops(self, order: Iterable[Axis]) -> list[Loop]:
+    def outer_loops(self, order: Iterable[Axis]) -> list[ScheduledLoop]:
         """Loops between blocks."""
-        return [Loop(a.name, self.steps[a.name]) for a in order if self.steps[a.name] < a.extent]
+        return [ScheduledLoop(a.name, self.steps[a.name]) for a in order if self.steps[a.name] < a.extent]
 
-    def inner_loops(self, order: Iterable[Axis]) -> list[Loop]:
+    def inner_loops(self, order: Iterable[Axis]) -> list[ScheduledLoop]:
         """Loops inside a block: single indices of the axes that the primitive lacks, panels of the one it takes."""
-        loops = [Loop(a.name, 1) for a in order if a.name != self.prim and self.steps[a.name] > 1]
+        loops = [ScheduledLoop(a.name, 1) for a in order if a.name != self.prim and self.steps[a.name] > 1]
         if self.in_panels and self.prim is not None and self.steps[self.prim] > self.tile:
-            loops.append(Loop(self.prim, self.tile))
+            loops.append(ScheduledLoop(self.prim, self.tile))
         return loops
 
     @property
@@ -136,7 +136,7 @@ class Packing:
 
     def layout(
         self, side: Side, depth: int, inside: Mapping[str, int], common: Iterable[Axis], panels: bool = False
-    ) -> Pack:
+    ) -> ScheduledPack:
         """Return the pack: panels of the primitive's axis outside, then the reduced axes, then the panel itself.
 
         The vector operand needs its panel contiguous. The other is read element by element: it keeps the order of the
@@ -167,7 +167,7 @@ class Packing:
             digits += [*panel, *reduced] if self._keeps_k(side) else [*reduced, *panel]
         taken = [name for name in (self.prims.n, self.prims.m) if name is not None and strides[name]]
         names = {axis.name for axis in common}
-        return Pack(side.position, depth, (*digits, *(Digit(name) for name in taken if name in names)))
+        return ScheduledPack(side.position, depth, (*digits, *(Digit(name) for name in taken if name in names)))
 
     def _is_vector_side(self, side: Side) -> bool:
         return self.prims.m is not None and side.strides[self.prims.m] != 0
