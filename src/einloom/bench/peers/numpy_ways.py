@@ -20,6 +20,10 @@ PLAIN_FLOPS = 8
 """Arithmetic for each element that is read, up to which `einsum` without a path, one plain loop, is worth a trial."""
 
 
+LARGE_FLOPS = 2 * 10**8
+"""Arithmetic beyond which a way without BLAS is never the best, and takes from a second to minutes."""
+
+
 def numpy_ways(case: Case, operands: Sequence[Array], output: Array) -> Iterator[Way]:
     """Yield the ways to write a case; what writes into `output` returns it."""
     if case.is_permutation:
@@ -39,7 +43,8 @@ def _einsums(case: Case, operands: Sequence[Array], output: Array) -> Iterator[W
     path = np.einsum_path(case.equation, *operands, optimize="greedy")[0]
     yield "einsum", lambda: np.asarray(np.einsum(case.equation, *operands, optimize=path))
     # With `out` it leaves BLAS for the last step, which helps where BLAS does not.
-    yield "einsum with out", lambda: np.einsum(case.equation, *operands, out=output, optimize=path)
+    if case.flops <= LARGE_FLOPS:
+        yield "einsum with out", lambda: np.einsum(case.equation, *operands, out=output, optimize=path)
     if case.flops <= PLAIN_FLOPS * sum(operand.size for operand in operands):
         yield "einsum without a path", lambda: np.einsum(case.equation, *operands, out=output)
 
