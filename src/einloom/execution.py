@@ -69,7 +69,7 @@ class Execution(Native):
         threads = self._thread_count()
         if all(operand.array is given[o.name] for o, operand in zip(operation.operands, operands)):
             kinds = [None if thing is None else signature_of(thing) for thing in given.values()]
-            watches = self._threads is None and self._executable.program.shared_trips > 1
+            watches = self._threads is None and self._executable.image.shared_trips > 1
             watched = watched_settings() if watches else None
             signature = (watched, *extras, *kinds)
             self._chain.meet(self, signature, lambda: self._describe(given, operands, regions, threads, watched))

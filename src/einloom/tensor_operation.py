@@ -16,7 +16,8 @@ from einloom.jit.host import host
 from einloom.passes.pipeline import optimize_operation
 from einloom.passes.values import Options, Rules
 from einloom.targets.executable import Executable
-from einloom.targets.show import nest_text
+from einloom.targets.image import image_of
+from einloom.targets.show import asm_text, nest_text
 
 __all__ = ["TensorOperation", "optimize"]
 
@@ -42,7 +43,7 @@ class TensorOperation:
         self.nest = bind(config.operation, config.schedule)
         thread_count(threads, cores=1)  # Refuses what is no number of threads.
         self._machine = host()
-        self._executable = Executable(self.nest, self._machine)
+        self._executable = Executable(image_of(self.nest, self._machine))
         self._execution = Execution(self.nest.operation, self._executable, threads)
         if type(self).execute is TensorOperation.execute:
             # The instance's own comes before the method: a call through it enters generated code at once.
@@ -73,13 +74,13 @@ class TensorOperation:
             ArgumentError: another word.
         """
         if what == "nest":
-            return nest_text(self.nest.operation, self.config.schedule, self._executable)
+            return nest_text(self.nest.operation, self.config.schedule, self._machine)
         if what == "asm":
-            return self._executable.kernel.listing()
+            return asm_text(self.nest.operation, self.config.schedule, self._machine)
         raise ArgumentError(f"show({what!r})\n  Show 'nest' or 'asm'.")
 
     def __repr__(self) -> str:
-        operation, code = self.nest.operation, self._executable.kernel.code
+        operation, code = self.nest.operation, self._executable.image.code
         axes = " ".join(f"{axis.name}={axis.extent}" for axis in operation.axes)
         return (
             f"TensorOperation({operation.main} {self.config.dtype} {axes}, {self._machine.vector}, {len(code)} bytes)"

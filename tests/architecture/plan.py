@@ -54,7 +54,12 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"emit"},
         {"signature", "chain"},
     ),
-    "expression": ({"types", "variant", "operands"}, {"show", "entries"}, {"expression"}, {"remembered", "__init__"}),
+    "expression": (
+        {"programs", "types", "variant", "operands"},
+        {"show", "entries"},
+        {"expression"},
+        {"remembered", "__init__"},
+    ),
     "bench": (
         {"cases", "__init__"},
         {"data"},

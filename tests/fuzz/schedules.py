@@ -16,6 +16,7 @@ from einloom.ir.text import parse_schedule
 from einloom.jit.arrays import array_address
 from einloom.jit.host import host
 from einloom.targets.executable import Executable
+from einloom.targets.image import image_of
 
 from ..ir.strategies import random_fused_schedule, random_memories, random_operation, random_schedule
 
@@ -44,7 +45,7 @@ def check(seed: int) -> str:
 
 def run(operation: Operation, text: str, rng: random.Random) -> str:
     """Run the schedule on arrays whose neighbours are watched, and compare with the interpreter."""
-    executable = Executable(bind(operation, parse_schedule(text)), host())
+    executable = Executable(image_of(bind(operation, parse_schedule(text)), host()))
     memories = random_memories(rng, operation)
     guarded = [Guarded(memory) for memory in memories]
     interpret(operation, memories)

@@ -15,7 +15,7 @@ import pytest
 from einloom.asm import Assembler
 from einloom.errors import UnsupportedTarget
 from einloom.jit import Kernel, host
-from einloom.jit.debug import Tool, code_symbols, requested_tools
+from einloom.jit.debug import Tool, code_symbols, label_places, requested_tools
 from einloom.jit.gdb import GdbInterface
 
 PROGRAM = """
@@ -109,13 +109,13 @@ def test_a_kernel_is_forgotten_with_its_pages(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_names_of_code_without_labels_and_of_labels_at_one_place() -> None:
-    assert [(s.name, s.offset, s.size) for s in code_symbols(None, "a kernel", 7)] == [("einloom:a_kernel", 0, 7)]
+    assert [(s.name, s.offset, s.size) for s in code_symbols([], "a kernel", 7)] == [("einloom:a_kernel", 0, 7)]
     asm = Assembler("x86_64")
     asm.label("first")
     asm.label("second")
     asm.ret()
     asm.label("end")
-    assert [s.name for s in code_symbols(asm, "k", asm.size)] == ["einloom:k:first"]
+    assert [s.name for s in code_symbols(label_places(asm), "k", asm.size)] == ["einloom:k:first"]
 
 
 def test_a_wrong_request_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.targets.executable import Executable
+from einloom.targets.image import image_of
 
 from ..ir.strategies import random_memories
 from ..kernels.guarded import GuardedArray
@@ -28,7 +29,7 @@ def difference(
     for array, memory in zip(guarded, memories):
         array.values[:] = memory.elements
     addresses = tuple(a.values.ctypes.data + m.origin * m.elements.itemsize for a, m in zip(guarded, memories))
-    Executable(bind(walked, schedule), machine)(addresses, rng.choice((1, 2)))
+    Executable(image_of(bind(walked, schedule), machine))(addresses, rng.choice((1, 2)))
     wrong = [a for a, wanted in zip(guarded, expected) if not np.array_equal(a.values, wanted.elements)]
     for array in guarded:
         array.close()

@@ -15,6 +15,7 @@ from einloom.ir.schedule import Schedule
 from einloom.jit.host import host
 from einloom.machine import Machine
 from einloom.targets.executable import Executable
+from einloom.targets.image import image_of
 
 from ..ir.strategies import random_memories, random_operation, random_schedule
 
@@ -23,7 +24,7 @@ def run(operation: Operation, schedule: Schedule, machine: Machine, memories: li
     """Execute on the memories, whose elements are where generated code finds them."""
     nest = bind(operation, schedule)
     addresses = tuple(m.elements.ctypes.data + m.origin * m.elements.itemsize for m in memories)
-    Executable(nest, machine)(addresses, threads)
+    Executable(image_of(nest, machine))(addresses, threads)
 
 
 @pytest.mark.parametrize("block", range(6))

@@ -30,6 +30,7 @@ from einloom.plan.paths import contraction_path
 from einloom.plan.problem import make_problem
 from einloom.plan.steps import plan_problem
 from einloom.targets.executable import Executable
+from einloom.targets.image import image_of
 
 __all__ = ["WITHIN", "Choice", "Tried", "mean_ratio", "measure_choice"]
 
@@ -89,7 +90,7 @@ def measure_choice(case: Case, machine: Machine, runs: int, seconds: float) -> C
     found = costed(operation, Schedule((), identify_primitive(operation)), Context(machine))
     arrays = [*make_operands(case), make_output(case)]
     addresses = [array.__array_interface__["data"][0] for array in arrays]
-    programs = [Executable(bind(operation, each.proposal.schedule), machine) for each in found]
+    programs = [Executable(image_of(bind(operation, each.proposal.schedule), machine)) for each in found]
     best = _best_times(programs, addresses, runs, seconds)
     return Choice(case.name, operation.flops, tuple(map(_tried, found, best)))
 

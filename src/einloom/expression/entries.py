@@ -84,7 +84,7 @@ def _calls(steps: Sequence[CompiledStep], operands: int, places: Sequence[int], 
     for number, compiled in enumerate(steps):
         assert compiled.executable is not None
         reads = [sources[tensor] for tensor in compiled.step.inputs]
-        scratch = Scratch(0) if compiled.executable.program.scratch_bytes else Number(0)
+        scratch = Scratch(0) if compiled.executable.image.scratch_bytes else Number(0)
         values = (*reads, sources[operands + number], scratch)
         calls.append(Call(compiled.executable.address, values, compiled.executable.shares(compiled.threads)))
     return calls

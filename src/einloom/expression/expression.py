@@ -165,18 +165,19 @@ class Expression(Native):
     @property
     def scratch_bytes(self) -> int:
         """Scratch that each thread needs beyond operands and intermediate tensors, in bytes."""
-        return max((step.executable.program.scratch_bytes for step in self._last().steps if step.executable), default=0)
+        return max((step.executable.image.scratch_bytes for step in self._last().steps if step.executable), default=0)
 
     @property
     def code(self) -> bytes:
         """The machine code of all steps, one behind the other; empty on the interpreter."""
-        return b"".join(step.executable.kernel.code for step in self._last().steps if step.executable)
+        return b"".join(step.executable.image.code for step in self._last().steps if step.executable)
 
     @property
     def schedule(self) -> Schedule | None:
         """How the operation is computed: what `schedule=` takes for the same equation. None for several steps."""
         steps = self._last().steps
-        return steps[0].schedule if len(steps) == 1 else None
+        state = self._recipe.decided(steps[0]) if len(steps) == 1 else None
+        return None if state is None else state[1]
 
     @property
     def isa(self) -> str:

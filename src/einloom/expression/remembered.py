@@ -12,6 +12,7 @@ from typing import Any
 from einloom.arrays.chain import Chain
 from einloom.arrays.library import element_strides, incoming
 from einloom.expression.expression import Expression
+from einloom.expression.programs import forget_programs
 from einloom.expression.types import computed_type
 from einloom.jit.native import Native
 from einloom.once import OnceTable
@@ -53,8 +54,9 @@ def evaluate(text: str, operands: Sequence[Any], out: Any, dtype: object, optimi
 
 
 def forget() -> None:
-    """Forget every expression."""
+    """Forget every expression and every program."""
     _expressions.clear()
+    forget_programs()
     _equations.clear()
 
 

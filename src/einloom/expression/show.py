@@ -7,7 +7,7 @@ from einloom.expression.variant import CompiledStep, Recipe, Variant
 from einloom.passes.pipeline import explain_passes
 from einloom.passes.values import Options
 from einloom.plan.steps import Plan
-from einloom.targets.show import nest_text
+from einloom.targets.show import asm_text, nest_text
 
 __all__ = ["variant_text"]
 
@@ -29,12 +29,13 @@ def variant_text(what: str, plan: Plan, recipe: Recipe, variant: Variant) -> str
 def _step_text(what: str, recipe: Recipe, compiled: CompiledStep) -> str:
     if what == "passes":
         return _passes_text(recipe, compiled)
-    if compiled.executable is None or compiled.schedule is None:
+    state = recipe.decided(compiled)
+    if state is None:
         return str(compiled.step.operation)
+    operation, schedule = state
     if what == "asm":
-        return compiled.executable.kernel.listing()
-    operation = compiled.executable.nest.operation
-    return f"{operation}\n\n{nest_text(operation, compiled.schedule, compiled.executable)}"
+        return asm_text(operation, schedule, recipe.machine())
+    return f"{operation}\n\n{nest_text(operation, schedule, recipe.machine())}"
 
 
 def _passes_text(recipe: Recipe, compiled: CompiledStep) -> str:
@@ -42,8 +43,7 @@ def _passes_text(recipe: Recipe, compiled: CompiledStep) -> str:
         return "no pass: the interpreter computes the operation as it is"
     if recipe.schedule is not None:
         return f"no pass: the schedule was given, {recipe.schedule}"
-    machine = compiled.executable.program.machine
-    return explain_passes(compiled.step.operation, machine, Options(compiled.threads))
+    return explain_passes(compiled.step.operation, recipe.machine(), Options(compiled.threads))
 
 
 def _headings(plan: Plan) -> list[str]:

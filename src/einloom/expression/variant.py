@@ -13,15 +13,13 @@ import numpy as np
 from einloom.arrays.library import Array
 from einloom.arrays.region import reach_of
 from einloom.errors import ScheduleError, UnsupportedTarget
-from einloom.ir.bind import bind
+from einloom.expression.programs import decided, program_of
 from einloom.ir.interpret import Memory, interpret
 from einloom.ir.schedule import Schedule
 from einloom.jit.arrays import array_address
 from einloom.jit.host import host
 from einloom.machine import Machine
-from einloom.passes.fuse import fuse_as_named
-from einloom.passes.pipeline import optimize_operation
-from einloom.passes.values import Options
+from einloom.passes.values import State
 from einloom.plan.carriers import widened
 from einloom.plan.paths import Path
 from einloom.plan.problem import Problem
@@ -35,11 +33,10 @@ Strides = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class CompiledStep:
-    """A step, how many threads it was compiled for and, unless it is interpreted, its schedule and executable."""
+    """A step, how many threads it was compiled for and, unless it is interpreted, its executable."""
 
     step: Step
     threads: int = 1
-    schedule: Schedule | None = None
     executable: Executable | None = None
 
     def run(self, operands: Sequence[Array]) -> None:
@@ -106,12 +103,13 @@ class Recipe:
     def _compile_step(self, step: Step, threads: int) -> CompiledStep:
         if self.target == "interpreter":
             return CompiledStep(step)
-        machine = self.machine()
-        if self.schedule is not None:
-            operation, schedule = fuse_as_named(step.operation, self.schedule), self.schedule
-        else:
-            operation, schedule = optimize_operation(step.operation, machine, Options(threads))
-        return CompiledStep(step, threads, schedule, Executable(bind(operation, schedule), machine))
+        return CompiledStep(step, threads, program_of(step.operation, self.schedule, self.machine(), threads))
+
+    def decided(self, compiled: CompiledStep) -> State | None:
+        """Return a step's operation with its axes fused, and its schedule; None on the interpreter."""
+        if compiled.executable is None:
+            return None
+        return decided(compiled.step.operation, self.schedule, self.machine(), compiled.threads)
 
     def machine(self) -> Machine:
         """Return the machine that code is generated for.

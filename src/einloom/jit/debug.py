@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable
 from enum import Enum
 
 from einloom.asm import Assembler, Label
@@ -19,7 +19,7 @@ from einloom.errors import UnsupportedTarget
 from einloom.jit.elf import Symbol, symbol_object
 from einloom.jit.gdb import gdb_interface
 
-__all__ = ["Tool", "announce_code", "code_symbols", "requested_tools"]
+__all__ = ["Tool", "announce_code", "code_symbols", "label_places", "requested_tools"]
 
 
 class Tool(Enum):
@@ -56,27 +56,31 @@ def announce_code(owner: object, isa: str, address: int, size: int, symbols: lis
         weakref.finalize(owner, interface.withdraw, entry).atexit = False  # at the end of the process nobody looks
 
 
-def code_symbols(assembler: Assembler | None, name: str, size: int) -> list[Symbol]:
-    """Return a name for every part of the code between two labels; one for all of it where there are no labels.
+def label_places(assembler: Assembler) -> tuple[tuple[str, int], ...]:
+    """Return the labels of the code with their offsets in bytes.
 
     >>> asm = Assembler("x86_64")
     >>> asm.ret(); _ = asm.label("loop"); asm.ret()
-    >>> [(symbol.name, symbol.offset, symbol.size) for symbol in code_symbols(asm, "my kernel", asm.size)]
+    >>> label_places(asm)
+    (('loop', 1),)
+    """
+    labels = (label for _, label, _ in assembler.records if isinstance(label, Label))
+    return tuple((label.name, label.position) for label in labels if label.position is not None)
+
+
+def code_symbols(labels: Iterable[tuple[str, int]], name: str, size: int) -> list[Symbol]:
+    """Return a name for every part of the code between two labels; one for all of it where there are no labels.
+
+    >>> [(symbol.name, symbol.offset, symbol.size) for symbol in code_symbols([("loop", 1)], "my kernel", 2)]
     [('einloom:my_kernel', 0, 1), ('einloom:my_kernel:loop', 1, 1)]
     """
     stem = f"einloom:{'_'.join(name.split())}"
     starts: dict[int, str] = {}
-    for label in _labels(assembler):
-        if label.position is not None:
-            starts.setdefault(label.position, f"{stem}:{label.name}")
+    for label, position in labels:
+        starts.setdefault(position, f"{stem}:{label}")
     starts.setdefault(0, stem)
     ends = [*sorted(starts)[1:], size]
     return [Symbol(starts[start], start, end - start) for start, end in zip(sorted(starts), ends) if start < end]
-
-
-def _labels(assembler: Assembler | None) -> Iterator[Label]:
-    if assembler is not None:
-        yield from (label for _, label, _ in assembler.records if isinstance(label, Label))
 
 
 def _append_to_map(address: int, symbols: list[Symbol]) -> None:

@@ -25,7 +25,7 @@ from einloom.asm import Assembler, Label
 from einloom.asm.assembler import ISAS
 from einloom.errors import ArgumentError, DTypeError, EncodingError, UnsupportedTarget
 from einloom.jit.arrays import array_address
-from einloom.jit.debug import announce_code, code_symbols, requested_tools
+from einloom.jit.debug import announce_code, code_symbols, label_places, requested_tools
 from einloom.jit.host import host
 from einloom.jit.pages import ExecutablePages
 
@@ -48,13 +48,14 @@ class Kernel:
         isa: `"x86_64"` or `"aarch64"`; the assembler's own, for bytes the host's unless said.
         features: ISA features that the code needs, as in `Machine.features`; the assembler's own unless said.
         name: what `repr` calls it.
+        labels: names of places in bytes, in bytes from their beginning, for profilers; an assembler has its own.
 
     Attributes:
         code: the bytes.
         isa, features, name: as above.
     """
 
-    __slots__ = ("__weakref__", "_assembler", "_made", "code", "features", "isa", "name")
+    __slots__ = ("__weakref__", "_assembler", "_labels", "_made", "code", "features", "isa", "name")
 
     def __init__(
         self,
@@ -63,8 +64,10 @@ class Kernel:
         features: Iterable[str] | None = None,
         *,
         name: str = "kernel",
+        labels: Iterable[tuple[str, int]] = (),
     ) -> None:
         self._assembler = source if isinstance(source, Assembler) else None
+        self._labels = labels
         self.code = _code_of(source)
         self.isa = _isa_of(source, isa)
         own_features = source.features if isinstance(source, Assembler) and features is None else features or ()
@@ -163,7 +166,8 @@ class Kernel:
     def _mapped(self) -> ExecutablePages:
         pages, size = ExecutablePages(self.code), len(self.code)
         if requested_tools():
-            announce_code(pages, self.isa, pages.address, size, code_symbols(self._assembler, self.name, size))
+            labels = self._labels if self._assembler is None else label_places(self._assembler)
+            announce_code(pages, self.isa, pages.address, size, code_symbols(labels, self.name, size))
         return pages
 
     def _check_host(self) -> None:

@@ -71,13 +71,13 @@ class _Lowering:
         self.team = nest.team and TeamLowering(self.positions, nest.team, self.scratch_bytes, self._nodes)
         self.calls = CallLowering(self.positions, self.loops)
 
-    def _names(self, loops: Sequence[Loop], states: dict[str, LoopState], short: set[str]) -> list[str]:
+    def _names(self, loops: Sequence[Loop], states: dict[str, LoopState], short: Sequence[str]) -> list[str]:
         """Return the names of all variables; those that come first have the nearer slots."""
         positions = position_names(self.nest, short)
         names: list[str] = []
         for loop in loops:
             names += curve_variables(loop, positions) if loop.kind is ExecType.SFC else states[loop.name].variables
-        names += [f"left {axis}" for axis in sorted(short)]
+        names += [f"left {axis}" for axis in short]
         if self.nest.team is not None:
             return names + team_variables(self.nest, short)
         names += [f"at {buffer.name}" for buffer in self.nest.buffers]

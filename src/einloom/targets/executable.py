@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import platform
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from typing import TypeAlias
 
 import numpy as np
 
-from einloom.ir.nest import Nest
 from einloom.jit.arrays import array_address
 from einloom.jit.kernel import Kernel
 from einloom.jit.threads import team_function
-from einloom.machine import Machine
-from einloom.targets.cpu import lower_nest
-
-if platform.machine() == "x86_64":  # With the import of einloom, and not within the first compilation.
-    for name in ("asm.x86.assembler", "kernels.verbs.avx512", "kernels.verbs.narrow_x86"):
-        import_module(f"einloom.{name}")
+from einloom.targets.image import Image
 
 __all__ = ["Executable", "scratch"]
 
@@ -59,36 +51,35 @@ def scratch(size: int) -> Generator[int]:
 
 
 class Executable:
-    """A nest, its program and the mapped code.
+    """A program's image and the mapped code.
 
     Args:
-        nest: what to run.
-        machine: the target; it must be one that this host can run.
-
-    Raises:
-        UnsupportedTarget: the machine has no kernels, or code for it does not run here (at the first execution).
+        image: what to run; at the first execution this host must be one that can.
     """
 
-    def __init__(self, nest: Nest, machine: Machine) -> None:
-        self.nest = nest
-        self.program = lower_nest(nest, machine)
-        self.kernel = Kernel(self.program.assembler, name="tensor operation")
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self.kernel = Kernel(image.code, image.isa, image.features, name="tensor operation", labels=image.labels)
 
     def __call__(self, addresses: Sequence[int], threads: int) -> None:
-        """Run on operands whose index 0 lies at `addresses` (inputs, then the output), on up to `threads` threads."""
-        run = team_function(len(self.nest.operation.operands) + 1)
+        """Run on operands whose index 0 lies at `addresses` (inputs, then the output), on up to `threads` threads.
+
+        Raises:
+            UnsupportedTarget: the code does not run here.
+        """
+        run = team_function(self.image.operands + 1)
         with scratch(self.scratch_bytes(threads)) as place:
             run(self.address, self.shares(threads), *addresses, place)
 
     @property
     def address(self) -> int:
         """The address of the program's function."""
-        return self.kernel.address_of(self.program.entry)
+        return self.kernel.address_of(self.image.entry)
 
     def shares(self, threads: int) -> int:
         """Return among how many threads the work is shared if up to `threads` may be used."""
-        return min(threads, self.program.shared_trips)
+        return min(threads, self.image.shared_trips)
 
     def scratch_bytes(self, threads: int) -> int:
         """Return the scratch of all these threads together, in bytes."""
-        return self.program.scratch_bytes * self.shares(threads)
+        return self.image.scratch_bytes * self.shares(threads)

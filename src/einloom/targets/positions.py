@@ -22,9 +22,9 @@ Register: TypeAlias = Any
 """A general register of whichever ISA."""
 
 
-def position_names(nest: Nest, short: set[str]) -> list[str]:
+def position_names(nest: Nest, short: Sequence[str]) -> list[str]:
     """Return the variables that say where an iteration is; `short` are the axes with short blocks."""
-    return [f"at {buffer.name}" for buffer in nest.buffers] + [f"left {axis}" for axis in sorted(short)]
+    return [f"at {buffer.name}" for buffer in nest.buffers] + [f"left {axis}" for axis in short]
 
 
 class Positions:
@@ -35,7 +35,7 @@ class Positions:
         work, other: registers that hold nothing between two steps of the lowering.
     """
 
-    def __init__(self, nest: Nest, vm: AnyMachine, variables: Frame[Any, Any], short: set[str]) -> None:
+    def __init__(self, nest: Nest, vm: AnyMachine, variables: Frame[Any, Any], short: Sequence[str]) -> None:
         self.nest = nest
         self.vm = vm
         self.asm = vm.asm
@@ -54,7 +54,7 @@ class Positions:
     def start_axes(self) -> None:
         """Set what is left of each axis to all of it."""
         extents = {axis.name: axis.extent for axis in self.nest.axes}
-        for axis in sorted(self.short):
+        for axis in self.short:
             self.variables.set(f"left {axis}", extents[axis])
 
     def move(self, loop: Loop, iterations: int) -> None:

@@ -7,15 +7,15 @@ from einloom.ir.nest import Call, Loop, Nest, walk
 __all__ = ["axes_with_short_blocks", "is_cut_unevenly"]
 
 
-def axes_with_short_blocks(nest: Nest) -> set[str]:
-    """Return the axes of which some loop or call covers fewer indices at the end."""
+def axes_with_short_blocks(nest: Nest) -> tuple[str, ...]:
+    """Return the axes of which some loop or call covers fewer indices at the end, in the nest's order."""
     short: set[str] = set()
     for node in walk(nest.body):
         if isinstance(node, Call):
             short |= {block.axis for block in node.blocks if block.axis is not None and block.tails}
         elif isinstance(node, Loop) and (node.is_clipped or node.span % node.step):
             short.add(node.axis)
-    return short
+    return tuple(axis.name for axis in nest.axes if axis.name in short)
 
 
 def is_cut_unevenly(loop: Loop) -> bool:

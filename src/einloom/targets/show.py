@@ -6,28 +6,35 @@ another machine or read on another one, it is the same.
 
 from __future__ import annotations
 
+from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.targets.bound import bound_of
-from einloom.targets.executable import Executable
+from einloom.targets.cpu import lower_nest
+from einloom.targets.program import Program
 
-__all__ = ["costs_text", "nest_text"]
+__all__ = ["asm_text", "nest_text"]
 
 
-def nest_text(operation: Operation, schedule: Schedule, executable: Executable) -> str:
+def asm_text(operation: Operation, schedule: Schedule, machine: Machine) -> str:
+    """Return the listing of the code."""
+    return lower_nest(bind(operation, schedule), machine).assembler.listing()
+
+
+def nest_text(operation: Operation, schedule: Schedule, machine: Machine) -> str:
     """Return costs, schedule and nest; the schedule may be passed back as `schedule=`."""
-    return f"{costs_text(operation, executable)}\n\n{schedule}\n\n{executable.nest}"
+    nest = bind(operation, schedule)
+    return f"{_costs_text(operation, lower_nest(nest, machine))}\n\n{schedule}\n\n{nest}"
 
 
-def costs_text(operation: Operation, executable: Executable) -> str:
+def _costs_text(operation: Operation, program: Program) -> str:
     """Return a line of arithmetic, least traffic, code and scratch; and one of the bound, if the machine's is known."""
-    program = executable.program
     flops, traffic = operation.flops, operation.bytes
     ratio = f"{flops / max(traffic, 1):.1f} flop a byte" if flops else "nothing to compute"
     line = (
         f"{flops:,} flop, {traffic:,} bytes at least, {ratio}; "
-        f"{len(executable.kernel.code):,} bytes of {program.machine.vector} code, "
+        f"{program.assembler.size:,} bytes of {program.machine.vector} code, "
         f"{program.scratch_bytes:,} bytes of scratch a thread"
     )
     return "\n".join([line, *_bound_lines(operation, program.machine)])

@@ -23,7 +23,7 @@ from einloom.targets.sync import Sync, sync_variables
 __all__ = ["TeamLowering", "team_variables"]
 
 
-def team_variables(nest: Nest, short: set[str]) -> list[str]:
+def team_variables(nest: Nest, short: Sequence[str]) -> list[str]:
     """Return the variables of a nest with a team, those of its other loops aside."""
     names = [f"at {cursor.name}" for cursor in nest.cursors]
     names += ["thread", *sync_variables(), "round", "piece"]
@@ -239,5 +239,6 @@ def _moved(loops: Sequence[Loop]) -> list[str]:
     return sorted({buffer for loop in loops for buffer, _ in loop.advances})
 
 
-def _shortened(loops: Sequence[Loop], short: set[str]) -> list[str]:
-    return sorted({loop.axis for loop in loops} & short)
+def _shortened(loops: Sequence[Loop], short: Sequence[str]) -> list[str]:
+    walked = {loop.axis for loop in loops}
+    return [axis for axis in short if axis in walked]

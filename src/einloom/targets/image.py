@@ -1,0 +1,62 @@
+"""`Image`: what is left of a program when it has been generated: its bytes, and what a call has to know.
+
+It holds no instructions and no nest, so thousands of programs are small, and it can be written to a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from einloom.ir.nest import Nest
+from einloom.jit.debug import label_places
+from einloom.machine import Machine
+
+__all__ = ["Image", "image_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A program as bytes; see `Program` for its function and for what the numbers mean.
+
+    Attributes:
+        code: the bytes, which run wherever they lie.
+        isa, features: what they need, as in `Machine`.
+        entry: where the function begins, in bytes.
+        operands: how many addresses it takes besides that of the scratch.
+        scratch_bytes: scratch of one thread.
+        shared_trips: iterations that threads share.
+        labels: names of places in the code, for profilers and debuggers.
+    """
+
+    code: bytes = field(repr=False)
+    isa: str
+    features: frozenset[str]
+    entry: int
+    operands: int
+    scratch_bytes: int
+    shared_trips: int
+    labels: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+
+
+def image_of(nest: Nest, machine: Machine) -> Image:
+    """Return the image of a nest's program.
+
+    Raises:
+        UnsupportedTarget: the machine has no vector ISA that kernels are written for.
+    """
+    # Late: who runs a program that was stored needs no code generator.
+    from einloom.targets.cpu import lower_nest
+
+    program = lower_nest(nest, machine)
+    assembler = program.assembler
+    assert program.entry.position is not None
+    return Image(
+        assembler.bytes(),
+        assembler.isa,
+        frozenset(assembler.features),
+        program.entry.position,
+        len(nest.operation.operands),
+        program.scratch_bytes,
+        program.shared_trips,
+        label_places(assembler),
+    )
