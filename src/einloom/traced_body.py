@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from einloom.arrays.chain import Chain
 from einloom.arrays.check import check_alignment, check_disjoint, check_itself, check_writable
-from einloom.arrays.library import Array, incoming, is_array
+from einloom.arrays.entry import Apart, Call, Data, Entry, Scratch
+from einloom.arrays.library import Imported, array_of, region_of
 from einloom.arrays.region import Region
+from einloom.arrays.signature import MOST_SCRATCH, array_argument, signature_of
 from einloom.dtypes import DType, data_type
-from einloom.errors import DTypeError, ScheduleError, StrideError
+from einloom.errors import ScheduleError, StrideError
 from einloom.ir.nest import Nest
-from einloom.jit.arrays import array_address
+from einloom.jit.entrycode import Number
 from einloom.jit.host import host
+from einloom.jit.native import Native
+from einloom.jit.scratch import scratch_word
 from einloom.loops.nest import LETTERS, LoopNest
 from einloom.loops.trace.compile import Compiled, compile_body
-from einloom.once import OnceTable
-from einloom.targets.team_executable import TeamExecutable
+from einloom.once import OnceTable, once
+from einloom.targets.sync import SYNC_BYTES
+from einloom.targets.team_executable import TeamExecutable, let_others_run
 
 __all__ = ["TracedBody"]
 
 CACHED = 64
 """Kinds of arguments for which a body keeps its code."""
 
+CACHE_LINE = 64
+
 Key = tuple[tuple[tuple[int, ...], tuple[int, ...], str], ...]
 
 
-class TracedBody:
+class TracedBody(Native):
     """A body that was handed to `ThreadedLoop.body`; call it with its tensors by keyword.
 
     Args:
@@ -53,8 +61,9 @@ class TracedBody:
             )
         self.names = tuple(parameter.name for parameter in parameters[count:])
         self._table: OnceTable[_Executable] = OnceTable(CACHED)
+        self._chain = Chain(self, TracedBody.__call__)
 
-    def __call__(self, **tensors: Array) -> None:
+    def __call__(self, **tensors: Any) -> None:
         """Run the loops.
 
         Args:
@@ -64,21 +73,26 @@ class TracedBody:
             ScheduleError: a tensor is missing or unknown; or the body cannot be traced, or has a race.
             DTypeError, ShapeError, StrideError, OverlapError: a tensor that does not fit; nothing has been written.
         """
-        arrays = self._arrays(tensors)
-        self._compiled(arrays).run(arrays)
+        given = self._imported(tensors)
+        built = self._compiled(given)
+        regions = built.regions(self.names, given)
+        if all(found.array is tensors[name] for name, found in zip(self.names, given)):
+            signature = (*tensors, *(signature_of(found.array) for found in given))
+            self._chain.meet(self, signature, lambda: built.describe(tuple(tensors), self.names, given, regions))
+        built.executable([region.address for region in regions])
 
-    def show(self, what: str = "nest", **tensors: Array) -> str:
+    def show(self, what: str = "nest", **tensors: Any) -> str:
         """Return the nest (`"nest"`) or the machine code (`"asm"`) for such tensors as text."""
         if what not in ("nest", "asm"):
             raise ScheduleError(f"show({what!r})\n  Show 'nest' or 'asm'.")
-        built = self._compiled(self._arrays(tensors))
+        built = self._compiled(self._imported(tensors))
         return built.text if what == "nest" else built.executable.kernel.listing()
 
-    def nest(self, **tensors: Array) -> Nest:
+    def nest(self, **tensors: Any) -> Nest:
         """Return the nest for such tensors."""
-        return self._compiled(self._arrays(tensors)).executable.nest
+        return self._compiled(self._imported(tensors)).executable.nest
 
-    def _arrays(self, tensors: dict[str, Array]) -> list[Array]:
+    def _imported(self, tensors: dict[str, Any]) -> list[Imported]:
         if tensors.keys() != set(self.names):
             missing = ", ".join(sorted(set(self.names) - tensors.keys())) or "none"
             unknown = ", ".join(sorted(tensors.keys() - set(self.names))) or "none"
@@ -88,16 +102,20 @@ class TracedBody:
             )
         return [_checked(name, tensors[name]) for name in self.names]
 
-    def _compiled(self, arrays: list[Array]) -> _Executable:
-        key = tuple((array.shape, array.strides, array.dtype.name) for array in arrays)
+    def _compiled(self, given: list[Imported]) -> _Executable:
+        key = tuple((found.array.shape, found.array.strides, found.dtype) for found in given)
         return self._table.get(key, lambda: self._build(key))
 
     def _build(self, key: Key) -> _Executable:
         arguments: dict[str, tuple[tuple[int, ...], tuple[int, ...], DType]] = {}
         for name, (shape, strides, dtype) in zip(self.names, key):
-            size = np.dtype(dtype).itemsize
+            size = data_type(dtype).size
             arguments[name] = shape, tuple(stride // size for stride in strides), data_type(dtype)
-        return _Executable(compile_body(self.loops, self.function, arguments), self.names, key)
+        compiled = compile_body(self.loops, self.function, arguments)
+        for name, (shape, strides, dtype) in zip(self.names, key):
+            if name in compiled.written:
+                check_itself(Region(name, 0, shape, strides, data_type(dtype).size, dtype))
+        return _Executable(compiled)
 
     def __repr__(self) -> str:
         return f"TracedBody({self.function.__name__}({', '.join(self.names)}), {str(self.loops.string)!r})"
@@ -106,37 +124,66 @@ class TracedBody:
 class _Executable:
     """A compiled body for arguments of one kind."""
 
-    def __init__(self, compiled: Compiled, names: tuple[str, ...], key: Key) -> None:
+    def __init__(self, compiled: Compiled) -> None:
         self.text = str(compiled)
         self._written = compiled.written
-        self._names = names
-        for name, (shape, strides, dtype) in zip(names, key):
-            if name in self._written:
-                size = np.dtype(dtype).itemsize
-                check_itself(Region(name, 0, shape, strides, size, dtype))
         self.executable = TeamExecutable(compiled.nest, host())
 
-    def run(self, arrays: list[Array]) -> None:
-        regions = [self._region(name, array) for name, array in zip(self._names, arrays)]
+    def regions(self, names: tuple[str, ...], given: list[Imported]) -> list[Region]:
+        """Return what arguments reach, checked."""
+        for name, found in zip(names, given):
+            if name in self._written:
+                check_writable(name, found.array.flags.writeable)
+        regions = [region_of(name, found, written=name in self._written) for name, found in zip(names, given)]
         for region in regions:
             check_alignment(region)
         check_disjoint(regions)
-        self.executable([region.address for region in regions])
+        return regions
 
-    def _region(self, name: str, array: Array) -> Region:
-        written = name in self._written
-        if written:
-            check_writable(name, array.flags.writeable)
-        address, size = array_address(array), array.itemsize
-        region = Region(name, address, array.shape, array.strides, size, array.dtype.name, written)
-        return Region(name, address, array.shape, array.strides, size, array.dtype.name, written, buffer=region.span)
+    def describe(
+        self, order: tuple[str, ...], names: tuple[str, ...], given: list[Imported], regions: list[Region]
+    ) -> tuple[Entry, object] | None:
+        """Return the entry for calls with such arguments in this order, and what it refers to; None if none can be."""
+        executable = self.executable
+        own = -(-executable.scratch_bytes // CACHE_LINE) * CACHE_LINE
+        size = own + SYNC_BYTES if executable.has_sync else own
+        if size > MOST_SCRATCH or any(found.array.size == 0 for found in given):
+            return None
+        places = {name: place for place, name in enumerate(order)}
+        sync = Scratch(own) if executable.has_sync else Number(0)
+        words = (*(Data(places[name]) for name in names), Scratch(0) if size else Number(0), sync)
+        run = Call(executable.address, (*words, Number(let_others_run())), executable.threads)
+        clear = Call(_fill_memory(), (sync, Number(0), Number(SYNC_BYTES)))
+        arguments = [array_argument(found.array, r, found.array.itemsize) for found, r in zip(given, regions)]
+        interned = [sys.intern(name) for name in order]
+        entry = Entry(
+            arguments=tuple(arguments[names.index(name)] for name in order),
+            calls=(clear, run) if executable.has_sync else (run,),
+            result=Number(id(None)),
+            keywords=tuple(map(id, interned)),
+            apart=tuple(
+                Apart(places[written.name], places[other.name])
+                for written in regions
+                for other in regions
+                if written.written and other is not written
+            ),
+            launch=executable.launch,
+            scratch=scratch_word(size) if size else 0,
+            releases_interpreter=True,
+        )
+        return entry, (self, [found.array.dtype for found in given], interned)
 
 
-def _checked(name: str, thing: object) -> Array:
-    if not is_array(thing):
-        raise DTypeError(f"{name} is a {type(thing).__name__}\n  Pass an array.")
-    array = incoming(thing, name).array
-    data_type(array.dtype)
-    if any(stride % array.itemsize for stride in array.strides):
+@once
+def _fill_memory() -> int:
+    """The address of the C library's `memset`."""
+    return ctypes.cast(ctypes.CDLL(None).memset, ctypes.c_void_p).value or 0
+
+
+def _checked(name: str, thing: object) -> Imported:
+    found = array_of(thing, name)
+    data_type(found.dtype)
+    array = found.array
+    if any(stride % array.itemsize for stride, extent in zip(array.strides, array.shape) if extent > 1):
         raise StrideError(f"{name} has byte strides {array.strides}, no multiples of {array.itemsize}\n  Pass a copy.")
-    return array
+    return found

@@ -261,6 +261,12 @@ class Nest:
         """Whether threads wait for each other."""
         return any(isinstance(node, Barrier) for node in walk(self.body))
 
+    @property
+    def takes_tickets(self) -> bool:
+        """Whether threads of a team take pieces of a parallel loop as they come."""
+        shared = (node for node in walk(self.body) if isinstance(node, Loop) and node.kind is ExecType.SHARED)
+        return self.team is not None and not self.team.clause.is_static and any(loop.ways is None for loop in shared)
+
     def __str__(self) -> str:
         head = [] if self.team is None else [str(self.team), *map(str, self.cursors)]
         return "\n".join([*head, *(line for node in self.body for line in _lines(node, 0))])

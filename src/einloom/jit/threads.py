@@ -24,7 +24,15 @@ from einloom.jit.pool import Pool, run_apart
 from einloom.jit.trampoline import Addresses, front, launcher
 from einloom.once import once
 
-__all__ = ["front_function", "launch_address", "run_team", "run_together", "runtime_name", "team_function"]
+__all__ = [
+    "front_function",
+    "launch_address",
+    "launch_together_address",
+    "run_team",
+    "run_together",
+    "runtime_name",
+    "team_function",
+]
 
 MOST_TOGETHER = 4096
 
@@ -116,6 +124,11 @@ def launch_address() -> int:
     It is the same in this process and its forked children, and returns what `front_function`'s function returns.
     """
     return _launcher().address
+
+
+def launch_together_address() -> int:
+    """Return the address of a `launch` as `run_together` calls it: it returns 0 only if all threads ran together."""
+    return _together_launcher().address
 
 
 def runtime_name() -> str:

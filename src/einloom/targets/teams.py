@@ -68,7 +68,7 @@ class TeamLowering:
             self._coordinate(str(ways.dimension), self.positions.work)
             variables.write(f"coordinate {ways.dimension}", self.positions.work)
         self._add_coordinates()
-        if self._takes_tickets():
+        if self.nest.takes_tickets:
             self.sync.draw()
         variables.set("round", 0)
         variables.set("phase", 0)
@@ -196,10 +196,6 @@ class TeamLowering:
         vm.jump(top)
         asm.bind(done)
         variables.add("round", len(pieces))
-
-    def _takes_tickets(self) -> bool:
-        shared = any(isinstance(n, Loop) and n.kind is ExecType.SHARED and n.ways is None for n in walk(self.nest.body))
-        return shared and not self.team.clause.is_static
 
     def _range(self, loops: Sequence[Loop], body: tuple[Node, ...]) -> None:
         """Run the iterations from `iteration` on, below `end`, of several loops as one."""
