@@ -29,7 +29,7 @@ from einloom.loops.spec import LoopSpec
 from einloom.loops.trace.index import Index
 from einloom.loops.trace.recorder import current_recorder
 from einloom.loops.walk import run_threads
-from einloom.traced_body import TracedBody
+from einloom.traced_body import TracedBody, traced_body
 
 __all__ = ["LoopSpec", "ThreadedLoop"]
 
@@ -93,7 +93,7 @@ class ThreadedLoop:
         The function is called once for each kind of arguments, with symbolic indices and tensors; what it does with
         `el.tpp` and `el.when` becomes machine code. Call the result with the tensors by keyword.
         """
-        return TracedBody(self.nest, function)
+        return traced_body(self.nest, function)
 
     def get_tid(self) -> Any:
         """Return the number of the thread that runs the body, from 0; in a traced body an index.

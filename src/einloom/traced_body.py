@@ -22,19 +22,33 @@ from einloom.jit.host import host
 from einloom.jit.native import Native
 from einloom.jit.scratch import scratch_word
 from einloom.loops.nest import LETTERS, LoopNest
+from einloom.loops.trace.captured import trace_key
 from einloom.loops.trace.compile import Compiled, compile_body
 from einloom.once import OnceTable, once
 from einloom.targets.sync import SYNC_BYTES
 from einloom.targets.team_executable import TeamExecutable, let_others_run
 
-__all__ = ["TracedBody"]
+__all__ = ["TracedBody", "traced_body"]
 
 CACHED = 64
 """Kinds of arguments for which a body keeps its code."""
 
+BODIES = 256
+"""Bodies that are handed out again for functions that record the same."""
+
 CACHE_LINE = 64
 
 Key = tuple[tuple[tuple[int, ...], tuple[int, ...], str], ...]
+
+
+def traced_body(nest: LoopNest, function: Callable[..., Any]) -> TracedBody:
+    """Return the body of a function in these loops: the one that is there, if its function records the same.
+
+    Raises:
+        ScheduleError: as `TracedBody`.
+    """
+    key = trace_key(function)
+    return TracedBody(nest, function) if key is None else _bodies.get((key, nest), lambda: TracedBody(nest, function))
 
 
 class TracedBody(Native):
@@ -119,6 +133,9 @@ class TracedBody(Native):
 
     def __repr__(self) -> str:
         return f"TracedBody({self.function.__name__}({', '.join(self.names)}), {str(self.loops.string)!r})"
+
+
+_bodies: OnceTable[TracedBody] = OnceTable(BODIES)
 
 
 class _Executable:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from einloom.config import thread_count
 from einloom.errors import ScheduleError
@@ -85,8 +86,7 @@ class LoopNest:
                 `threads` that is not the grid's, or a barrier that not every thread comes by as often.
             ArgumentError: `threads` is no count of threads.
         """
-        full = _with_literals(string, specs)
-        loops = tuple(_loops(string, full))
+        full, loops = _applied(string, tuple(specs))
         nest = LoopNest(string, full, loops, _threads(string, threads, cores))
         _check_barriers(nest)
         return nest
@@ -127,6 +127,12 @@ class LoopNest:
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
+
+
+@lru_cache(1024)
+def _applied(string: LoopString, specs: tuple[LoopSpec, ...]) -> tuple[tuple[LoopSpec, ...], tuple[NestLoop, ...]]:
+    full = _with_literals(string, specs)
+    return full, tuple(_loops(string, full))
 
 
 def _with_literals(string: LoopString, specs: Sequence[LoopSpec]) -> tuple[LoopSpec, ...]:

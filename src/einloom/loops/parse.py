@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from einloom.errors import ScheduleError
 from einloom.ir.sharing import Clause, Dimension, Policy, Ways
@@ -22,6 +23,11 @@ def parse_loop_string(text: object) -> LoopString:
     """
     if not isinstance(text, str):
         raise ScheduleError(f"the loop string is {text!r:.80}\n  Give a text such as 'bcaBCb'.")
+    return _parsed(text)
+
+
+@lru_cache(1024)
+def _parsed(text: str) -> LoopString:
     return _Reader(text).string()
 
 

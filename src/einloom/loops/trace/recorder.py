@@ -15,6 +15,7 @@ from einloom.dtypes import DType
 from einloom.errors import ScheduleError
 from einloom.ir.operation import Primitive
 from einloom.loops.nest import LETTERS, LoopNest
+from einloom.loops.trace.captured import captured_values
 from einloom.loops.trace.index import Condition, Index, line_of, refusal, where
 from einloom.loops.trace.tensor import Base, Tensor
 
@@ -155,7 +156,8 @@ def trace(recording: Recorder, function: Callable[..., Any], tensors: dict[str, 
     before = _current.recorder
     _current.recorder = recording
     indices = [Index.symbol(letter) for letter in LETTERS[: len(recording.nest.specs)]]
-    captured = [array for array in _captured(function) if array.flags.writeable]
+    seen = (value for value in captured_values(function) if type(value) is np.ndarray)
+    captured = [array for array in seen if array.flags.writeable]  # Tracing must not write them.
     try:
         for array in captured:
             array.flags.writeable = False
@@ -168,14 +170,6 @@ def trace(recording: Recorder, function: Callable[..., Any], tensors: dict[str, 
         _current.recorder = before
         for array in captured:
             array.flags.writeable = True
-
-
-def _captured(function: Callable[..., Any]) -> list[np.ndarray[Any, Any]]:
-    """The arrays that a function sees from outside: tracing must not write them."""
-    closure = [cell.cell_contents for cell in function.__closure__ or ()]
-    names = function.__code__.co_names
-    seen = [*closure, *(function.__globals__[name] for name in names if name in function.__globals__)]
-    return [value for value in seen if type(value) is np.ndarray]
 
 
 def _assignment(error: ValueError) -> ScheduleError:
