@@ -1,13 +1,14 @@
 """`bind(operation, schedule) -> Nest`: derive everything that is not a choice, or refuse an illegal pair.
 
 Derived are trip counts and tails, how far each loop moves each buffer, packed copies and their scratch, guards of the
-first and last touch, and whether a contraction starts from zero.
+first and last touch, and whether a contraction starts from zero. Packed blocks have the type that is computed in.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
 
+from einloom.dtypes import DType
 from einloom.errors import ScheduleError
 from einloom.ir.blocks import cut
 from einloom.ir.copies import Level, copy_loops, copy_runs, indices, levels_of
@@ -74,6 +75,7 @@ class _Binder:
         for name, extent in self.extents.items():
             self._check_steps(name, extent)
         self._check_prims()
+        self._check_rounding()
 
     def _check_curves(self) -> None:
         """Dimensions along a curve are not contracted, have no pack among them, and a table holds their blocks."""
@@ -131,6 +133,23 @@ class _Binder:
             if name is not None and self.roles[name] is DimType.K:
                 raise ScheduleError(f"dimension {name} is contracted (role k) and cannot be the {letter} of {main}")
 
+    def _check_rounding(self) -> None:
+        """What is stored in a narrower type than it is computed in is stored once: integers may wrap in between."""
+        operation, output = self.operation, self.operation.output
+        if output.dtype == operation.accumulate or any(pack.operand == OUTPUT for pack in self.schedule.packs):
+            return
+        again = [
+            loop.axis
+            for loop in self.schedule.loops
+            if self.roles[loop.axis] is DimType.K and loop.step < self.extents[loop.axis] and output.dtype.epsilon
+        ]
+        if again or any(not touch.does_nothing for touch in operation.last_touches):
+            why = f"loop over {again[0]} adds to it" if again else "last touch reads it"
+            raise ScheduleError(
+                f"out has type {output.dtype}, is computed in {operation.accumulate}, and a {why} after it was stored\n"
+                "  Stage the output: pack out@….",
+            )
+
     # ---- packs ------------------------------------------------------------------------------------------------------
 
     def _place(self, pack: ScheduledPack) -> None:
@@ -140,9 +159,17 @@ class _Binder:
         layout = PackedLayout.of(pack.layout, spans, operand.name)
         end = max((b.offset + b.size * b.dtype.size for b in self.buffers if b.offset is not None), default=0)
         offset = -(-end // ALIGNMENT) * ALIGNMENT
-        self.buffers.append(Buffer(f"scratch{len(self.packs)}", operand.dtype, offset, layout.size))
+        self.buffers.append(Buffer(f"scratch{len(self.packs)}", self._packed_type(operand), offset, layout.size))
         self.layouts[position] = layout
         self.packs[position] = pack
+
+    def _packed_type(self, operand: Operand) -> DType:
+        """The type of a packed block: that which is computed in, so that copies convert and kernels need not.
+
+        Copies keep their types: there a packed block is an intermediate stop of elements that nobody computes with.
+        """
+        copies = self.operation.main is Primitive.IDENTITY and not self.operation.last_touches
+        return operand.dtype if copies else self.operation.accumulate
 
     def _position(self, pack: ScheduledPack) -> int:
         """Return the position of the operand that is packed, after checking that it may be."""

@@ -1,4 +1,6 @@
-"""What operations and nests mean, in NumPy with float64 arithmetic. Everything generated is compared with this.
+"""What operations and nests mean, in NumPy with wide arithmetic. Everything generated is compared with this.
+
+`einloom.ir.numbers` says how wide: floats in float64, integers modulo 2**64. What is stored is rounded or wraps.
 
 Operands are one-dimensional arrays of elements with the position of index 0 (an origin), so that any strides, negative
 ones too, are plain numbers here as they are in machine code.
@@ -14,8 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from einloom.dtypes import DType, promoted
 from einloom.ir import meanings
 from einloom.ir.nest import Block, Call, Guard, Iteration, Loop, Nest, Node, Pack, When, parallel_loops
+from einloom.ir.numbers import narrowed, widened
 from einloom.ir.operation import DimType, Operation, Primitive, Touch
 from einloom.ir.schedule import ExecType
 from einloom.ir.sharing import Team
@@ -56,32 +60,49 @@ _BINARY = {primitive: meanings.BINARY[primitive.value] for primitive in Primitiv
 
 
 def interpret(operation: Operation, operands: Sequence[Memory]) -> None:
-    """Compute the operation: writes the last operand. Arithmetic is float64 throughout."""
+    """Compute the operation: writes the last operand, rounded once."""
     extents = [axis.extent for axis in operation.axes]
     kept = [i for i, axis in enumerate(operation.axes) if axis.role is not DimType.K]
+    computed = operation.accumulate
     view = operands[-1].view([extents[i] for i in kept], [operation.output.strides[i] for i in kept])
-    inputs = [memory.view(extents, op.strides).astype(float) for memory, op in zip(operands, operation.inputs)]
-    value = view.astype(float)
+    inputs = [
+        widened(memory.view(extents, operand.strides), operand.dtype, computed)
+        for memory, operand in zip(operands, operation.inputs)
+    ]
+    value = widened(view, operation.output.dtype, computed)
     extras = {
-        position: memory.view([extents[i] for i in kept], [operation.operands[position].strides[i] for i in kept])
-        for position, memory in enumerate(operands[:-1])
+        position: _Extra(memory.view([extents[i] for i in kept], [operand.strides[i] for i in kept]), operand.dtype)
+        for position, (memory, operand) in enumerate(zip(operands[:-1], operation.operands))
         if position >= len(operation.inputs)
     }
     value = _touched(operation.first_touch, value, extras)
     summed = tuple(i for i in range(len(extents)) if i not in kept)
     if operation.main.is_contraction:
         term = inputs[0] if len(inputs) == 1 else inputs[0] * inputs[1]
-        value = value + term.sum(axis=summed)
+        value = value + _sum(term, summed)
     elif operation.main.is_binary:
         value = _BINARY[operation.main](*inputs)
     else:
         value = _UNARY[operation.main](inputs[0] if inputs else value)
     for touch in operation.last_touches:
         value = _touched(touch, value, extras)
-    view[...] = value
+    view[...] = narrowed(value, operation.output.dtype)
 
 
-def _touched(touch: Touch, value: Array, extras: dict[int, Array]) -> Array:
+@dataclass(frozen=True, slots=True)
+class _Extra:
+    """The operand of a touch, as an array of the output's extents."""
+
+    view: Array
+    dtype: DType
+
+
+def _sum(term: Array, axes: tuple[int, ...]) -> Array:
+    """Return the sum in the type of the terms; of truth values it is their or."""
+    return term.sum(axis=axes, dtype=term.dtype)
+
+
+def _touched(touch: Touch, value: Array, extras: dict[int, _Extra]) -> Array:
     """Return the output after a touch; one that writes its operand leaves the output as it is."""
     if touch.does_nothing:
         return value
@@ -89,11 +110,12 @@ def _touched(touch: Touch, value: Array, extras: dict[int, Array]) -> Array:
         return _UNARY[touch.primitive](value)
     extra = extras[touch.operand]
     if touch.writes:
-        extra[...] = _UNARY[touch.primitive](value)
+        extra.view[...] = narrowed(_UNARY[touch.primitive](value), extra.dtype)
         return value
+    beside = widened(extra.view, extra.dtype).astype(value.dtype)
     if touch.primitive.is_binary:
-        return _BINARY[touch.primitive](value, extra.astype(float))
-    return _UNARY[touch.primitive](extra.astype(float))
+        return _BINARY[touch.primitive](value, beside)
+    return _UNARY[touch.primitive](beside)
 
 
 def interpret_nest(nest: Nest, operands: Sequence[Memory]) -> None:
@@ -112,9 +134,8 @@ def _memories(nest: Nest, operands: Sequence[Memory]) -> dict[str, Memory]:
     memories = {operand.name: memory for operand, memory in zip(nest.operation.operands, operands)}
     for buffer in nest.buffers:
         if buffer.offset is not None:
-            memories[buffer.name] = Memory(
-                np.full(buffer.size, np.nan if buffer.dtype.epsilon else 0, buffer.dtype.name)
-            )
+            nothing = np.full(buffer.size, np.nan if buffer.dtype.epsilon else 0)
+            memories[buffer.name] = Memory(narrowed(nothing, buffer.dtype))
     return memories | {cursor.name: memories[cursor.buffer] for cursor in nest.cursors if cursor.buffer is not None}
 
 
@@ -126,6 +147,7 @@ class _NestRun:
 
     def __init__(self, nest: Nest, operands: Sequence[Memory], team: Team, thread: int) -> None:
         self.memories = _memories(nest, operands)
+        self.dtypes = nest.dtypes
         self.team, self.thread = team, thread
         self.has_team = nest.team is not None
         self.position = dict.fromkeys(self.memories, 0)
@@ -204,16 +226,20 @@ class _NestRun:
             self.memories[access.buffer].view(sizes, access.strides, self.position[access.buffer])
             for access in call.accesses
         )
-        values = [value.astype(float) for value in inputs]
+        dtypes = [self.dtypes[access.buffer] for access in call.accesses]
+        computed = promoted(*dtypes).accumulate
+        values = [widened(value, dtype, computed) for value, dtype in zip(inputs, dtypes)]
         if call.primitive.is_contraction:
             term = values[0] if len(values) == 1 else values[0] * values[1]
             zero = call.starts is not None and all(self.edges[Iteration.FIRST][name] for name in call.starts)
             output = output[:, :, 0, 0] if 0 not in sizes[2:] else self._kept(call, sizes)
-            output[...] = (0 if zero else output) + term.sum(axis=(2, 3))
+            result = _sum(term, (2, 3))
+            result = result if zero else widened(output, dtypes[-1], computed) + result
         elif call.primitive.is_binary:
-            output[...] = _BINARY[call.primitive](values[0], values[1])
+            result = _BINARY[call.primitive](values[0], values[1])
         else:
-            output[...] = _UNARY[call.primitive](values[0] if values else output)
+            result = _UNARY[call.primitive](values[0] if values else widened(output, dtypes[-1], computed))
+        output[...] = narrowed(result, dtypes[-1])
 
     def _size(self, block: Block) -> int:
         if block.axis is None:

@@ -251,6 +251,12 @@ class Nest:
         return max(ends, default=0)
 
     @property
+    def dtypes(self) -> dict[str, DType]:
+        """The types of the elements of buffers, and of cursors into them."""
+        dtypes = {buffer.name: buffer.dtype for buffer in self.buffers}
+        return dtypes | {c.name: dtypes[c.buffer] for c in self.cursors if c.buffer is not None}
+
+    @property
     def shared_trips(self) -> int:
         """How many iterations the shared loops, and the curve right behind them, offer to threads."""
         shared, body = leading_loops(self.body, ExecType.SHARED)

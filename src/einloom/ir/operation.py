@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from einloom.dtypes import DType
+from einloom.dtypes import DType, promoted
 from einloom.errors import ScheduleError, ShapeError, StrideError
 from einloom.ir import meanings
 
@@ -209,6 +209,11 @@ class Operation:
     def output(self) -> Operand:
         """The operand that is written."""
         return self.operands[-1]
+
+    @property
+    def accumulate(self) -> DType:
+        """The type that is computed in: that which sums of what the operands promote to are kept in."""
+        return promoted(*(operand.dtype for operand in (*self.inputs, self.output))).accumulate
 
     @property
     def names(self) -> tuple[str, ...]:

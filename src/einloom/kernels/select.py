@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from einloom.asm import Assembler
+from einloom.dtypes import FLOAT32, FLOAT64, DType
 from einloom.errors import UnsupportedTarget
-from einloom.kernels.verbs.vector import KernelMachine
+from einloom.kernels.verbs.converted import ConvertedCopies, no_conversion
+from einloom.kernels.verbs.vector import CopyVerbs, KernelMachine
 from einloom.machine import Machine
 
 __all__ = ["AnyMachine", "machine_for"]
@@ -38,7 +40,7 @@ def _avx512(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.narrow_x86 import NarrowX86
     from einloom.kernels.verbs.x86 import X86Machine
 
-    return X86Machine(asm, machine, Avx512Vectors, NarrowX86)
+    return X86Machine(asm, machine, Avx512Vectors, NarrowX86, _converted)
 
 
 def _avx2(asm: Assembler, machine: Machine) -> AnyMachine:
@@ -46,7 +48,7 @@ def _avx2(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.narrow_x86 import NarrowX86
     from einloom.kernels.verbs.x86 import X86Machine
 
-    return X86Machine(asm, machine, Avx2Vectors, NarrowX86)
+    return X86Machine(asm, machine, Avx2Vectors, NarrowX86, _converted)
 
 
 def _neon(asm: Assembler, machine: Machine) -> AnyMachine:
@@ -54,4 +56,11 @@ def _neon(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.narrow_neon import NarrowNeon
     from einloom.kernels.verbs.neon import NeonVectors
 
-    return AArch64Machine(asm, machine, NeonVectors, NarrowNeon)
+    return AArch64Machine(asm, machine, NeonVectors, NarrowNeon, _converted)
+
+
+def _converted(km: AnyMachine, memory: DType, registers: DType) -> CopyVerbs[Any, Any, Any]:
+    """Return the verbs that bring memory of one type into registers of another."""
+    if (memory, registers) == (FLOAT32, FLOAT64):
+        return ConvertedCopies(km)
+    raise no_conversion(memory, registers)

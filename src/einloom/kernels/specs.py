@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from einloom.dtypes import DType, data_type
+from einloom.dtypes import DType, data_type, promoted
 from einloom.errors import ShapeError
 
 __all__ = [
@@ -42,6 +42,7 @@ Strides: TypeAlias = tuple[Stride, ...]
 NamedStride: TypeAlias = int | str
 """A stride, or the name of the argument that holds it."""
 
+Types: TypeAlias = tuple[DType, ...]
 Pair: TypeAlias = tuple[Stride, Stride]
 Four: TypeAlias = tuple[Stride, Stride, Stride, Stride]
 
@@ -58,6 +59,16 @@ class _Sized:
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", data_type(self.dtype))
         _check_sizes(m=self.m, n=self.n)
+
+    @property
+    def strides(self) -> Mapping[str, Strides]:
+        """The strides of each matrix that there is."""
+        raise NotImplementedError
+
+    @property
+    def types(self) -> Mapping[str, DType]:
+        """The types of the elements of each matrix in memory."""
+        return dict.fromkeys(self.strides, self.dtype)
 
 
 class BatchBy(StrEnum):
@@ -77,7 +88,7 @@ class Brgemm(_Sized):
     """C[m, n] = beta C[m, n] + alpha sum over batch and k of A B, the vectors running along m.
 
     Attributes:
-        dtype: type of all elements.
+        dtype: type that is computed in: that of the elements of registers.
         m, n, k, batch: sizes, 0 and more.
         a: strides of A along (m, n, k, batch); along n 0 in an ordinary product.
         b: strides of B along (m, n, k, batch), along m 0 in an ordinary product; None: there is no B, A is summed.
@@ -85,6 +96,7 @@ class Brgemm(_Sized):
         beta: 1 adds to C, 0 overwrites it and never reads it, None leaves the choice to a last argument, 0 or 1.
         alpha: factor of the sum.
         batch_by: how the matrices of the batch are found.
+        memory: types of the elements of A, B and C in memory; empty: those of registers.
     """
 
     dtype: DType
@@ -98,9 +110,11 @@ class Brgemm(_Sized):
     beta: int | None = 1
     alpha: float = 1
     batch_by: BatchBy = BatchBy.STRIDE
+    memory: Types = ()
 
     def __post_init__(self) -> None:
         _Sized.__post_init__(self)
+        object.__setattr__(self, "memory", _differing(self.memory, self.dtype))
         _check_sizes(k=self.k, batch=self.batch)
         if self.beta not in (0, 1, None):
             raise ShapeError(f"beta is {self.beta}\n  It is 0 (overwrite C), 1 (add to C) or None (an argument).")
@@ -109,6 +123,11 @@ class Brgemm(_Sized):
     def strides(self) -> Mapping[str, Strides]:
         """The strides of each matrix that there is."""
         return {"a": self.a, "c": self.c} if self.b is None else {"a": self.a, "b": self.b, "c": self.c}
+
+    @property
+    def types(self) -> Mapping[str, DType]:
+        """The types of the elements of each matrix in memory."""
+        return dict(zip("abc", self.memory or (self.dtype,) * 3))
 
     @property
     def flops(self) -> int:
@@ -122,11 +141,11 @@ class Unary(_Sized):
 
     Attributes:
         op: name of an operator, as in `einloom.kernels.formula.functions.UNARY`.
-        dtype: type of the elements.
+        dtype: type of the elements of A.
         m, n: sizes.
         a, b: strides of A and B along (m, n).
         alpha: the operator's parameter; None: its usual value.
-        output: type of the elements of B, if it is another one; then the operator is `identity`.
+        output: type of the elements of B, if it is another one.
     """
 
     op: str
@@ -147,6 +166,16 @@ class Unary(_Sized):
         """The strides of each matrix."""
         return {"a": (0, 0) if self.op == "zero" else self.a, "b": self.b}
 
+    @property
+    def types(self) -> Mapping[str, DType]:
+        """The types of the elements of each matrix in memory."""
+        return {"a": self.dtype, "b": self.output or self.dtype}
+
+    @property
+    def registers(self) -> DType:
+        """The type of the elements of registers: the wider one."""
+        return promoted(self.dtype, self.output or self.dtype).accumulate
+
 
 @dataclass(frozen=True, slots=True)
 class Binary(_Sized):
@@ -154,9 +183,10 @@ class Binary(_Sized):
 
     Attributes:
         op: name of an operator, as in `einloom.kernels.formula.functions.BINARY`.
-        dtype: type of the elements.
+        dtype: type that is computed in: that of the elements of registers.
         m, n: sizes.
         a, b, c: strides of A, B and C along (m, n).
+        memory: types of the elements of A, B and C in memory; empty: those of registers.
     """
 
     op: str
@@ -166,6 +196,16 @@ class Binary(_Sized):
     a: Pair = (1, None)
     b: Pair = (1, None)
     c: Pair = (1, None)
+    memory: Types = ()
+
+    def __post_init__(self) -> None:
+        _Sized.__post_init__(self)
+        object.__setattr__(self, "memory", _differing(self.memory, self.dtype))
+
+    @property
+    def types(self) -> Mapping[str, DType]:
+        """The types of the elements of each matrix in memory."""
+        return dict(zip("abc", self.memory or (self.dtype,) * 3))
 
     @property
     def strides(self) -> Mapping[str, Strides]:
@@ -288,6 +328,12 @@ def named_strides(operand: str, strides: Strides) -> tuple[NamedStride, ...]:
     """Return the strides along (m, n) or (m, n, k, batch), those at run time by the names of their arguments."""
     names = {axis: name for name, axis in run_time_strides(operand, strides)} | {3: f"br_stride_{operand}"}
     return tuple(names[axis] if stride is None else stride for axis, stride in enumerate(strides))
+
+
+def _differing(memory: Types, registers: DType) -> Types:
+    """The types of memory, empty if all are those of registers: equal kernels have equal specs."""
+    types = tuple(map(data_type, memory))
+    return () if all(each == registers for each in types) else types
 
 
 def _check_sizes(**sizes: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from einloom.asm import Label
-from einloom.dtypes import DType
+from einloom.dtypes import DType, promoted
 from einloom.errors import InternalError
 from einloom.ir.nest import Call, Iteration
 from einloom.ir.operation import Primitive
@@ -63,7 +63,8 @@ class CallLowering:
         starts = [self._loops.states[name] for name in call.starts or ()]
         undecided = [state for state in starts if not state.is_single]
         beta = 1 if call.starts is None else None if undecided else 0
-        spec, places = kernel_spec(call, sizes, positions.dtypes[call.accesses[-1].buffer], beta)
+        types = tuple(positions.dtypes[access.buffer] for access in call.accesses)
+        spec, places = kernel_spec(call, sizes, types, beta)
         for place, access in zip(places, call.accesses):
             positions.variables.load(vm.arguments[place], f"at {access.buffer}")
         if undecided:
@@ -83,28 +84,34 @@ class CallLowering:
         self.positions.asm.bind(done)
 
 
-def kernel_spec(call: Call, sizes: tuple[int, ...], dtype: DType, beta: int | None) -> tuple[Spec, tuple[int, ...]]:
+def kernel_spec(
+    call: Call, sizes: tuple[int, ...], types: tuple[DType, ...], beta: int | None
+) -> tuple[Spec, tuple[int, ...]]:
     """Return the kernel for blocks of the given sizes, and which of its arguments each access of the call is.
 
+    `types` are those of the elements that each access finds in memory.
     `beta` says whether a contraction adds to its output (1), starts from zero (0) or decides at run time (None); then
     the argument behind the last pointer is the flag.
     """
     strides = [access.strides for access in call.accesses]
+    dtype = promoted(*types).accumulate
     if call.primitive.is_contraction:
         m, n, k, batch = sizes
         a, b = _four(strides[0]), _four(strides[1]) if len(strides) == 3 else None
-        spec = Brgemm(dtype, m, n, k, batch, a=a, b=b, c=_two(strides[-1]), beta=beta)
+        memory = types if b is not None else (types[0], types[0], types[1])
+        spec = Brgemm(dtype, m, n, k, batch, a=a, b=b, c=_two(strides[-1]), beta=beta, memory=memory)
         return spec, (0, 1, 2) if b is not None else (0, 2)
     m, n = sizes
     if call.primitive.is_binary:
         a, b, c = (_two(s) for s in strides)
-        return Binary(call.primitive.value, dtype, m, n, a=a, b=b, c=c), (0, 1, 2)
+        return Binary(call.primitive.value, dtype, m, n, a=a, b=b, c=c, memory=types), (0, 1, 2)
     if call.primitive is Primitive.ZERO:
-        return Unary("zero", dtype, m, n, a=(0, 0), b=_two(strides[-1])), (1,)
-    if call.streams:
-        return Stream(dtype, m, n, a=_two(strides[0]), b=_two(strides[-1])), (0, 1)
+        return Unary("zero", types[-1], m, n, a=(0, 0), b=_two(strides[-1])), (1,)
+    if call.streams and types[0] == types[1]:
+        return Stream(types[0], m, n, a=_two(strides[0]), b=_two(strides[-1])), (0, 1)
     if call.primitive.is_unary:
-        return Unary(call.primitive.value, dtype, m, n, a=_two(strides[0]), b=_two(strides[-1])), (0, 1)
+        a, b = _two(strides[0]), _two(strides[-1])
+        return Unary(call.primitive.value, types[0], m, n, a=a, b=b, output=types[1]), (0, 1)
     raise InternalError(f"no kernel computes {call.primitive}; please report this with the nest's text:\n{call}")
 
 

@@ -43,8 +43,7 @@ class Positions:
         self.short = short
         self.names = position_names(nest, short)
         self.work, self.other = vm.scratch[:2]
-        self.dtypes = {buffer.name: buffer.dtype for buffer in nest.buffers}
-        self.dtypes |= {c.name: self.dtypes[c.buffer] for c in nest.cursors if c.buffer is not None}
+        self.dtypes = nest.dtypes
         self._elements = {name: dtype.size for name, dtype in self.dtypes.items()}
 
     def element(self, name: str) -> int:

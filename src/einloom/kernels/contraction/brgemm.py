@@ -75,11 +75,13 @@ class _Emission(Generic[R, V, A]):
         for cursor, name in zip(self.cursors, self.plan.batch_steps):
             if isinstance(name, str):
                 self._set_batch_step(cursor, name)
-        self.setting = Setting(km, self.vec, frame, self.product, self.cursors, self.plan.output)
+        plan = self.plan
+        self.setting = Setting(km, self.vec, frame, self.product, self.cursors, plan.output, plan.views)
         for number, (operand, strides) in enumerate(self.plan.strided):
             stride = strides[0] if isinstance(strides[0], int) else frame.read(strides[0])
             slot = self.vec.index_bytes * number
-            self.setting.indices[operand.name] = self.vec.stride_index(stride, slot, self.vec.registers[0])
+            verbs = self.plan.views[operand.name]
+            self.setting.indices[operand.name] = verbs.stride_index(stride, slot, self.vec.registers[0])
         if self.product.batch_by is BatchBy.ADDRESSES:
             self._set_up_addresses()
         if self.plan.scratch:
@@ -121,7 +123,8 @@ class _Emission(Generic[R, V, A]):
             with self.frame.loop(band.count, "m"):
                 if self.plan.scratch:
                     rows = (band.vectors - 1) * self.vec.lanes + (self.plan.tail if band.is_last else self.vec.lanes)
-                    self.plan.scratch.emit(self.vec, self.frame, rows, self.plan.source_strides)
+                    reads = self.plan.views[self.plan.scratch.source.name]
+                    self.plan.scratch.emit(self.vec, reads, self.frame, rows, self.plan.source_strides)
                 self._columns(band, rewind=not ends)
                 if not ends:
                     self._move(0, band.vectors * self.vec.lanes)
@@ -192,7 +195,7 @@ class _Emission(Generic[R, V, A]):
             km.load(pointer, frame.read(f"list_{name}"))
             frame.advance(f"list_{name}", 8, 1)
             if self.product.batch_by is BatchBy.OFFSETS:
-                km.multiply_constant(pointer, pointer, self.product.dtype.size)
+                km.multiply_constant(pointer, pointer, cursor.operand.dtype.size)
             km.add(pointer, frame.read(name))
             cursor.spread(frame, columns)
 

@@ -126,5 +126,5 @@ class ByElement(Microkernel[R, V, A]):
 
 def microkernel_for(setting: Setting[R, V, A], tile: Tile, tail: int) -> Microkernel[R, V, A]:
     """Return the microkernel of a tile that suits the vector ISA."""
-    verbs = setting.vec.elements
+    verbs = setting.vec.elements if setting.product.is_uniform else None
     return Microkernel(setting, tile, tail) if verbs is None else ByElement(setting, tile, tail, verbs)

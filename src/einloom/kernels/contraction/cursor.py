@@ -18,28 +18,27 @@ __all__ = ["Cursor", "Strides"]
 class Strides:
     """Strides of the operands in bytes; those that no displacement can say become variables."""
 
-    def __init__(self, reach: int, element: int) -> None:
+    def __init__(self, reach: int) -> None:
         self._reach = reach
-        self._element = element
         self.scaled: dict[str, int] = {}  # arguments in elements, with the element's size
         self.constants: dict[str, int] = {}
 
     def of(self, operand: StridedMatrix, extents: tuple[int, ...]) -> tuple[int | str, ...]:
         """Return the strides of an operand whose tile spans `extents` indices of each axis."""
-        room = self._reach
+        room, element = self._reach, operand.dtype.size
         result: list[int | str] = []
         for axis, (stride, extent) in enumerate(zip(operand.strides, extents)):
             if isinstance(stride, str):
-                self.scaled[stride] = self._element
+                self.scaled[stride] = element
                 result.append(stride)
                 continue
-            span = abs(stride) * self._element * max(extent - 1, 0)
+            span = abs(stride) * element * max(extent - 1, 0)
             if span <= room:
                 room -= span
-                result.append(stride * self._element)
+                result.append(stride * element)
             else:
                 name = f"{operand.name}_{'mnkb'[axis]}"
-                self.constants[name] = stride * self._element
+                self.constants[name] = stride * element
                 result.append(name)
         return tuple(result)
 

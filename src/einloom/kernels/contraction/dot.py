@@ -39,7 +39,11 @@ class _Dot(Generic[R, V, A]):
         self.rows = min(product.m, self.vec.lanes)
         self.sets = max(1, min(UNROLLED, SUMS_IN_FLIGHT // self.rows, product.k // self.vec.lanes))
         self.trips = product.k // (self.sets * self.vec.lanes)
-        self.strides = Strides(km.reach, product.dtype.size)
+        self.strides = Strides(km.reach)
+        self.views = {
+            operand.name: self.vec if operand.dtype == product.dtype else km.copies(operand.dtype, product.dtype)
+            for operand in (*product.inputs, product.c)
+        }
         extents = (self.rows, 1, self.sets * self.vec.lanes, 1)
         self.a = Cursor.of(km, *self._along_rows(product.a, extents), self.rows, "a_walk")
         self.b = Cursor.of(km, product.b, self.strides.of(product.b, extents), 1, "b_walk") if product.b else None
@@ -72,7 +76,7 @@ class _Dot(Generic[R, V, A]):
         self.index: StrideIndex | None = None
         if self.product.c.fetch is STRIDED:
             stride = self.output[0] if isinstance(self.output[0], int) else self.frame.read(self.output[0])
-            self.index = self.vec.stride_index(stride, 0, self.vec.registers[0])
+            self.index = self.views["c"].stride_index(stride, 0, self.vec.registers[0])
         for count in (self.product.k % self.vec.lanes, *(rows for rows, _ in parts(self.product.m, self.rows))):
             self.vec.mask(count) if count else None
         with self.frame.loop(self.product.n, "n"):
@@ -121,12 +125,13 @@ class _Dot(Generic[R, V, A]):
     def _step(self, accumulators: Sequence[V], free: list[V], step: int, mask: Mask) -> None:
         vec, frame = self.vec, self.frame
         if self.b:
-            vec.load(free[0], self.b.place(frame, 0, 0, step), mask)
+            self.views[self.b.operand.name].load(free[0], self.b.place(frame, 0, 0, step), mask)
         for row, accumulator in enumerate(accumulators):
             place = self.a.place(frame, 0, row, step)
-            is_loaded = mask is not None or not vec.memory_operand
+            verbs = self.views[self.a.operand.name]
+            is_loaded = mask is not None or verbs is not vec or not vec.memory_operand
             if is_loaded:
-                vec.load(free[1], place, mask)
+                verbs.load(free[1], place, mask)
             operand = free[1] if is_loaded else place
             if self.b:
                 vec.fma(accumulator, free[0], operand)
@@ -153,15 +158,19 @@ class _Dot(Generic[R, V, A]):
         elif product.beta == 1:
             self._add(result, rows, mask, free)
         base = self.frame.read("c")
+        verbs = self.views["c"]
         if self.index is None:
-            vec.store(km.place(base), result, mask, temporary=free[0])
+            verbs.store(km.place(base), result, mask, temporary=free[0])
         else:
-            vec.store_strided(base, 0, result, self.index, rows, free[-2:])
+            verbs.store_strided(base, 0, result, self.index, rows, free[-2:])
 
     def _add(self, result: V, rows: int, mask: Mask, free: list[V]) -> None:
-        vec, base = self.vec, self.frame.read("c")
-        if self.index is None:
+        vec, verbs, base = self.vec, self.views["c"], self.frame.read("c")
+        if self.index is None and verbs is vec:
             vec.add_memory(result, self.km.place(base), mask, free[0])
+            return
+        if self.index is None:
+            verbs.load(free[0], self.km.place(base), mask)
         else:
-            vec.load_strided(free[0], base, 0, self.index, rows, free[-2:])
-            vec.add(result, result, free[0])
+            verbs.load_strided(free[0], base, 0, self.index, rows, free[-2:])
+        vec.add(result, result, free[0])

@@ -22,6 +22,8 @@ class Epilogue(Generic[R, V, A]):
     def __init__(self, registers: TileRegisters[R, V, A]) -> None:
         self.registers = registers
         self.setting, self.vec, self.tile = registers.setting, registers.vec, registers.tile
+        self.view = self.setting.views["c"]
+        self.vector_bytes = self.vec.lanes * self.setting.product.c.dtype.size
 
     def emit(self, result: Sequence[V]) -> None:
         """Scale the sums, `vectors` registers for one column after another, add C as beta says, and store."""
@@ -90,25 +92,33 @@ class Epilogue(Generic[R, V, A]):
 
     def _add_block(self, register: V, base: R, offset: int, row: int) -> None:
         if self.setting.product.c.fetch is VECTOR:
-            place = self.setting.km.place(base, offset + row * self.vec.lanes * self.vec.dtype.size)
-            self.vec.add_memory(register, place, self.registers.row_mask(row), self.registers.free[0])
+            self._add_vector(register, self.setting.km.place(base, offset + row * self.vector_bytes), row)
             return
         base, offset = self._row_base(base, offset, self.setting.output[0], row)
         index = self.setting.indices["c"]
         loaded, lanes = self.registers.free[0], self.registers.row_lanes(row)
-        self.vec.load_strided(loaded, base, offset, index, lanes, self.registers.temporaries)
+        self.view.load_strided(loaded, base, offset, index, lanes, self.registers.temporaries)
         self.vec.add(register, register, loaded)
+
+    def _add_vector(self, register: V, place: A, row: int) -> None:
+        mask, free = self.registers.row_mask(row), self.registers.free[0]
+        if self.view is self.vec:
+            self.vec.add_memory(register, place, mask, free)
+        else:
+            self.view.load(free, place, mask)
+            self.vec.add(register, register, free)
 
     def _store_block(self, register: V, base: R, offset: int, row: int) -> None:
         km, stride, product = self.setting.km, self.setting.output[0], self.setting.product
         if product.c.fetch is VECTOR:
-            place = km.place(base, offset + row * self.vec.lanes * self.vec.dtype.size)
+            place = km.place(base, offset + row * self.vector_bytes)
             mask = self.registers.row_mask(row)
-            self.vec.store(place, register, mask, temporary=self.registers.free[0] if mask is not None else None)
+            self.view.store(place, register, mask, temporary=self.registers.free[0] if mask is not None else None)
             return
         base, offset = self._row_base(base, offset, stride, row)
         index = self.setting.indices["c"]
-        self.vec.store_strided(base, offset, register, index, self.registers.row_lanes(row), self.registers.temporaries)
+        lanes, temporaries = self.registers.row_lanes(row), self.registers.temporaries
+        self.view.store_strided(base, offset, register, index, lanes, temporaries)
 
     def _row_base(self, base: R, offset: int, stride: int | str, row: int) -> tuple[R, int]:
         if isinstance(stride, int):

@@ -14,7 +14,7 @@ from einloom.kernels.contraction.registers import Setting, TileRegisters
 from einloom.kernels.contraction.tiles import Tile
 from einloom.kernels.fetch import BROADCAST, VECTOR
 from einloom.kernels.verbs.scalar import A, R
-from einloom.kernels.verbs.vector import LastOperand, V
+from einloom.kernels.verbs.vector import CopyVerbs, LastOperand, V
 
 __all__ = ["Microkernel"]
 
@@ -40,7 +40,7 @@ class Microkernel(Generic[R, V, A]):
 
         Unaligned columns reach into one line more than their vectors count.
         """
-        size = self.vec.dtype.size
+        size = self.setting.product.c.dtype.size
         length = ((self.tile.vectors - 1) * self.vec.lanes + self.registers.row_lanes(self.tile.vectors - 1)) * size
         if self.registers.grouped:
             length += self.registers.grouped.rows * size
@@ -112,7 +112,7 @@ class Microkernel(Generic[R, V, A]):
         """Load what all columns use; return a register for each row."""
         if cursor.operand.fetch is BROADCAST:
             register = free.pop(0)
-            self.vec.broadcast(register, self._place(cursor, 0, 0, step))
+            self._view(cursor).broadcast(register, self._place(cursor, 0, 0, step))
             return [register] * self.tile.vectors
         registers = [free.pop(0) for _ in range(self.tile.vectors)]
         for row, register in enumerate(registers):
@@ -123,10 +123,10 @@ class Microkernel(Generic[R, V, A]):
         place = self._place(cursor, 0, column, step)
         others = [c for c in self.setting.inputs if c is not cursor]
         in_register = bool(others) and not others[0].operand.per_column
-        if self.vec.element is not None and self.tile.vectors == 1 and in_register:
+        if self.vec.element is not None and self.tile.vectors == 1 and in_register and self._is_plain(cursor):
             return self.vec.element(place)
         register = free.pop(0)
-        self.vec.broadcast(register, place)
+        self._view(cursor).broadcast(register, place)
         return register
 
     def _private(self, cursor: Cursor, row: int, column: int, step: int, free: list[V]) -> V:
@@ -149,6 +149,14 @@ class Microkernel(Generic[R, V, A]):
 
     # Fetching
 
+    def _view(self, cursor: Cursor) -> CopyVerbs[R, V, A]:
+        """Return the verbs that read an operand."""
+        return self.setting.views[cursor.operand.name]
+
+    def _is_plain(self, cursor: Cursor) -> bool:
+        """Whether an operand's elements in memory are those of registers."""
+        return self._view(cursor) is self.vec
+
     def _may_read_on(self) -> bool:
         """Whether the last vector of a column of A ends inside the next column, so that it needs no mask.
 
@@ -156,8 +164,9 @@ class Microkernel(Generic[R, V, A]):
         """
         stride = self.setting.inputs[0].strides[2]
         vectors = -(-self.setting.product.m // self.vec.lanes) * self.vec.lanes
-        surplus = (vectors - self.setting.product.m) * self.vec.dtype.size
-        return isinstance(stride, int) and surplus <= stride < vectors * self.vec.dtype.size
+        size = self.setting.inputs[0].operand.dtype.size
+        surplus = (vectors - self.setting.product.m) * size
+        return isinstance(stride, int) and surplus <= stride < vectors * size
 
     def _reads_beyond(self, cursor: Cursor) -> bool:
         """Whether whole vectors of an operand may be read in this step: `_may_read_on` knows about A alone."""
@@ -170,14 +179,15 @@ class Microkernel(Generic[R, V, A]):
     def _load(self, cursor: Cursor, register: V, row: int, column: int, step: int) -> None:
         if cursor.operand.fetch is VECTOR:
             mask = None if self._reads_beyond(cursor) else self.registers.row_mask(row)
-            self.vec.load(register, self._place(cursor, row, column, step), mask)
+            self._view(cursor).load(register, self._place(cursor, row, column, step), mask)
             return
         if cursor.operand.fetch is BROADCAST:
-            self.vec.broadcast(register, self._place(cursor, 0, column, step))
+            self._view(cursor).broadcast(register, self._place(cursor, 0, column, step))
             return
         base, offset = self._strided_base(cursor, row, column, step)
         index = self.setting.indices[cursor.operand.name]
-        self.vec.load_strided(register, base, offset, index, self.registers.row_lanes(row), self.registers.temporaries)
+        lanes, temporaries = self.registers.row_lanes(row), self.registers.temporaries
+        self._view(cursor).load_strided(register, base, offset, index, lanes, temporaries)
 
     def _strided_base(self, cursor: Cursor, row: int, column: int, step: int) -> tuple[R, int]:
         km, frame = self.setting.km, self.setting.frame

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Generic
 
+from einloom.dtypes import DType
 from einloom.kernels.contraction.cursor import Cursor, Strides
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.contraction.scratch import RowScratch
@@ -18,7 +19,7 @@ from einloom.kernels.parts import parts
 from einloom.kernels.specs import BatchBy, Brgemm, signature
 from einloom.kernels.verbs.frame import TooManyVariables, leaf_frame
 from einloom.kernels.verbs.scalar import A, R
-from einloom.kernels.verbs.vector import KernelMachine, V
+from einloom.kernels.verbs.vector import CopyVerbs, KernelMachine, V
 
 __all__ = ["Plan", "plan_brgemm"]
 
@@ -50,6 +51,7 @@ class Plan(Generic[R, V, A]):
         listed: whether the matrices of the batch come as lists.
         cursors: of A and B; copies: whether they walk on copies of the operands' pointers.
         batch_steps: how far each cursor moves from one matrix of the batch to the next.
+        views: the verbs that read and write each operand, by name.
         operands: A, B and C with their strides; strided: those whose vectors are put together from single elements.
         frame: all variables.
     """
@@ -91,11 +93,13 @@ class Plan(Generic[R, V, A]):
 
     def _resolve_strides(self) -> None:
         product = self.product
-        self.strides = Strides(self.km.reach, product.dtype.size)
+        self.strides = Strides(self.km.reach)
         most_steps = max(steps.unroll + steps.rest for steps in self.steps.values())
         extents = (self.rows * self.vec.lanes, self.columns, most_steps, 1)
         self.input_strides = [self.strides.of(operand, extents) for operand in product.inputs]
         self.output = self.strides.of(product.c, extents)
+        sources = [self.scratch.source] if self.scratch else []
+        self.views = {o.name: self._view(o.dtype) for o in (*product.inputs, product.c, *sources)}
         self.operands = [*zip(product.inputs, self.input_strides), (product.c, self.output)]
         self.source_strides = self.strides.of(self.scratch.source, (1, 1, 1, 1)) if self.scratch else ()
         single = len(self.bands) == self.bands[0].count == 1 and product.n <= self.columns
@@ -108,6 +112,10 @@ class Plan(Generic[R, V, A]):
             for operand, strides in zip(product.inputs, self.input_strides)
         )
         self.batch_steps = [self._batch_step(cursor) for cursor in self.cursors]
+
+    def _view(self, memory: DType) -> CopyVerbs[R, V, A]:
+        """Return the verbs for operands whose elements in memory are of a type."""
+        return self.vec if memory == self.vec.dtype else self.km.copies(memory, self.vec.dtype)
 
     def _batch_step(self, cursor: Cursor) -> int | str:
         """Return how far a pointer moves from the end of one matrix of the batch to the next one."""

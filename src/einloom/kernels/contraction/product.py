@@ -32,11 +32,13 @@ class StridedMatrix:
     Attributes:
         name: the argument that points to it.
         strides: along (m, n, k, batch), in elements or by name.
+        dtype: of its elements in memory.
         fetch: how a vector along m is fetched.
     """
 
     name: str
     strides: tuple[NamedStride, ...]
+    dtype: DType
     fetch: Fetch = field(init=False)
 
     def __post_init__(self) -> None:
@@ -54,7 +56,10 @@ class StridedMatrix:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """C = beta C + alpha sum A B; see `Brgemm`. `a`'s fragments are the ones that vectors are loaded of."""
+    """C = beta C + alpha sum A B; see `Brgemm`. `a`'s fragments are the ones that vectors are loaded of.
+
+    `dtype` is the type of the elements of registers.
+    """
 
     dtype: DType
     m: int
@@ -71,7 +76,11 @@ class Product:
     @staticmethod
     def of(spec: Brgemm) -> Product:
         """Return the product that a spec describes, in the form that is generated best."""
-        operands = {name: StridedMatrix(name, (*named_strides(name, s), 0, 0)[:4]) for name, s in spec.strides.items()}
+        types = spec.types
+        operands = {
+            name: StridedMatrix(name, (*named_strides(name, s), 0, 0)[:4], types[name])
+            for name, s in spec.strides.items()
+        }
         a, b, c = operands["a"], operands.get("b"), operands["c"]
         sizes = (spec.m, spec.n, spec.k, spec.batch)
         product = Product(spec.dtype, *sizes, a, b, c, spec.beta, spec.alpha, spec.batch_by)
@@ -100,12 +109,18 @@ class Product:
         """Whether several products of k fit side by side in a register: A's columns and B's k are contiguous."""
         return (
             self.b is not None
+            and self.is_uniform
             and self.a.fetch is self.c.fetch is VECTOR
             and not self.a.per_column
             and self.b.fetch is BROADCAST
             and self.b.per_column
             and self.b.strides[2] == 1
         )
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all elements in memory are of the type of those in registers."""
+        return all(operand.dtype == self.dtype for operand in (*self.inputs, self.c))
 
     @property
     def is_dot(self) -> bool:

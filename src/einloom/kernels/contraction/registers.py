@@ -5,6 +5,7 @@ Nothing is emitted here but masks; the tile's code is in `microkernel` (start, s
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic
 
@@ -15,7 +16,7 @@ from einloom.kernels.contraction.tiles import Tile
 from einloom.kernels.fetch import STRIDED
 from einloom.kernels.verbs.frame import Frame
 from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
-from einloom.kernels.verbs.vector import ArithmeticVerbs, Mask, StrideIndex, V
+from einloom.kernels.verbs.vector import ArithmeticVerbs, CopyVerbs, Mask, StrideIndex, V
 
 __all__ = ["Setting", "TileRegisters"]
 
@@ -27,6 +28,7 @@ class Setting(Generic[R, V, A]):
     Attributes:
         inputs: cursors of A and, if there is one, B.
         output: strides of C along (m, n) in bytes or names of variables.
+        views: the verbs that read and write each operand, by name.
         indices: what strided accesses need, by operand.
     """
 
@@ -36,6 +38,7 @@ class Setting(Generic[R, V, A]):
     product: Product
     inputs: tuple[Cursor, ...]
     output: tuple[int | str, ...]
+    views: Mapping[str, CopyVerbs[R, V, A]]
     indices: dict[str, StrideIndex] = field(default_factory=dict[str, StrideIndex])
 
 

@@ -36,7 +36,7 @@ class RowScratch:
         self.product = product
         self.source = product.a
         self.rows = vectors * lanes
-        self.operand = StridedMatrix("packed", (1, 0, self.rows, product.k * self.rows))
+        self.operand = StridedMatrix("packed", (1, 0, self.rows, product.k * self.rows), product.dtype)
         self.frame_bytes = product.steps * self.rows * product.dtype.size + ALIGNMENT
 
     @staticmethod
@@ -50,17 +50,28 @@ class RowScratch:
             frame.km.slot_address(register, slot + ALIGNMENT - 1)
             frame.km.align_down(register, ALIGNMENT)
 
-    def emit(self, vec: CopyVerbs[R, V, A], frame: Frame[R, A], rows: int, strides: tuple[int | str, ...]) -> None:
-        """Fill the scratch with `rows` rows from where the source's pointer is; `strides` of the source in bytes."""
+    def emit(
+        self,
+        vec: CopyVerbs[R, V, A],
+        reads: CopyVerbs[R, V, A],
+        frame: Frame[R, A],
+        rows: int,
+        strides: tuple[int | str, ...],
+    ) -> None:
+        """Fill the scratch with `rows` rows from where the source's pointer is; `strides` of the source in bytes.
+
+        `reads` has the verbs that read the source.
+        """
         size, product, km = self.product.dtype.size, self.product, frame.km
         for variable, source in (("pack_from", self.source.name), ("pack_to", "packed")):
             with frame.assigned(variable) as register:
                 frame.load(register, source)
-        matrix = Matrix("pack_from", (strides[2], strides[0]), size)
+        matrix = Matrix("pack_from", (strides[2], strides[0]), self.source.dtype.size)
         scratch = Matrix("pack_to", (self.rows * size, size), size)
         km.asm.comment(f"transpose {rows} rows of {self.source.name} into scratch")
         counters = ("pack_m", "pack_n")
-        blocks = Blocks(km, vec, frame, (product.k, rows), matrix, scratch, _as_they_are, counters, padded=True)
+        size_of_block, verbs = (product.k, rows), (vec, reads, vec)
+        blocks = Blocks(km, verbs, frame, size_of_block, matrix, scratch, _as_they_are, counters, padded=True)
         with frame.loop(product.batch, "pack_batch"):
             blocks.emit()
             if product.batch > 1:

@@ -100,7 +100,7 @@ class Demand:
         if product.c.fetch is STRIDED:
             spare = max(spare, 2)
         fragments = tuple((o.fetch, o.per_column) for o in product.inputs)
-        embedded = machine.vectors.embedded_broadcast
+        embedded = machine.vectors.embedded_broadcast and product.is_uniform
         vectors = -(-product.m // lanes)
         tail = product.m % lanes
         group = group_size(tail, lanes) if embedded and product.can_group else 1

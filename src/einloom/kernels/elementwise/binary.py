@@ -28,14 +28,17 @@ def emit_binary(km: KernelMachine[R, V, A], spec: Binary | Ternary) -> None:
         return
     vec, names = km.vectors(spec.dtype), [*spec.strides]
     block = _oriented(spec, names)
-    matrices, constants, scaled = block.matrices(spec.dtype.size, km.reach)
+    types = spec.types
+    views = {name: km.copies(dtype, spec.dtype) for name, dtype in types.items() if dtype != spec.dtype}
+    sizes = {name: dtype.size for name, dtype in types.items()}
+    matrices, constants, scaled = block.matrices(spec.dtype.size, km.reach, sizes)
     frame = leaf_frame(km, signature(spec), names, ["n", "m", *constants, *scaled], len(names) * vec.index_bytes)
     frame.enter()
     frame.set_strides(constants, scaled)
     inputs = matrices if function.reads_output else matrices[:-1]
     traits = traits_of(vec)
     recipe = recipe_of(formula_of(function, traits, len(inputs)), traits, len(inputs), len(vec.registers) - 2)
-    Columns(km, vec, frame, (block.m, block.n), inputs, matrices[-1], Formulaic(vec, recipe)).emit()
+    Columns(km, vec, frame, (block.m, block.n), inputs, matrices[-1], Formulaic(vec, recipe), views).emit()
     vec.finish()
     frame.leave()
 

@@ -6,8 +6,9 @@ operand is contiguous along m and the other along n, are `transposition`'s.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Generic
 
 from einloom.kernels.elementwise.application import Application
@@ -94,11 +95,12 @@ class Columns(Generic[R, V, A]):
 
     Args:
         km: emits the code.
-        vec: its verbs of copying.
+        vec: its verbs of copying, in registers.
         frame: holds the pointers, the strides and the counters `m` and `n`.
         size: (m, n).
         inputs, output: the matrices.
         apply: emits the operation on one vector of each input.
+        views: verbs of copying for matrices whose elements in memory are of another type, by name.
     """
 
     def __init__(
@@ -110,7 +112,9 @@ class Columns(Generic[R, V, A]):
         inputs: Sequence[Matrix],
         output: Matrix,
         apply: Application[V, A],
+        views: Mapping[str, CopyVerbs[R, V, A]] = MappingProxyType({}),
     ) -> None:
+        self.views = views
         self.km, self.vec, self.frame = km, vec, frame
         self.m, self.n = size
         self.inputs, self.output = list(inputs), output
@@ -145,7 +149,11 @@ class Columns(Generic[R, V, A]):
             stride = operand.strides[0]
             value = stride if isinstance(stride, int) else self.frame.read(stride)
             slot = number * self.vec.index_bytes
-            self.indices[operand.name] = self.vec.stride_index(value, slot, self.vec.registers[0])
+            self.indices[operand.name] = self._verbs(operand).stride_index(value, slot, self.vec.registers[0])
+
+    def _verbs(self, operand: Matrix) -> CopyVerbs[R, V, A]:
+        """The verbs that read and write a matrix."""
+        return self.views.get(operand.name, self.vec)
 
     def _advance(self, axis: int, count: int) -> None:
         for operand in self.matrices:
@@ -161,26 +169,32 @@ class Columns(Generic[R, V, A]):
         registers = [free.pop(0) for _ in self.inputs]
         memory: dict[int, A] = {}
         for number, (operand, register) in enumerate(zip(self.inputs, registers)):
-            if number in self.apply.direct and operand.fetch is VECTOR and mask is None:
+            if self._is_direct(number, operand) and mask is None:
                 memory[number] = self.km.place(*self._place(operand, row))
             else:
                 self._load(operand, register, row, count, mask)
         result = self.apply(registers, free, memory)
         base, offset = self._place(self.output, row)
         if self.output.fetch is VECTOR:
-            self.vec.store(self.km.place(base, offset), result, mask, temporary=self.apply.temporaries[0])
+            place = self.km.place(base, offset)
+            self._verbs(self.output).store(place, result, mask, temporary=self.apply.temporaries[0])
         else:
             index = self.indices[self.output.name]
-            self.vec.store_strided(base, offset, result, index, count, self.apply.temporaries)
+            self._verbs(self.output).store_strided(base, offset, result, index, count, self.apply.temporaries)
+
+    def _is_direct(self, number: int, operand: Matrix) -> bool:
+        """Whether the operation reads an input where it lies."""
+        return number in self.apply.direct and operand.fetch is VECTOR and operand.name not in self.views
 
     def _load(self, operand: Matrix, register: V, row: int, count: int, mask: Mask) -> None:
         base, offset = self._place(operand, row)
+        verbs = self._verbs(operand)
         if operand.fetch is VECTOR:
-            self.vec.load(register, self.km.place(base, offset), mask)
+            verbs.load(register, self.km.place(base, offset), mask)
         elif operand.fetch is BROADCAST:
-            self.vec.broadcast(register, self.km.place(base, offset))
+            verbs.broadcast(register, self.km.place(base, offset))
         else:
-            self.vec.load_strided(register, base, offset, self.indices[operand.name], count, self.apply.temporaries)
+            verbs.load_strided(register, base, offset, self.indices[operand.name], count, self.apply.temporaries)
 
     def _place(self, operand: Matrix, row: int) -> tuple[R, int]:
         """The pointer and the offset of vector `row`; far ones of a strided operand are reached by adding."""

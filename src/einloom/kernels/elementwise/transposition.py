@@ -21,6 +21,8 @@ __all__ = ["Blocks"]
 class Blocks(Generic[R, V, A]):
     """Loops over square blocks. `a` is contiguous along m, `b` along n; `apply` works on one register in place.
 
+    `verbs` are those of registers, those that read a and those that write b.
+
     The pointers end behind the last column; `counters` name the variables that count along m and n. With `padded` whole
     vectors of b are written, 0 behind its last column.
     """
@@ -28,7 +30,7 @@ class Blocks(Generic[R, V, A]):
     def __init__(
         self,
         km: ScalarVerbs[R, A],
-        vec: CopyVerbs[R, V, A],
+        verbs: tuple[CopyVerbs[R, V, A], CopyVerbs[R, V, A], CopyVerbs[R, V, A]],
         frame: Frame[R, A],
         size: tuple[int, int],
         a: Matrix,
@@ -37,7 +39,8 @@ class Blocks(Generic[R, V, A]):
         counters: tuple[str, str] = ("m", "n"),
         padded: bool = False,
     ) -> None:
-        self.km, self.vec, self.frame = km, vec, frame
+        self.km, self.frame = km, frame
+        self.vec, self.reads, self.writes = verbs
         self.m, self.n = size
         self.counters = counters
         self.padded = padded
@@ -66,17 +69,17 @@ class Blocks(Generic[R, V, A]):
         registers = list(vec.registers[: 2 * lanes])
         block, free = registers[:lanes], registers[lanes:]
         row_mask, column_mask = vec.mask(rows), None if self.padded else vec.mask(columns)
-        if rows == lanes and vec.load_transposed is not None:
-            block, free = vec.load_transposed(self._lines(self.a, 1, columns), block, free)
+        if rows == lanes and self.reads.load_transposed is not None:
+            block, free = self.reads.load_transposed(self._lines(self.a, 1, columns), block, free)
         else:
             for register, (base, offset) in zip(block, self._lines(self.a, 1, columns)):
-                vec.load(register, self.km.place(base, offset), row_mask)
+                self.reads.load(register, self.km.place(base, offset), row_mask)
             for register in block[columns:] if self.padded else ():
                 vec.zero(register)
             block, free = vec.transpose(block, free)
         for register, (base, offset) in zip(block, self._lines(self.b, 0, rows)):
             result = self.apply([register], free)
-            vec.store(self.km.place(base, offset), result, column_mask, temporary=free[0])
+            self.writes.store(self.km.place(base, offset), result, column_mask, temporary=free[0])
 
     def _lines(self, matrix: Matrix, axis: int, count: int) -> Iterator[tuple[R, int]]:
         """Return (base, offset) of the columns or rows of a block."""

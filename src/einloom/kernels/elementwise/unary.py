@@ -6,7 +6,7 @@ steps of the operator stand in the code once and not for every register of a blo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from einloom.dtypes import UINT16
@@ -19,7 +19,6 @@ from einloom.kernels.formula.functions import UNARY, formula_of, function_of
 from einloom.kernels.formula.numbering import recipe_of
 from einloom.kernels.formula.recipe import traits_of
 from einloom.kernels.specs import Unary, signature
-from einloom.kernels.verbs.converted import ConvertedCopies
 from einloom.kernels.verbs.frame import Frame, leaf_frame
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, V
@@ -45,10 +44,10 @@ def emit_unary(km: KernelMachine[R, V, A], spec: Unary) -> None:
         km.return_()
     elif spec.op == "identity":
         spec = _in_half_words(spec) if _copies_single_registers(spec) else spec
-        copies = km.copies(spec.dtype) if spec.output is None else ConvertedCopies(km, spec.dtype.size == 4)
+        copies = km.copies(spec.dtype if spec.output is None else spec.registers)
         _emit(km, copies, spec, lambda hold: Copying(copies))
     else:
-        vec = km.vectors(spec.dtype)
+        vec = km.vectors(spec.registers)
         _emit(km, vec, spec, lambda hold: _operator(vec, spec, hold))
 
 
@@ -66,15 +65,16 @@ def _emit(
     """Emit the function; `operator` makes what is applied to registers, with or without constants in others."""
     names = ["b"] if spec.op == "zero" else ["a", "b"]
     block = _oriented(Block.of(spec, names))
-    output = spec.output or spec.dtype
-    matrices, constants, scaled = block.matrices(spec.dtype.size, km.reach, {"b": output.size})
+    sizes = {name: spec.types[name].size for name in names}
+    views = {name: km.copies(spec.types[name], vec.dtype) for name in names if spec.types[name] != vec.dtype}
+    matrices, constants, scaled = block.matrices(spec.dtype.size, km.reach, sizes)
     frame = leaf_frame(km, signature(spec), names, ["n", "m", *constants, *scaled], len(names) * vec.index_bytes)
     frame.enter()
     frame.set_strides(constants, scaled)
     if _transposes(block):
-        _transpose(km, vec, frame, block, matrices, operator)
+        _transpose(km, vec, frame, block, matrices, operator, views)
     else:
-        Columns(km, vec, frame, (block.m, block.n), matrices[:-1], matrices[-1], operator(True)).emit()
+        Columns(km, vec, frame, (block.m, block.n), matrices[:-1], matrices[-1], operator(True), views).emit()
     vec.finish()
     frame.leave()
 
@@ -86,16 +86,18 @@ def _transpose(
     block: Block,
     matrices: Sequence[Matrix],
     operator: Callable[[bool], Application[V, A]],
+    views: Mapping[str, CopyVerbs[R, V, A]],
 ) -> None:
     source, target = matrices
     size, short = (block.m, block.n), operator(False)
+    verbs = (vec, views.get(source.name, vec), views.get(target.name, vec))
     if short.steps <= SHORT:
-        Blocks(km, vec, frame, size, source, target, short).emit()
+        Blocks(km, verbs, frame, size, source, target, short).emit()
         return
-    Blocks(km, vec, frame, size, source, target, Copying(vec)).emit()
+    Blocks(km, verbs, frame, size, source, target, Copying(vec)).emit()
     frame.advance(target.name, target.strides[1], -block.n)
     transposed = Matrix(target.name, (target.strides[1], target.strides[0]), target.element)
-    Columns(km, vec, frame, (block.n, block.m), [transposed], transposed, operator(True)).emit()
+    Columns(km, vec, frame, (block.n, block.m), [transposed], transposed, operator(True), views).emit()
 
 
 def _copies_single_registers(spec: Unary) -> bool:

@@ -48,9 +48,14 @@ class AArch64Machine(KernelMachine[X, Arranged, Offset]):
     reach = 4095 * 4
 
     def __init__(
-        self, asm: Assembler, machine: Machine, vectors: Callable[..., Vectors], narrow: Callable[..., Copies]
+        self,
+        asm: Assembler,
+        machine: Machine,
+        vectors: Callable[..., Vectors],
+        narrow: Callable[..., Copies],
+        converted: Callable[..., Copies],
     ) -> None:
-        super().__init__(asm, machine, vectors, narrow)
+        super().__init__(asm, machine, vectors, narrow, converted)
         self._saved: tuple[X, ...] = ()
         self._frame = 0
         self._vectors: PreservedVectors | None = None

@@ -1,30 +1,25 @@
-"""Copies of float64 whose memory holds float32 on one side: what converting kernels are generated with."""
+"""Copies between registers of float64 and memory of float32: what kernels of two types are generated with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from einloom.dtypes import FLOAT32, FLOAT64
+from einloom.dtypes import FLOAT32, FLOAT64, DType
+from einloom.errors import UnsupportedTarget
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import Block, CopyVerbs, KernelMachine, Mask, StrideIndex, V
 
-__all__ = ["ConvertedCopies"]
+__all__ = ["ConvertedCopies", "no_conversion"]
 
 
 class ConvertedCopies(CopyVerbs[R, V, A]):
-    """Registers hold float64; what is read (or else what is written) is float32.
-
-    Args:
-        km: emits the code.
-        reads: whether float32 is read; otherwise it is written.
-    """
+    """Registers hold float64; what is read and written is float32, rounded to nearest; stores clobber the register."""
 
     load_transposed = None  # It would load float64.
 
-    def __init__(self, km: KernelMachine[R, V, A], reads: bool) -> None:
+    def __init__(self, km: KernelMachine[R, V, A]) -> None:
         self._wide, self._single = km.vectors(FLOAT64), km.vectors(FLOAT32)
         self._views = dict(zip(self._wide.registers, self._single.registers))
-        self._reads = reads
         self.dtype, self.lanes, self.registers = FLOAT64, self._wide.lanes, self._wide.registers
         self.index_bytes = self._wide.index_bytes
 
@@ -32,18 +27,12 @@ class ConvertedCopies(CopyVerbs[R, V, A]):
         return self._wide.mask(count)
 
     def load(self, dst: V, place: A, mask: Mask = None) -> None:
-        (self._wide.load_single if self._reads else self._wide.load)(dst, place, mask)
+        self._wide.load_single(dst, place, mask)
 
     def store(self, place: A, src: V, mask: Mask = None, nontemporal: bool = False, temporary: V | None = None) -> None:
-        if self._reads:
-            self._wide.store(place, src, mask, nontemporal, temporary)
-        else:
-            self._wide.store_single(place, src, mask)
+        self._wide.store_single(place, src, mask)
 
     def broadcast(self, dst: V, place: A) -> None:
-        if not self._reads:
-            self._wide.broadcast(dst, place)
-            return
         self._single.broadcast(self._views[dst], place)
         self._wide.widen(dst)
 
@@ -62,20 +51,22 @@ class ConvertedCopies(CopyVerbs[R, V, A]):
     def load_strided(
         self, dst: V, base: R, offset: int, index: StrideIndex, count: int, temporaries: Sequence[V]
     ) -> None:
-        if not self._reads:
-            self._wide.load_strided(dst, base, offset, index, count, temporaries)
-            return
         self._single.load_strided(self._views[dst], base, offset, index, count, temporaries)
         self._wide.widen(dst)
 
     def store_strided(
         self, base: R, offset: int, src: V, index: StrideIndex, count: int, temporaries: Sequence[V]
     ) -> None:
-        if self._reads:
-            self._wide.store_strided(base, offset, src, index, count, temporaries)
-            return
         self._wide.narrow(src)
         self._single.store_strided(base, offset, self._views[src], index, count, temporaries)
 
     def finish(self) -> None:
         self._wide.finish()
+
+
+def no_conversion(memory: DType, registers: DType) -> UnsupportedTarget:
+    """Return the error that says that there is no code from a type of memory to one of registers."""
+    return UnsupportedTarget(
+        f"no code that brings {memory} into registers of {registers}\n"
+        "  float32 goes into float64, integers of 1 and 2 bytes go into those of 4 bytes, bool into truth."
+    )

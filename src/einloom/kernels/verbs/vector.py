@@ -243,6 +243,7 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
         machine: what they are for.
         vectors: makes the vector verbs of a type of 4 or 8 bytes from this machine and the type.
         narrow: makes the verbs of copying for a type of 1 or 2 bytes.
+        converted: makes the verbs of copying between memory of one type and registers of a wider one.
     """
 
     def __init__(
@@ -251,15 +252,18 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
         machine: Machine,
         vectors: Callable[..., FormulaVerbs[R, V, A]],
         narrow: Callable[..., CopyVerbs[R, V, A]],
+        converted: Callable[..., CopyVerbs[R, V, A]],
     ) -> None:
         self.asm = asm
         self.machine = machine
-        self._make_vectors, self._make_narrow = vectors, narrow
+        self._make_vectors, self._make_narrow, self._make_converted = vectors, narrow, converted
 
     def vectors(self, dtype: DType) -> FormulaVerbs[R, V, A]:
         """Return the vector verbs for a type of elements that there is arithmetic for."""
         return self._make_vectors(self, dtype)
 
-    def copies(self, dtype: DType) -> CopyVerbs[R, V, A]:
-        """Return the verbs of copying for a type of elements."""
+    def copies(self, dtype: DType, registers: DType | None = None) -> CopyVerbs[R, V, A]:
+        """Return the verbs of copying for a type of elements in memory, and in registers if that is another one."""
+        if registers not in (None, dtype):
+            return self._make_converted(self, dtype, registers)
         return (self._make_narrow if dtype.size < 4 else self._make_vectors)(self, dtype)

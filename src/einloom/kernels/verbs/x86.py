@@ -68,9 +68,14 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
     reach = (1 << 31) - 1
 
     def __init__(
-        self, asm: Assembler, machine: Machine, vectors: Callable[..., Vectors], narrow: Callable[..., Copies]
+        self,
+        asm: Assembler,
+        machine: Machine,
+        vectors: Callable[..., Vectors],
+        narrow: Callable[..., Copies],
+        converted: Callable[..., Copies],
     ) -> None:
-        super().__init__(asm, machine, vectors, narrow)
+        super().__init__(asm, machine, vectors, narrow, converted)
         self._saved: tuple[R64, ...] = ()
         self._frame = 0
 
