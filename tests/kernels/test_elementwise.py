@@ -119,7 +119,6 @@ REFUSED: list[tuple[ElementWise, str]] = [
     (Unary("root", "float32", 1, 1), "There are zero, identity"),  # type: ignore[arg-type]
     (Binary("modulo", "float32", 1, 1), "There are add"),  # type: ignore[arg-type]
     (Ternary("median", "float32", 1, 1), "There are muladd, select"),  # type: ignore[arg-type]
-    (Unary("exp", "float32", 1, 1, output="float64"), "Only identity converts"),  # type: ignore[arg-type]
     (Unary("exp", "float32", 1, 1, alpha=2.0), "leaky_relu, elu"),  # type: ignore[arg-type]
 ]
 

@@ -54,6 +54,19 @@ def test_optimised_programs_equal_the_interpreter(vector: str, block: int) -> No
     assert _complaint(vector, _small_operation, range(block * 100, block * 100 + 100)) is None
 
 
+def test_operands_may_have_types_of_their_own(vector: str) -> None:
+    """Kernels widen what they read, and packs convert it."""
+
+    def mixed(rng: random.Random, dtype: DType) -> Operation:
+        operation = random_operation(rng, FLOAT64, points=5000)
+        narrow = rng.randrange(len(operation.inputs))
+        operands = list(operation.operands)
+        operands[narrow] = replace(operands[narrow], dtype=FLOAT32)
+        return replace(operation, operands=tuple(operands))
+
+    assert _complaint(vector, mixed, range(100)) is None
+
+
 def test_contractions_of_a_large_input_equal_the_interpreter(vector: str) -> None:
     machine = host().with_vector(vector)
     turned = [vectorise_large_input(random_reading(random.Random(seed), FLOAT32), machine) for seed in range(100)]

@@ -104,8 +104,8 @@ def unary(
     Args:
         op: an operator of the page of primitives: `"relu"`, `"exp"`, `"gelu"`, …
         m, n: sizes, 0 and more.
-        dtype: `"float32"` or `"float64"`; for `identity` also `"uint8"` or `"uint16"`, which stand for any type of 1 or
-            2 bytes, or a pair (in, out) of floats: it then converts.
+        dtype: `"float32"` or `"float64"`, or a pair (in, out) of them, computed in the wider one; for `identity` also
+            `"uint8"` or `"uint16"`, which stand for any type of 1 or 2 bytes.
         b: layout of B, `"col"` or `"row"`.
         alpha: the parameter of `leaky_relu` (0.01 unless said) or `elu` (1).
         isa: `"avx512"`, `"avx2"`, `"neon"`; None for the host's best.

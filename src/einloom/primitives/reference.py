@@ -108,8 +108,8 @@ def _unary() -> list[str]:
         "`unary(op, m=, n=, dtype=, b=, alpha=None)`, called with `(a, b, ld_a, ld_b)`.\n",
         _paragraph(
             f"A is column-major, the layout of B is {layouts}; a row-major B transposes. `zero` reads no A, its "
-            "`a` is None. A pair of types `(in, out)` converts, with `identity` alone: float32 to float64 is "
-            "exact, float64 to float32 rounds to nearest. `identity` also moves `uint8` and `uint16`, which stand for "
+            "`a` is None. With a pair of types `(in, out)` an operator computes in the wider one; float64 to float32 "
+            "rounds to nearest. `identity` also moves `uint8` and `uint16`, which stand for "
             "any type of 1 or 2 bytes; wider elements move as float32 or float64 of the same bits."
         ),
         _table(("op", "computes", "float32", "float64"), rows),

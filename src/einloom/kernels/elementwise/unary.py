@@ -36,7 +36,7 @@ def emit_unary(km: KernelMachine[R, V, A], spec: Unary) -> None:
     """Emit the function of a spec at the current position; its arguments are `signature(spec)`.
 
     Raises:
-        UnsupportedTarget: there is no such operator, or it takes no parameter or no second type.
+        UnsupportedTarget: there is no such operator, or it takes no parameter or not these types.
     """
     function_of(UNARY, "unary", spec.op)
     _check(spec)
@@ -91,7 +91,7 @@ def _transpose(
     source, target = matrices
     size, short = (block.m, block.n), operator(False)
     verbs = (vec, views.get(source.name, vec), views.get(target.name, vec))
-    if short.steps <= SHORT:
+    if short.steps <= SHORT or views:  # What is rounded to the type of B must not be read again.
         Blocks(km, verbs, frame, size, source, target, short).emit()
         return
     Blocks(km, verbs, frame, size, source, target, Copying(vec)).emit()
@@ -120,10 +120,6 @@ def _check(spec: Unary) -> None:
         raise UnsupportedTarget(f"{spec.op} has no alpha\n  These have one: {having}.")
     if spec.dtype.size < 4 and (spec.op != "identity" or spec.output is not None):
         raise UnsupportedTarget(f"{spec.op} of {spec.dtype}\n  Elements of 1 and 2 bytes are only copied: identity.")
-    if spec.output is not None and spec.op != "identity":
-        raise UnsupportedTarget(
-            f"{spec.op} from {spec.dtype} to {spec.output}\n  Only identity converts; other operators keep the type."
-        )
 
 
 def _oriented(block: Block) -> Block:
