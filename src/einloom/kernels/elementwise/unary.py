@@ -91,8 +91,11 @@ def _transpose(
     source, target = matrices
     size, short = (block.m, block.n), operator(False)
     verbs = (vec, views.get(source.name, vec), views.get(target.name, vec))
-    if short.steps <= SHORT or views:  # What is rounded to the type of B must not be read again.
+    if short.steps <= SHORT:
         Blocks(km, verbs, frame, size, source, target, short).emit()
+        return
+    if target.name in views:  # What was rounded to the type of B must not be read again.
+        Columns(km, vec, frame, size, [source], target, operator(True), views).emit()
         return
     Blocks(km, verbs, frame, size, source, target, Copying(vec)).emit()
     frame.advance(target.name, target.strides[1], -block.n)
