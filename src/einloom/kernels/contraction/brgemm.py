@@ -15,7 +15,7 @@ from typing import Generic
 from einloom.kernels.contraction.by_element import microkernel_for
 from einloom.kernels.contraction.cursor import Cursor
 from einloom.kernels.contraction.dot import emit_dot
-from einloom.kernels.contraction.microkernel import Microkernel
+from einloom.kernels.contraction.microkernel import CACHE_LINE, Microkernel
 from einloom.kernels.contraction.plan import Plan, plan_brgemm
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.contraction.registers import Setting, TileRegisters
@@ -236,9 +236,16 @@ class _Emission(Generic[R, V, A]):
     def _unrolled(self, micro: Microkernel[R, V, A], columns: int, count: int) -> None:
         for step in range(count):
             micro.step(step, is_last=step == count - 1)
+            if self.plan.ahead:
+                self._fetch_ahead(micro.tile.vectors, step)
             for cursor in self.cursors:
                 if isinstance(cursor.strides[2], str):
                     cursor.advance(self.frame, columns, 1)
+
+    def _fetch_ahead(self, vectors: int, step: int) -> None:
+        """Ask for the same column of A in a later matrix of the batch."""
+        for line in range(0, vectors * self.vec.lanes * self.product.dtype.size, CACHE_LINE):
+            self.km.prefetch_input(self.cursors[0].place(self.frame, self.plan.ahead + line, 0, step))
 
 
 def _described(tile: Tile, tail: int) -> str:

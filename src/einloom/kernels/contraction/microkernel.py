@@ -16,7 +16,7 @@ from einloom.kernels.fetch import BROADCAST, VECTOR
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import CopyVerbs, LastOperand, V
 
-__all__ = ["Microkernel"]
+__all__ = ["CACHE_LINE", "Microkernel"]
 
 CACHE_LINE = 64
 

@@ -14,7 +14,7 @@ from einloom.kernels.contraction.product import Product
 from einloom.kernels.contraction.scratch import RowScratch
 from einloom.kernels.contraction.steps import Steps
 from einloom.kernels.contraction.tiles import Band, Demand, Tile, bands_of
-from einloom.kernels.fetch import STRIDED
+from einloom.kernels.fetch import STRIDED, VECTOR
 from einloom.kernels.parts import parts
 from einloom.kernels.specs import BatchBy, Brgemm, signature
 from einloom.kernels.verbs.frame import TooManyVariables, leaf_frame
@@ -22,6 +22,9 @@ from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import CopyVerbs, KernelMachine, V
 
 __all__ = ["Plan", "plan_brgemm"]
+
+AHEAD = 48
+"""Products of a tile, at least, before A's columns are used that are fetched meanwhile: as long as the L3 takes."""
 
 BODY = 52
 """Most vector FMAs that the body of a loop over k holds; twice as many where every column has its own pointer."""
@@ -50,6 +53,7 @@ class Plan(Generic[R, V, A]):
         strides, input_strides, output, source_strides: in bytes or names of variables.
         listed: whether the matrices of the batch come as lists.
         cursors: of A and B; copies: whether they walk on copies of the operands' pointers.
+        ahead: how far behind a column of A the one lies that is fetched meanwhile; 0: none.
         batch_steps: how far each cursor moves from one matrix of the batch to the next.
         views: the verbs that read and write each operand, by name.
         operands: A, B and C with their strides; strided: those whose vectors are put together from single elements.
@@ -112,6 +116,21 @@ class Plan(Generic[R, V, A]):
             for operand, strides in zip(product.inputs, self.input_strides)
         )
         self.batch_steps = [self._batch_step(cursor) for cursor in self.cursors]
+        self.ahead = self._ahead()
+
+    def _ahead(self) -> int:
+        """Return the distance of the matrix of the batch that is fetched while one is used, where all exceed L1.
+
+        Processors fetch on by themselves within a page, but every matrix begins another one.
+        """
+        product = self.product
+        a, along_batch = product.a, self.input_strides[0][3]
+        size = product.m * product.steps * product.dtype.size
+        far = product.batch > 1 and not self.listed and a.fetch is VECTOR and size > self.km.machine.l1d
+        if not far or self.scratch or a.per_column or not isinstance(along_batch, int):
+            return 0
+        distance = along_batch * -(-AHEAD // max(product.k, 1))
+        return distance if abs(distance) < self.km.reach // 2 else 0
 
     def _view(self, memory: DType) -> CopyVerbs[R, V, A]:
         """Return the verbs for operands whose elements in memory are of a type."""

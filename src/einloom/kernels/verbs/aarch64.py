@@ -272,6 +272,9 @@ class AArch64Machine(KernelMachine[X, Arranged, Offset]):
     def prefetch(self, place: Offset) -> None:
         self.asm.prfm("pstl1keep", self.near(place, 8))
 
+    def prefetch_input(self, place: Offset) -> None:
+        self.asm.prfm("pldl1keep", self.near(place, 8))
+
     def order_stores(self) -> None:
         self.asm.dmb("ishst")
 

@@ -247,6 +247,9 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
         else:
             self.asm.prefetcht0(place)
 
+    def prefetch_input(self, place: Address) -> None:
+        self.asm.prefetcht0(place)
+
     def order_stores(self) -> None:
         self.asm.sfence()
 
