@@ -85,7 +85,7 @@ class LoopLowering:
             if loop.trips > 1:
                 positions.branch("ne", state.counter, loop.trips if when is Iteration.FIRST else 1, label)
         elif when is Iteration.FIRST:
-            positions.branch("ne", state.kept or f"left {loop.axis}", state.entry, label)
+            positions.branch("ne", self._left_unless_cut(state), state.entry, label)
         else:
             positions.variables.load(positions.work, self._left_at(state))
             vm.add_constant(positions.work, -loop.step)
@@ -96,9 +96,22 @@ class LoopLowering:
         """The variable that says what was left when the current iteration of a loop began: inner loops count on."""
         if state.kept:
             return state.kept
+        inner = self._inside(state)
+        return inner[0].entry if inner else f"left {state.loop.axis}"
+
+    def _left_unless_cut(self, state: LoopState) -> str:
+        """The same while inner loops are in their first iterations: they have not counted on.
+
+        But inside a block that is cut unevenly, what is left ends with that block.
+        """
+        if any(other.kept for other in self._inside(state)):
+            return self._left_at(state)
+        return state.kept or f"left {state.loop.axis}"
+
+    def _inside(self, state: LoopState) -> list[LoopState]:
+        """The dynamic loops over the axis of a loop that are open inside it, from the outside in."""
         around = self._open[self._open.index(state) + 1 :]
-        inner = next((other for other in around if other.loop.axis == state.loop.axis), None)
-        return f"left {state.loop.axis}" if inner is None else inner.entry
+        return [other for other in around if other.loop.axis == state.loop.axis]
 
     def _static(self, state: LoopState) -> None:
         """Count down; every iteration is whole."""
