@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from einloom.ir.fused import FusedView
 from einloom.ir.operation import DimType, Operation
-from einloom.ir.schedule import OUTPUT, ExecType, Schedule, ScheduledLoop
+from einloom.ir.schedule import OUTPUT, Digit, ExecType, Schedule, ScheduledLoop, ScheduledPack
 from einloom.passes.model.sizes import round_up
 from einloom.passes.values import Context, Pass, State
 
@@ -45,7 +45,21 @@ def parallelise(operation: Operation, schedule: Schedule, threads: int) -> Sched
     step = _step(operation, schedule, axis, threads)
     if step >= operation.axis(axis).extent:
         return schedule
-    return _with_shared(schedule, ScheduledLoop(axis, step, ExecType.SHARED), _part(operation, axis, threads))
+    shared = _with_shared(schedule, ScheduledLoop(axis, step, ExecType.SHARED), _part(operation, axis, threads))
+    return replace(shared, packs=tuple(_without_single_steps(operation, shared, pack) for pack in shared.packs))
+
+
+def _without_single_steps(operation: Operation, schedule: Schedule, pack: ScheduledPack) -> ScheduledPack:
+    """The pack without digits that have one value now that blocks are smaller: one index, or one panel."""
+    left = {axis.name: axis.extent for axis in operation.axes}
+    for loop in schedule.loops[: pack.loop]:
+        left[loop.axis] = min(left[loop.axis], loop.step)
+    layout: list[Digit] = []
+    for place, digit in enumerate(pack.layout):
+        is_panel = any(later.axis == digit.axis for later in pack.layout[place + 1 :])
+        if left[digit.axis] > (digit.step if is_panel else 1):
+            layout.append(digit)
+    return replace(pack, layout=tuple(layout))
 
 
 def _with_shared(schedule: Schedule, shared: ScheduledLoop, part: int) -> Schedule:
