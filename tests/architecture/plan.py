@@ -9,9 +9,9 @@ FLOORS: tuple[set[str], ...] = (
     {"errors", "dtypes", "config", "machine", "once", "asm", "csp"},
     {"ir", "jit"},
     {"arrays", "passes", "kernels"},
+    {"plan"},
     {"loops", "space"},
     {"targets"},
-    {"plan"},
     {"expression", "execution", "tensor_operation", "primitives", "threadpools", "api", "__init__"}
     | {"threaded_loop", "traced_body"},
     {"bench", "cli", "__main__"},

@@ -1,4 +1,4 @@
-"""`el.space`: the spaces of implementations of a kernel, and candidates in them.
+"""`el.space`: the spaces of implementations of a kernel on a GPU or of a tensor operation on a CPU, and candidates.
 
 >>> import einloom.space as space
 >>> candidate = space.gpu("axpy", n=64).root.restrict("dim_kind(n.1)", "THREAD")
@@ -8,14 +8,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from einloom.errors import ScheduleError
+from einloom.ir.configuration import TensorOperationConfig
+from einloom.ir.operation import Operation
+from einloom.ir.schedule import Schedule
+from einloom.machine import Machine
 from einloom.space.builder import Builder
 from einloom.space.candidate import Candidate, Space
 from einloom.space.device import DEVICES, H100, H200, K4000, GpuDevice
 from einloom.space.kernels import KERNELS, Kernel, kernel
 from einloom.space.model import Bound, Figure, GpuModel
+from einloom.space.on_cpu.given import space_of
+from einloom.space.on_cpu.space import CpuCandidate, CpuSpace
 from einloom.space.rates import H200_RATES, K4000_RATES, GpuRates
 from einloom.space.sampling import Estimate, dead_end_ratio, estimate, nodes_at_depth
 
@@ -30,6 +37,8 @@ __all__ = [
     "Bound",
     "Builder",
     "Candidate",
+    "CpuCandidate",
+    "CpuSpace",
     "Estimate",
     "Figure",
     "GpuDevice",
@@ -37,6 +46,7 @@ __all__ = [
     "GpuRates",
     "Kernel",
     "Space",
+    "cpu",
     "dead_end_ratio",
     "estimate",
     "gpu",
@@ -66,3 +76,37 @@ def gpu(name: str, /, *, device: GpuDevice | str = K4000, **options: Any) -> Spa
             f"there is no GPU called {device!r}\n  known: {', '.join(DEVICES)}, or a GpuDevice of yours"
         )
     return Space(kernel(name, **options), found)
+
+
+def cpu(
+    what: TensorOperationConfig | Operation | str,
+    /,
+    *shapes: Sequence[int],
+    dtype: object = None,
+    machine: Machine | None = None,
+    threads: int = 1,
+    known: Sequence[Schedule | str] = (),
+    curves: bool = False,
+) -> CpuSpace:
+    """Return the space of all schedules of a tensor operation on a CPU; a leaf's `schedule` is one of them.
+
+    >>> space = cpu("mk,kn->mn", (96, 80), (80, 112), dtype="float32")
+    >>> candidate = space.root.apply({"role(n)": "M", "role(k)": "K", "pack(in1)": "PACKED"})
+    >>> candidate.domain("kind(m.0)"), candidate.complete(seed=1).schedule.prims
+    (('ABSENT', 'SEQ'), Prims(m='n', n='m', k='k', batch=None))
+
+    Args:
+        what: a configuration (its schedule is a leaf), an operation, or an equation with shapes.
+        shapes: of an equation's operands, C-contiguous.
+        dtype: of an equation; float64 if None.
+        machine: whose vectors and caches suggest the steps of loops, and whose rates bound times; the typical machine
+            of this kind of processor if None.
+        threads: how many may share loops.
+        known: schedules, or their texts, that have to be leaves: the steps that they name join the space's.
+        curves: whether blocks may follow a space-filling curve.
+
+    Raises:
+        ScheduleError: the equation takes several operations, or there is nothing to compute.
+        EquationError, ShapeError, DTypeError: the equation, a shape or the type is none.
+    """
+    return space_of(what, shapes, dtype, machine, threads, known, curves)

@@ -13,7 +13,7 @@ from typing import Any
 
 from einloom import csp
 from einloom.errors import ScheduleError
-from einloom.space.candidate import Space
+from einloom.space.partial import SearchSpace
 from einloom.space.progress import progress_bar
 from einloom.space.tree import Tree
 from einloom.space.walks import Tally, chen, knuth, visit
@@ -56,7 +56,7 @@ class Estimate:
 
 
 def estimate(
-    space: Space,
+    space: SearchSpace,
     method: str = "chen",
     samples: int | None = None,
     seed: int = 0,
@@ -92,7 +92,9 @@ def estimate(
     return _average(tree, method, count, seed, progress)
 
 
-def dead_end_ratio(space: Space, samples: int = 1000, seed: int = 0, *, progress: bool = False) -> tuple[float, float]:
+def dead_end_ratio(
+    space: SearchSpace, samples: int = 1000, seed: int = 0, *, progress: bool = False
+) -> tuple[float, float]:
     """Return the share of uniform random descents that end without a leaf, and half its 95 % interval."""
     _check_space(space)
     random, slots, failures = Random(seed), space.slots(None), 0
@@ -105,7 +107,7 @@ def dead_end_ratio(space: Space, samples: int = 1000, seed: int = 0, *, progress
 
 
 def _check_space(space: Any) -> None:
-    if not isinstance(space, Space):
+    if not isinstance(space, SearchSpace):
         raise ScheduleError(f"{space!r} is no space\n  Give what el.space.gpu returns.")
 
 
@@ -122,7 +124,7 @@ def _half_of_ratio(ratio: float, samples: int) -> float:
     return CONFIDENCE * sqrt(ratio * (1 - ratio) / samples + square / (4 * samples)) / (1 + square)
 
 
-def nodes_at_depth(space: Space, depth: int, *, order: Sequence[str] | None = None, cut: float = inf) -> int:
+def nodes_at_depth(space: SearchSpace, depth: int, *, order: Sequence[str] | None = None, cut: float = inf) -> int:
     """Return how many nodes the decision tree has after `depth` decisions, by visiting all of them.
 
     Args:

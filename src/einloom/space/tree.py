@@ -11,7 +11,7 @@ from einloom import csp
 from einloom.errors import ScheduleError
 
 if TYPE_CHECKING:
-    from einloom.space.candidate import Space
+    from einloom.space.partial import SearchSpace
 
 __all__ = ["Tree"]
 
@@ -27,7 +27,7 @@ class Tree:
         cut_levels: decisions after which nothing is cut any more (the paper, section 5.4, cuts the first ten levels).
     """
 
-    space: Space
+    space: SearchSpace
     slots: Sequence[int]
     cut: float = inf
     cut_levels: int = 10

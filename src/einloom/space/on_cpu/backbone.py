@@ -1,0 +1,257 @@
+"""`CpuBackbone`: what a tensor operation can be decided about on a CPU: axes, levels of loops, packs and their digits.
+
+Nothing here depends on a decision. Objects have the names that decisions use: loop `m.0` is the outermost one over
+axis m, `in0.m` the side of operand in0 along it, `in0.m.panel` and `in0.m.index` its digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from einloom.errors import ScheduleError
+from einloom.ir.curve import LONGEST_CURVE
+from einloom.ir.fused import FusedView, rows_of
+from einloom.ir.operation import Axis, DimType, Operation
+from einloom.ir.schedule import OUTPUT, ExecType, Fused, Schedule, operand_name
+from einloom.machine import Machine
+from einloom.passes.model.tiles import SCRATCH_LIMIT, block_targets
+from einloom.space.on_cpu.sizes import steps_of
+
+__all__ = ["LEVELS", "CpuBackbone", "DigitOf", "LoopLevel", "Packed", "Side", "WalkedAxis", "cpu_backbone"]
+
+LEVELS = 3
+"""Levels of loops over an axis, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class WalkedAxis:
+    """An axis that loops may walk; `fused` if it is several axes of the operation.
+
+    Attributes:
+        sizes: what loops over it may step by.
+        misfits: pairs of steps of which the smaller does not divide the larger.
+    """
+
+    name: str
+    extent: int
+    role: DimType
+    sizes: tuple[int, ...]
+    fused: Fused | None = None
+
+    @property
+    def reduced(self) -> bool:
+        """Whether it is summed over."""
+        return self.role is DimType.K
+
+    @property
+    def cells(self) -> tuple[int, ...]:
+        """How many blocks of it a curve may have."""
+        return tuple(sorted({1, *(-(-self.extent // step) for step in self.sizes)}))
+
+    @property
+    def misfits(self) -> list[tuple[int, int]]:
+        """Pairs of steps, the larger first, of which the smaller does not divide the larger."""
+        sizes = self.sizes
+        return [(p, q) for p in sizes for q in sizes if q < p < self.extent and p % q]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopLevel:
+    """A level of loops over an axis, 0 outermost; `number` counts all levels of all axes."""
+
+    axis: WalkedAxis
+    level: int
+    number: int
+
+    @property
+    def name(self) -> str:
+        """What decisions call it."""
+        return f"{self.axis.name}.{self.level}"
+
+    @property
+    def reduced(self) -> bool:
+        """Whether its axis is summed over."""
+        return self.axis.reduced
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """How many indices an iteration may cover."""
+        return self.axis.sizes
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """An operand that may be copied into scratch: its position as schedules count, and how many elements fit."""
+
+    operand: int
+    number: int
+    most: int
+
+    @property
+    def name(self) -> str:
+        """What decisions call it."""
+        return operand_name(self.operand)
+
+    @property
+    def is_output(self) -> bool:
+        """Whether it is the output, staged."""
+        return self.operand == OUTPUT
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """An operand along an axis. Blocks are multiples of `row`: 1 where the operand has the axis in one piece."""
+
+    packed: Packed
+    axis: WalkedAxis
+    row: int
+
+    @property
+    def name(self) -> str:
+        """What decisions call it."""
+        return f"{self.packed.name}.{self.axis.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class DigitOf:
+    """A digit of a packed layout: panels along a side, or single indices."""
+
+    side: Side
+    panel: bool
+    number: int
+
+    @property
+    def name(self) -> str:
+        """What decisions call it."""
+        return f"{self.side.name}.{'panel' if self.panel else 'index'}"
+
+
+@dataclass(frozen=True)
+class CpuBackbone:
+    """What there is to decide about an operation.
+
+    Attributes:
+        operation: what is computed.
+        axes: that loops may walk; the operation's own come first.
+        loops, packs, sides, digits: the other objects, in the order of their numbers.
+        proper: whether every loop cuts what the one around it covers into several blocks.
+        curves, shares: whether blocks may follow a space-filling curve, and loops be shared.
+        threads: how many may share loops.
+    """
+
+    operation: Operation
+    axes: tuple[WalkedAxis, ...]
+    packs: tuple[Packed, ...]
+    sides: tuple[Side, ...]
+    proper: bool
+    curves: bool
+    shares: bool
+    threads: int
+    longest_curve: int = LONGEST_CURVE
+    loops: tuple[LoopLevel, ...] = field(init=False)
+    digits: tuple[DigitOf, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        pairs = [(axis, level) for axis in self.axes for level in range(LEVELS)]
+        loops = tuple(LoopLevel(axis, level, number) for number, (axis, level) in enumerate(pairs))
+        digits = [(side, panel) for side in self.sides for panel in (True, False)]
+        object.__setattr__(self, "loops", loops)
+        object.__setattr__(self, "digits", tuple(DigitOf(*pair, number) for number, pair in enumerate(digits)))
+
+    def loops_of(self, axis: WalkedAxis) -> tuple[LoopLevel, ...]:
+        """Return the levels of loops over an axis, outermost first."""
+        start = self.axes.index(axis) * LEVELS
+        return self.loops[start : start + LEVELS]
+
+    def sides_of(self, packed: Packed) -> tuple[Side, ...]:
+        """Return an operand's sides."""
+        return tuple(side for side in self.sides if side.packed is packed)
+
+    def digits_of(self, side: Side) -> tuple[DigitOf, DigitOf]:
+        """Return the digits of a side: panels, single indices."""
+        start = 2 * self.sides.index(side)
+        return self.digits[start], self.digits[start + 1]
+
+
+def cpu_backbone(
+    operation: Operation, machine: Machine, known: Sequence[Schedule] = (), *, threads: int = 1, curves: bool = False
+) -> CpuBackbone:
+    """Return what can be decided about an operation.
+
+    Args:
+        operation: what is computed.
+        machine: whose vectors and caches suggest steps.
+        known: schedules that have to be leaves: their steps, fused axes and curves join what there is.
+        threads: how many may share loops; with one, loops are shared only where a known schedule shares one.
+        curves: whether blocks may follow a space-filling curve where no known schedule does.
+
+    Raises:
+        ScheduleError: an axis has no indices: there is nothing to decide.
+    """
+    if any(axis.extent == 0 for axis in operation.axes):
+        raise ScheduleError(f"nothing is computed, so nothing can be decided\n{operation}")
+    groups = _groups(operation, known)
+    axes = [*operation.axes, *(_fused_axis(operation, each) for each in groups)]
+    m = max((axis.extent for axis in operation.axes if axis.role is not DimType.K), default=1)
+    targets = block_targets(machine, operation.output.dtype, m)
+    walked = [
+        WalkedAxis(axis.name, axis.extent, axis.role, steps_of(axis, targets, _named(axis.name, known)), each)
+        for axis, each in zip(axes, [*(None for _ in operation.axes), *groups])
+    ]
+    packs = _packs(operation)
+    kinds = {loop.kind for schedule in known for loop in schedule.loops}
+    extents = {axis.name: axis.extent for axis in walked}
+    return CpuBackbone(
+        operation,
+        tuple(walked),
+        packs,
+        _sides(operation, walked, packs),
+        proper=all(_is_proper(schedule, extents) for schedule in known),
+        curves=curves or ExecType.SFC in kinds,
+        shares=threads > 1 or ExecType.SHARED in kinds,
+        threads=threads,
+    )
+
+
+def _groups(operation: Operation, known: Iterable[Schedule]) -> list[Fused]:
+    return list(dict.fromkeys(each for schedule in known for each in schedule.fused))
+
+
+def _fused_axis(operation: Operation, each: Fused) -> Axis:
+    view = FusedView.of(operation, (each,))
+    return next(axis for axis in view.axes if axis.name == each.name)
+
+
+def _named(axis: str, known: Iterable[Schedule]) -> set[int]:
+    """The steps of an axis in known schedules."""
+    return {loop.step for schedule in known for loop in schedule.loops if loop.axis == axis}
+
+
+def _packs(operation: Operation) -> tuple[Packed, ...]:
+    size = operation.output.dtype.size
+    stages = not operation.main.is_contraction or operation.first_touch.initialises
+    positions = [*range(len(operation.inputs)), *([OUTPUT] if stages else [])]
+    return tuple(Packed(position, number, SCRATCH_LIMIT // size) for number, position in enumerate(positions))
+
+
+def _sides(operation: Operation, axes: Sequence[WalkedAxis], packs: Sequence[Packed]) -> tuple[Side, ...]:
+    sides: list[Side] = []
+    for packed in packs:
+        operand = operation.operands[packed.operand].name
+        for axis in axes:
+            view = FusedView.of(operation, () if axis.fused is None else (axis.fused,))
+            if view.depends(operand, axis.name):
+                parts = view.parts[operand].get(axis.name)
+                sides.append(Side(packed, axis, rows_of(parts) if parts else 1))
+    return tuple(sides)
+
+
+def _is_proper(schedule: Schedule, extents: dict[str, int]) -> bool:
+    """Whether every loop has several iterations."""
+    left = dict(extents)
+    for loop in schedule.loops:
+        if loop.step >= left.get(loop.axis, 0):
+            return False
+        left[loop.axis] = loop.step
+    return True

@@ -1,0 +1,139 @@
+"""From a backbone to a constraint problem: objects into the sets of `cpu.space`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+from einloom import csp
+from einloom.space.on_cpu.backbone import CpuBackbone, Side, WalkedAxis
+
+__all__ = ["cpu_problem", "cpu_space_text"]
+
+_CPU_SPACE = Path(__file__).with_name("cpu.space")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An axis of the operation, beside the axes that may be walked for it."""
+
+    axis: str
+
+    @property
+    def name(self) -> str:
+        """What the engine calls it."""
+        return f"given {self.axis}"
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Two steps of which the smaller does not divide the larger."""
+
+    larger: int
+    smaller: int
+
+    @property
+    def name(self) -> str:
+        """What the engine calls it."""
+        return f"{self.smaller} in {self.larger}"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCount:
+    """How many blocks a step makes of an axis."""
+
+    axis: str
+    step: int
+    blocks: int
+
+    @property
+    def name(self) -> str:
+        """What the engine calls it."""
+        return f"blocks {self.axis} {self.step}"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A step that cuts rows which lie apart."""
+
+    value: int
+
+    @property
+    def name(self) -> str:
+        """What the engine calls it."""
+        return f"number {self.value}"
+
+
+@cache
+def _cpu_space() -> csp.Space:
+    return csp.load_space(_CPU_SPACE)
+
+
+@cache
+def cpu_space_text() -> str:
+    """Return the text of the CPU space."""
+    return _CPU_SPACE.read_text(encoding="utf-8")
+
+
+def cpu_problem(backbone: CpuBackbone) -> csp.Problem:
+    """Return the constraint problem of all schedules of a backbone.
+
+    Raises:
+        DeadEnd: there is none.
+    """
+    instance = csp.Instance(_cpu_space(), host={"kernel": backbone})
+    for axis in backbone.axes:
+        _add_axis(instance, backbone, axis)
+    for axis in backbone.operation.axes:
+        given = Given(axis.name)
+        instance.add("GivenAxes", given)
+        for each in backbone.axes:
+            if axis.name in _covered(backbone, each):
+                instance.add("Covers", each, of=(given,))
+    for packed in backbone.packs:
+        instance.add("Packs", packed)
+        for side in backbone.sides_of(packed):
+            _add_side(instance, backbone, side)
+    return instance.freeze()
+
+
+def _covered(backbone: CpuBackbone, axis: WalkedAxis) -> set[str]:
+    """The operation's axes that are walked with an axis: parts a and b may be an axis `a*b` of it already."""
+    if axis.fused is None:
+        return {axis.name}
+    parts = set(axis.fused.parts)
+    return {each.name for each in backbone.operation.axes if set(each.name.split("*")) <= parts}
+
+
+def _add_axis(instance: csp.Instance, backbone: CpuBackbone, axis: WalkedAxis) -> None:
+    instance.add("Axes", axis)
+    loops = backbone.loops_of(axis)
+    for loop in loops:
+        instance.add("LoopsOf", loop, of=(axis,))
+    instance.add("First", loops[0], of=(axis,))
+    instance.add("Last", loops[-1], of=(axis,))
+    for loop, inner in pairwise(loops):
+        instance.add("Next", inner, of=(loop,))
+    if not axis.reduced:
+        for larger, smaller in axis.misfits:
+            instance.add("Misfits", Misfit(larger, smaller), of=(axis,))
+    if backbone.curves and not axis.reduced:
+        for step in axis.sizes:
+            instance.add("BlockCounts", BlockCount(axis.name, step, -(-axis.extent // step)), of=(axis,))
+
+
+def _add_side(instance: csp.Instance, backbone: CpuBackbone, side: Side) -> None:
+    instance.add("SidesOf", side, of=(side.packed,))
+    instance.add("SideAxis", side.axis, of=(side,))
+    panel, index = backbone.digits_of(side)
+    instance.add("Panel", panel, of=(side,))
+    instance.add("Index", index, of=(side,))
+    for digit in (panel, index):
+        instance.add("DigitsOf", digit, of=(side.packed,))
+    if side.row > 1:
+        instance.add("Apart", side, of=(side.packed,))
+        for step in side.axis.sizes:
+            if step % side.row:
+                instance.add("Uneven", Number(step), of=(side,))

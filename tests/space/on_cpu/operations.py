@@ -1,0 +1,62 @@
+"""Operations with the schedules that the heuristic considers for them, and random leaves."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from functools import cache
+
+from einloom import csp
+from einloom.ir.operation import Operation
+from einloom.ir.schedule import Schedule
+from einloom.ir.text import parse_operation
+from einloom.machine import AVX512, Machine
+from einloom.passes.parallelise import parallelise
+from einloom.space.on_cpu.space import CpuSpace
+from tests.targets.test_proposals import _operation, _proposals, _tiny
+
+__all__ = ["PRODUCT", "TINY", "considered", "random_leaves", "tiny_space"]
+
+PRODUCT = parse_operation(
+    """
+    gemm first=zero last=none
+    axis m 6 m
+    axis n 4 n
+    axis k 3 k
+    in0 float32 m=1 k=6
+    in1 float32 n=3 k=1
+    out float32 m=1 n=6
+    """
+)
+TINY = {
+    "product": PRODUCT,
+    "product without columns": parse_operation(
+        "gemm first=zero last=none\naxis m 4 m\naxis k 4 k\nin0 float32 m=1 k=4\nin1 float32 k=1\nout float32 m=1"
+    ),
+    "copy": parse_operation(
+        "identity first=none last=none\naxis a 4 c\naxis b 3 c\nin0 float32 a=1 b=4\nout float32 a=3 b=1"
+    ),
+}
+
+
+def considered(seed: int) -> tuple[Operation, list[Schedule]]:
+    """Return a random contraction and every schedule of the heuristic's families for it, on one thread and on two."""
+    rng = random.Random(seed)
+    operation, found = _proposals(_operation(rng), rng.choice((AVX512, _tiny(AVX512))))
+    schedules = [each.schedule for each in found]
+    return operation, list(dict.fromkeys([*schedules, *(parallelise(operation, each, 2) for each in schedules)]))
+
+
+def random_leaves(space: CpuSpace, count: int, seed: int) -> Iterator[tuple[csp.State, Schedule]]:
+    """Yield leaves of uniform descents over randomly chosen decisions."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        state = space.problem.state()
+        assert csp.complete(state, rng, seconds=20)
+        yield state, space.schedule(state)
+
+
+@cache
+def tiny_space(name: str, machine: Machine) -> CpuSpace:
+    """Return a space of a tiny operation, for two threads."""
+    return CpuSpace(TINY[name], machine, threads=2)

@@ -1,0 +1,111 @@
+"""No bound of a candidate exceeds the time of any schedule below it, on a machine that charges what the model knows;
+and each of its numbers matters: with any of them wrong by a factor of two, some bound does."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from einloom import csp
+from einloom.machine import AVX512, Rates
+from einloom.space import cpu
+from einloom.space.model import Bound
+from einloom.space.on_cpu.model import CpuModel
+from einloom.space.on_cpu.rates import CpuRates
+from tests.soak import soak_count
+from tests.space.on_cpu.operations import TINY, random_leaves, tiny_space
+from tests.space.on_cpu.toy import run
+
+ROUNDING = 1 + 1e-9
+SMALL = replace(AVX512, l1d=16, l2=32, l3=16)
+RATES = CpuRates(clock=1e9, fmas=2, stores=1, l2=4e9, l3=2e9, memory=1e9)
+
+
+ENDLESS = CpuRates(clock=1e15, fmas=1e3, stores=1e3, l2=1e18, l3=1e18, memory=1e18)
+SCARCE = {
+    "clock": replace(ENDLESS, clock=1e3, fmas=1, stores=1),
+    "fmas": replace(ENDLESS, clock=1e6, fmas=1e-3),
+    "stores": replace(ENDLESS, clock=1e6, stores=1e-3),
+    "l2": replace(ENDLESS, l2=1e3),
+    "l3": replace(ENDLESS, l3=1e3),
+    "memory": replace(ENDLESS, memory=1e3),
+}
+"""For each number of the rates a machine on which that one decides the time."""
+
+
+def paths(name: str, rates: CpuRates, count: int, seed: int) -> Iterator[tuple[list[Bound], dict[str, float]]]:
+    """Yield bounds along random descents in a tiny space, with the times of the schedules at their ends."""
+    space, rng = tiny_space(name, SMALL), random.Random(seed)
+    model = CpuModel(space.problem, space.backbone, SMALL, rates)
+    while count:
+        state, bounds = space.problem.state(), list[Bound]()
+        if descend(state, rng, model, bounds):
+            yield bounds, run(space.operation, space.schedule(state), SMALL, rates, 2)
+            count -= 1
+
+
+def descend(state: csp.State, rng: random.Random, model: CpuModel, bounds: list[Bound]) -> bool:
+    """Take random decisions until nothing is open; collect the bounds of the candidates. False: a dead end."""
+    bounds.append(model.bound(state))
+    while slots := state.open():
+        slot = rng.choice(slots)
+        values = csp.single_values(state.domains[slot])
+        rng.shuffle(values)
+        if not any(state.restrict(slot, mask) for mask in values[:1]):
+            return False
+        bounds.append(model.bound(state))
+    return True
+
+
+def excesses(bounds: list[Bound], times: dict[str, float]) -> list[str]:
+    """Return the terms of a path's bounds that exceed the time of its leaf."""
+    return [name for each in bounds for name, term in each.terms.items() if term > times[name] * ROUNDING]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", TINY)
+def test_no_bound_exceeds_the_time_of_a_schedule_below_it(name: str) -> None:
+    for bounds, times in paths(name, RATES, soak_count(3000), seed=1):
+        assert excesses(bounds, times) == []
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_bounds_never_fall(name: str) -> None:
+    for bounds, _ in paths(name, RATES, 20, seed=2):
+        assert all(a.seconds <= b.seconds * ROUNDING for a, b in pairwise(bounds))
+
+
+@pytest.mark.parametrize("rate", SCARCE)
+def test_every_rate_matters(rate: str) -> None:
+    """With a rate of half its size the bound of some candidate would exceed a time."""
+    rates = SCARCE[rate]
+    wrong = replace(rates, **{rate: getattr(rates, rate) / 2})
+    space = tiny_space("product", SMALL)
+    model = CpuModel(space.problem, space.backbone, SMALL, wrong)
+    rng, found = random.Random(3), 0
+    for _ in range(60):
+        state = space.problem.state()
+        if descend(state, rng, model, []):
+            times = run(space.operation, space.schedule(state), SMALL, rates, 2)
+            found += model.bound(state).seconds > max(times.values()) * ROUNDING
+    assert found > 0
+
+
+def test_the_explanation_gives_the_bound() -> None:
+    space = tiny_space("product", SMALL)
+    for _, schedule in random_leaves(space, 10, 5):
+        bound = space.leaf(schedule).bound()
+        assert bound.explain().recomputed() == pytest.approx(bound.seconds, rel=1e-9)
+
+
+def test_a_large_product_is_bound_by_its_arithmetic() -> None:
+    """At the rates of a processor that is known, the bound of the whole space is the share of the peak that it is."""
+    machine = replace(AVX512, rates=Rates(2e11, 1e11, 2e11, 6e10, 3e10, 2e10))
+    space = cpu("mk,kn->mn", (1024, 1024), (1024, 1024), dtype="float32", machine=machine)
+    bound = space.root.bound()
+    assert max(bound.terms, key=bound.terms.__getitem__) == "arithmetic"
+    assert 0.9 < bound.seconds / (2 * 1024**3 / 2e11) < 1

@@ -1,0 +1,124 @@
+"""Leaves are schedules, and schedules leaves: both ways, exactly; every leaf binds and computes what it should."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from einloom.dtypes import FLOAT32
+from einloom.errors import DeadEnd, ScheduleError
+from einloom.ir.bind import bind
+from einloom.ir.text import parse_schedule
+from einloom.jit.host import host
+from einloom.machine import AVX512
+from einloom.space import cpu
+from einloom.space.on_cpu.schedules import decisions_of
+from einloom.space.on_cpu.space import CpuSpace
+from tests.ir.strategies import random_contraction, random_reading
+from tests.kernels.guarded import run_guarded
+from tests.soak import soak_count
+from tests.space.on_cpu.operations import PRODUCT, considered, random_leaves
+from tests.targets.programs import difference
+
+
+@pytest.mark.soak
+def test_every_considered_schedule_is_a_leaf(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("einloom.passes.parallelise.LEAST_WORK", 1)  # Threads share even the smallest work.
+    seen = 0
+    for seed in range(soak_count(400)):
+        operation, schedules = considered(seed)
+        for schedule in schedules:
+            leaf = CpuSpace(operation, AVX512, (schedule,)).leaf(schedule)
+            assert leaf.is_leaf
+            assert leaf.schedule == schedule, f"seed {seed}"
+            seen += 1
+    assert seen > 50
+
+
+def test_all_of_them_are_leaves_of_one_space() -> None:
+    operation, schedules = considered(4)
+    space = CpuSpace(operation, AVX512, tuple(schedules))
+    assert len(schedules) > 5
+    assert [space.leaf(each).schedule for each in schedules] == schedules
+
+
+@pytest.mark.soak
+def test_random_leaves_bind_and_lead_back_to_themselves() -> None:
+    leaves = set()
+    for seed in range(soak_count(300)):
+        operation, schedules = considered(seed)
+        space = CpuSpace(operation, AVX512, tuple(schedules), curves=seed % 2 == 0)
+        for state, schedule in random_leaves(space, 8, seed):
+            bind(operation, schedule)
+            leaf = space.leaf(schedule)
+            assert leaf.inner.snapshot() == state.snapshot()
+            leaves.add((seed, schedule))
+    assert len(leaves) > 50
+
+
+@pytest.mark.soak
+def test_random_leaves_equal_the_interpreter() -> None:
+    machine = host()
+
+    def complaint(seed: int) -> str | None:
+        rng = random.Random(seed)
+        made = rng.choice((random_contraction, random_contraction, random_reading))
+        operation = made(rng, FLOAT32, points=2000) if made is random_contraction else made(rng, FLOAT32)
+        space = CpuSpace(operation, machine, threads=2, curves=True)
+        for _, schedule in random_leaves(space, 5, seed):
+            if wrong := difference(operation, operation, schedule, machine, random.Random(seed)):
+                return f"seed {seed}\n{wrong}"
+        return None
+
+    assert run_guarded(range(soak_count(400)), complaint) is None
+
+
+def test_decisions_commute() -> None:
+    space = CpuSpace(PRODUCT, AVX512, threads=2)
+    rng = random.Random(7)
+    for _, schedule in random_leaves(space, 10, 3):
+        decisions = list(decisions_of(space.backbone, schedule).items())
+        rng.shuffle(decisions)
+        assert space.root.apply(dict(decisions)).schedule == schedule
+
+
+def test_an_expert_fixes_a_pack_or_a_tile_and_everything_else_adapts() -> None:
+    space = cpu("mk,kn->mn", (96, 80), (80, 112), dtype="float32")
+    fixed = space.root.apply({"step(n.0)": 48, "role(n)": "M", "pack(in1)": "PACKED", "around(in1, n.0)": "AROUND"})
+    for seed in range(5):
+        schedule = fixed.complete(seed).schedule
+        assert any(loop.axis == "n" and loop.step == 48 for loop in schedule.loops)
+        assert [pack.loop > 0 for pack in schedule.packs if pack.operand == 1] == [True]
+        assert schedule.prims.m == "n"
+
+
+def test_a_decision_that_contradicts_others_says_why() -> None:
+    space = CpuSpace(PRODUCT, AVX512, threads=2)
+    candidate = space.root.apply({"kind(m.0)": "SEQ", "kind(n.0)": "SHARED"})
+    assert candidate.domain("order(m.0, n.0)") == ("INNER",)
+    reason = candidate.why("order(m.0, n.0)", "OUTER")
+    assert reason is not None and reason.decisions == (("kind(m.0)", ("SEQ",)), ("kind(n.0)", ("SHARED",)))
+    with pytest.raises(DeadEnd, match=r"order\(m.0, n.0\)"):
+        candidate.restrict("order(m.0, n.0)", "OUTER")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("seq q:1 prim m=m n=n k=k", "names the axis q"),
+        ("seq m:5 seq m:4 seq m:3 seq m:2 prim m=m n=n k=k", "4 loops over m; the space has 3 levels"),
+        ("seq m:2 prim m=m n=n k=k pack in0@0 m:4 k m", "as the outermost loop within the copy"),
+        ("prim m=m n=n k=k pack in0@0 n k m", "does not depend on the axis n"),
+    ],
+)
+def test_what_the_space_cannot_say_is_refused(text: str, reason: str) -> None:
+    schedule = parse_schedule(text)
+    with pytest.raises(ScheduleError, match=reason):
+        CpuSpace(PRODUCT, AVX512, (schedule,)).leaf(schedule)
+
+
+def test_an_illegal_schedule_is_no_leaf() -> None:
+    schedule = parse_schedule("seq k:1 prim m=m n=n pack out@1 n m")
+    with pytest.raises(DeadEnd):
+        CpuSpace(PRODUCT, AVX512, (schedule,)).leaf(schedule)
