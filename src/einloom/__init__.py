@@ -28,18 +28,19 @@ from einloom.errors import (
     UnsupportedTarget,
 )
 from einloom.expression import Expression
-from einloom.ir.configuration import TensorOperationConfig
+from einloom.expression.programs import load_compiler as _load_compiler
 from einloom.ir.operation import DimType, Primitive
 from einloom.ir.schedule import ExecType, Schedule
-from einloom.loops.trace.recorder import when
 from einloom.machine import Machine
-from einloom.tensor_operation import TensorOperation, optimize
-from einloom.threaded_loop import LoopSpec, ThreadedLoop
 from einloom.threadpools import register as _register_thread_pool
 
 if TYPE_CHECKING:
     from einloom import asm, jit, primitives, space
+    from einloom.ir.configuration import TensorOperationConfig
     from einloom.loops import tpp
+    from einloom.loops.trace.recorder import when
+    from einloom.tensor_operation import TensorOperation, optimize
+    from einloom.threaded_loop import LoopSpec, ThreadedLoop
 
 __version__ = "0.1.0"
 
@@ -82,13 +83,28 @@ __all__ = [
 ]
 
 
+_LAYERS = {"asm": "asm", "jit": "jit", "primitives": "primitives", "space": "space", "tpp": "loops.tpp"}
+_MEMBERS = {
+    "LoopSpec": "threaded_loop",
+    "TensorOperation": "tensor_operation",
+    "TensorOperationConfig": "ir.configuration",
+    "ThreadedLoop": "threaded_loop",
+    "optimize": "tensor_operation",
+    "when": "loops.trace.recorder",
+}
+
 _register_thread_pool(__version__)
+_load_compiler()
 
 
 def __getattr__(name: str) -> Any:
     """Import the layers below on first use, so that `import einloom` stays quick."""
-    if name in ("asm", "jit", "primitives", "space"):
-        return import_module(f"einloom.{name}")
-    if name == "tpp":
-        return import_module("einloom.loops.tpp")
+    if name in _LAYERS:
+        return import_module(f"einloom.{_LAYERS[name]}")
+    if name in _MEMBERS:
+        return getattr(import_module(f"einloom.{_MEMBERS[name]}"), name)
     raise AttributeError(f"module 'einloom' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, "__doc__", "__file__", "__path__", "__version__"})

@@ -20,6 +20,7 @@ from einloom.errors import ArgumentError
 from einloom.once import once
 
 __all__ = [
+    "LEAST_WORK",
     "MOST_THREADS",
     "Settings",
     "WatchedSettings",
@@ -30,6 +31,9 @@ __all__ = [
     "thread_count",
     "watched_settings",
 ]
+
+LEAST_WORK = 2**19
+"""Arithmetic or bytes that one more thread must get to pay for waking it (some tens of microseconds)."""
 
 MOST_THREADS = 4096  # more is a mistake (a size that landed in the wrong place), not a wish
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -45,6 +46,20 @@ def test_info_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     for word in ("machine", "kernels for", "caches", "cores", "threads by", "Python"):
         assert f"\n{word}" in text
+
+
+def test_cache(tmp_path: Path) -> None:
+    def einloom(*arguments: str, cache: str = str(tmp_path / "programs")) -> str:
+        line = [sys.executable, "-m", "einloom", *arguments]
+        variables = os.environ | {"EINLOOM_CACHE": cache}
+        return subprocess.run(line, capture_output=True, text=True, check=True, env=variables).stdout
+
+    assert einloom("cache", "path") == f"{tmp_path / 'programs'}\n"
+    einloom("show", "ab->ba", "--sizes", "a=20,b=30")
+    assert einloom("cache", "list").splitlines()[-1].startswith("1 programs, ")
+    assert einloom("cache", "clear").startswith("1 programs removed")
+    assert einloom("cache", "list").startswith("0 programs, 0 bytes")
+    assert "off" in einloom("cache", "list", cache="off")
 
 
 def test_einsum_as_json(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ import pytest
 from einloom.asm import Assembler
 from einloom.errors import UnsupportedTarget
 from einloom.jit import Kernel, host
-from einloom.jit.debug import Tool, code_symbols, label_places, requested_tools
+from einloom.jit.debug import Tool, code_symbols, requested_tools
 from einloom.jit.gdb import GdbInterface
 
 PROGRAM = """
@@ -115,7 +115,7 @@ def test_names_of_code_without_labels_and_of_labels_at_one_place() -> None:
     asm.label("second")
     asm.ret()
     asm.label("end")
-    assert [s.name for s in code_symbols(label_places(asm), "k", asm.size)] == ["einloom:k:first"]
+    assert [s.name for s in code_symbols(asm.labels, "k", asm.size)] == ["einloom:k:first"]
 
 
 def test_a_wrong_request_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

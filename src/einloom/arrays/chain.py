@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from einloom.arrays.emit import emit_entry, emit_handover
 from einloom.arrays.entry import Entry
 from einloom.jit.host import host
 from einloom.jit.interpreter import Interpreter, known_interpreter
@@ -63,6 +62,8 @@ class Chain:
             self._add(native, interpreter, *described)
 
     def _add(self, native: Native, interpreter: Interpreter, entry: Entry, kept: object) -> None:
+        from einloom.arrays.emit import emit_entry  # Late: with the assembler, which a single call does not need.
+
         following = self._kernels[-1] if self._kernels else _handover(self._function)
         code = emit_entry(host().isa, interpreter, entry, following.address)
         kernel = Kernel(code, name="entry")
@@ -73,6 +74,8 @@ class Chain:
 @once
 def _handover(function: Callable[..., Any]) -> Kernel:
     """Return the code that calls a Python function as a method; `once` keeps the function."""
+    from einloom.arrays.emit import emit_handover
+
     interpreter = known_interpreter()
     assert interpreter is not None
     return Kernel(emit_handover(host().isa, interpreter, id(function)), name="handover to Python")

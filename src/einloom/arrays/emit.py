@@ -9,12 +9,15 @@ It is pure: functions and objects are addresses, the interpreter a description, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from einloom.arrays.entry import Call, Data, Entry, Fresh, Scratch
 from einloom.arrays.guards import emit_guards
-from einloom.asm import Assembler
 from einloom.jit.entrycode import EntryCode, Number, Register, Slot, SlotAddress, Value, entry_code
 from einloom.jit.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from einloom.asm import Assembler
 
 __all__ = ["emit_entry", "emit_handover"]
 

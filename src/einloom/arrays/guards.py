@@ -9,11 +9,14 @@ by `einloom.arrays.emit`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from einloom.arrays.entry import Apart, Argument, ArrayArgument, Entry, IntegerArgument, NoneArgument
-from einloom.asm import Label
 from einloom.jit.entrycode import EntryCode, Register
 from einloom.jit.interpreter import Interpreter
+
+if TYPE_CHECKING:
+    from einloom.asm import Label
 
 __all__ = ["emit_guards"]
 

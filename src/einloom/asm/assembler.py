@@ -215,6 +215,18 @@ class Assembler:
     # Reading
 
     @property
+    def labels(self) -> tuple[tuple[str, int], ...]:
+        """The labels that are bound, with their offsets in bytes.
+
+        >>> asm = Assembler("x86_64")
+        >>> asm.ret(); _ = asm.label("loop"); asm.ret()
+        >>> asm.labels
+        (('loop', 1),)
+        """
+        labels = (label for _, label, _ in self.records if isinstance(label, Label))
+        return tuple((label.name, label.position) for label in labels if label.position is not None)
+
+    @property
     def size(self) -> int:
         """Bytes of code so far, without data."""
         return len(self.buffer)

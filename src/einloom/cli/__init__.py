@@ -23,6 +23,7 @@ COMMANDS = {
     "bench": ("einloom.cli.bench", "measure a suite beside other libraries"),
     "space": ("einloom.cli.space", "size, dead ends and open decisions of an implementation space"),
     "bound": ("einloom.cli.bound", "a time that no implementation below a candidate can beat"),
+    "cache": ("einloom.cli.cache", "compiled programs that are kept for later processes: where, which, remove them"),
     "demo": ("einloom.cli.demo", "real work, compiled, checked and compared, in under a minute"),
 }
 """Command to the module whose `add_parser(subparsers)` makes its parser, and its line of help."""

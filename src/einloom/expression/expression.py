@@ -10,11 +10,10 @@ from einloom.arrays.chain import Chain
 from einloom.arrays.entry import Entry
 from einloom.arrays.library import Array, element_strides, outgoing
 from einloom.arrays.signature import signature_of
-from einloom.config import WatchedSettings, thread_count, watched_settings
+from einloom.config import LEAST_WORK, WatchedSettings, thread_count, watched_settings
 from einloom.dtypes import DTYPES
 from einloom.expression.entries import describe_call
 from einloom.expression.operands import Expected
-from einloom.expression.show import variant_text
 from einloom.expression.types import numpy_type
 from einloom.expression.variant import CompiledStep, Recipe, Strides, Variant
 from einloom.ir.schedule import Schedule
@@ -23,7 +22,6 @@ from einloom.jit.host import host
 from einloom.jit.native import Native
 from einloom.machine import Machine
 from einloom.once import OnceTable
-from einloom.passes.parallelise import LEAST_WORK
 from einloom.plan.carriers import carrier, refuse_arithmetic
 from einloom.plan.equation import caret_lines
 from einloom.plan.paths import contraction_path
@@ -191,6 +189,8 @@ class Expression(Native):
             what: `"tree"`, the steps; `"passes"`, what each pass of the optimiser did and why; `"nest"`, the operation,
                 its costs, schedule and loop nest; `"asm"`, the code.
         """
+        from einloom.expression.show import variant_text  # Late: who only computes needs no passes and no nests.
+
         return variant_text(what, self._plan, self._recipe, self._last())
 
     def _last(self) -> Variant:

@@ -6,26 +6,24 @@ import platform
 from dataclasses import replace
 from importlib import import_module
 
-from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.once import OnceTable
-from einloom.passes.fuse import fuse_as_named
-from einloom.passes.pipeline import optimize_operation
-from einloom.passes.values import Options, State
 from einloom.plan.equation import label_symbols
 from einloom.targets.executable import Executable
-from einloom.targets.image import image_of
+from einloom.targets.image import Image, image_of
+from einloom.targets.stored import image_key, image_store, remembered_image
 
-if platform.machine() == "x86_64":  # With the import of einloom, and not within the first compilation.
-    for name in ("targets.cpu", "asm.x86.assembler", "kernels.verbs.avx512", "kernels.verbs.narrow_x86"):
-        import_module(f"einloom.{name}")
-
-__all__ = ["decided", "forget_programs", "program_of"]
+__all__ = ["decided", "forget_programs", "load_compiler", "program_of"]
 
 PROGRAMS = 1024
 """Programs that are remembered, whoever uses them."""
+
+_compiler = ["ir.bind", "passes.pipeline", "targets.cpu"]
+"""What a program that was stored does not need."""
+if platform.machine() == "x86_64":
+    _compiler += ["asm.x86.assembler", "kernels.verbs.avx512", "kernels.verbs.narrow_x86"]
 
 _programs: OnceTable[Executable] = OnceTable(PROGRAMS)
 
@@ -46,16 +44,36 @@ def program_of(operation: Operation, schedule: Schedule | None, machine: Machine
         operation = _with_plain_names(operation)
 
     def compiled() -> Executable:
-        return Executable(image_of(bind(*decided(operation, schedule, machine, threads)), machine))
+        key = image_key(operation, "" if schedule is None else str(schedule), machine, threads)
+        return Executable(remembered_image(key, made))
+
+    def made() -> Image:
+        from einloom.ir.bind import bind
+
+        return image_of(bind(*decided(operation, schedule, machine, threads)), machine)
 
     return _programs.get((operation, schedule, machine, threads), compiled)
 
 
-def decided(operation: Operation, schedule: Schedule | None, machine: Machine, threads: int) -> State:
+def decided(
+    operation: Operation, schedule: Schedule | None, machine: Machine, threads: int
+) -> tuple[Operation, Schedule]:
     """Return the operation with its axes fused, and the schedule that its program follows."""
+    from einloom.passes.fuse import fuse_as_named
+    from einloom.passes.pipeline import optimize_operation
+    from einloom.passes.values import Options
+
     if schedule is not None:
         return fuse_as_named(operation, schedule), schedule
     return optimize_operation(operation, machine, Options(threads))
+
+
+def load_compiler() -> None:
+    """Import what compiles, where nothing is stored yet: then it is not the first contraction that waits for it."""
+    store = image_store()
+    if store is None or not store.folder.is_dir():
+        for name in _compiler:
+            import_module(f"einloom.{name}")
 
 
 def forget_programs() -> None:

@@ -15,11 +15,11 @@ from einloom.arrays.region import reach_of
 from einloom.errors import ScheduleError, UnsupportedTarget
 from einloom.expression.programs import decided, program_of
 from einloom.ir.interpret import Memory, interpret
+from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.jit.arrays import array_address
 from einloom.jit.host import host
 from einloom.machine import Machine
-from einloom.passes.values import State
 from einloom.plan.carriers import widened
 from einloom.plan.paths import Path
 from einloom.plan.problem import Problem
@@ -105,7 +105,7 @@ class Recipe:
             return CompiledStep(step)
         return CompiledStep(step, threads, program_of(step.operation, self.schedule, self.machine(), threads))
 
-    def decided(self, compiled: CompiledStep) -> State | None:
+    def decided(self, compiled: CompiledStep) -> tuple[Operation, Schedule] | None:
         """Return a step's operation with its axes fused, and its schedule; None on the interpreter."""
         if compiled.executable is None:
             return None

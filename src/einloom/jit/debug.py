@@ -14,12 +14,11 @@ import weakref
 from collections.abc import Iterable
 from enum import Enum
 
-from einloom.asm import Assembler, Label
 from einloom.errors import UnsupportedTarget
 from einloom.jit.elf import Symbol, symbol_object
 from einloom.jit.gdb import gdb_interface
 
-__all__ = ["Tool", "announce_code", "code_symbols", "label_places", "requested_tools"]
+__all__ = ["Tool", "announce_code", "code_symbols", "requested_tools"]
 
 
 class Tool(Enum):
@@ -54,18 +53,6 @@ def announce_code(owner: object, isa: str, address: int, size: int, symbols: lis
         interface = gdb_interface(isa)
         entry = interface.register(symbol_object(isa, address, size, symbols))
         weakref.finalize(owner, interface.withdraw, entry).atexit = False  # at the end of the process nobody looks
-
-
-def label_places(assembler: Assembler) -> tuple[tuple[str, int], ...]:
-    """Return the labels of the code with their offsets in bytes.
-
-    >>> asm = Assembler("x86_64")
-    >>> asm.ret(); _ = asm.label("loop"); asm.ret()
-    >>> label_places(asm)
-    (('loop', 1),)
-    """
-    labels = (label for _, label, _ in assembler.records if isinstance(label, Label))
-    return tuple((label.name, label.position) for label in labels if label.position is not None)
 
 
 def code_symbols(labels: Iterable[tuple[str, int]], name: str, size: int) -> list[Symbol]:

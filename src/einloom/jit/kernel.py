@@ -17,26 +17,28 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from einloom.asm import Assembler, Label
-from einloom.asm.assembler import ISAS
 from einloom.errors import ArgumentError, DTypeError, EncodingError, UnsupportedTarget
 from einloom.jit.arrays import array_address
-from einloom.jit.debug import announce_code, code_symbols, label_places, requested_tools
+from einloom.jit.debug import announce_code, code_symbols, requested_tools
 from einloom.jit.host import host
 from einloom.jit.pages import ExecutablePages
 
 __all__ = ["Function", "Kernel", "Place"]
 
 Function: TypeAlias = Any  # a ctypes function; its class is made at run time
-Place: TypeAlias = Label | int  # a label of the kernel's assembler, or an offset in bytes
+if TYPE_CHECKING:  # Code that comes as bytes runs without an assembler having been loaded.
+    from einloom.asm import Assembler, Label
+
+Place: TypeAlias = "Label | int"  # a label of the kernel's assembler, or an offset in bytes
 
 # An integer argument goes as a pointer: ctypes converts that twice as fast as c_int64, with the same 64 bits.
 _ARGUMENT = {int: ctypes.c_void_p, float: ctypes.c_double, np.float32: ctypes.c_float}
 _NUMBERS: Any = tuple(_ARGUMENT)
+_ISAS = ("x86_64", "aarch64")
 _RESULT = {None: None, int: ctypes.c_int64, float: ctypes.c_double, np.float32: ctypes.c_float}
 
 
@@ -66,11 +68,11 @@ class Kernel:
         name: str = "kernel",
         labels: Iterable[tuple[str, int]] = (),
     ) -> None:
-        self._assembler = source if isinstance(source, Assembler) else None
+        self._assembler = assembler = _assembler_of(source)
         self._labels = labels
-        self.code = _code_of(source)
-        self.isa = _isa_of(source, isa)
-        own_features = source.features if isinstance(source, Assembler) and features is None else features or ()
+        self.code = _code_of(source if assembler is None else assembler.bytes())
+        self.isa = _isa_of(assembler, isa)
+        own_features = assembler.features if assembler is not None and features is None else features or ()
         self.features = _feature_names(own_features)
         self.name = name
         # The pages under "pages", and functions under their signature: made on first use, by whichever thread is first.
@@ -88,9 +90,7 @@ class Kernel:
 
     def address_of(self, place: Place) -> int:
         """Return the address of a label of the assembler, or of an offset in bytes into the code."""
-        offset = place.position if isinstance(place, Label) else place
-        if isinstance(place, Label) and place.owner is not self._assembler:
-            raise EncodingError(f"label {place.name} belongs to another assembler than {self!r}")
+        offset = place if isinstance(place, int) else self._position(place)
         if not isinstance(offset, int) or not 0 <= offset < len(self.code):
             raise EncodingError(f"{place!r} is no place in the {len(self.code)} bytes of code of {self!r}")
         return self.address + offset
@@ -154,6 +154,13 @@ class Kernel:
         needs = "".join(f" {name}" for name in sorted(self.features))
         return f"Kernel({self.name}, {self.isa}{needs}, {len(self.code)} bytes)"
 
+    def _position(self, place: object) -> int | None:
+        from einloom.asm import Label
+
+        if isinstance(place, Label) and place.owner is not self._assembler:
+            raise EncodingError(f"label {place.name} belongs to another assembler than {self!r}")
+        return place.position if isinstance(place, Label) else None
+
     @property
     def _pages(self) -> ExecutablePages:
         pages = self._made.get("pages")
@@ -166,7 +173,7 @@ class Kernel:
     def _mapped(self) -> ExecutablePages:
         pages, size = ExecutablePages(self.code), len(self.code)
         if requested_tools():
-            labels = self._labels if self._assembler is None else label_places(self._assembler)
+            labels = self._labels if self._assembler is None else self._assembler.labels
             announce_code(pages, self.isa, pages.address, size, code_symbols(labels, self.name, size))
         return pages
 
@@ -181,10 +188,18 @@ class Kernel:
             )
 
 
+def _assembler_of(source: object) -> Assembler | None:
+    if isinstance(source, bytes):
+        return None
+    from einloom.asm import Assembler
+
+    return source if isinstance(source, Assembler) else None
+
+
 def _code_of(source: object) -> bytes:
-    """Return the bytes of an assembler, or of an object that holds bytes."""
+    """Return the bytes of an object that holds bytes."""
     try:
-        code = source.bytes() if isinstance(source, Assembler) else memoryview(source).tobytes()  # type: ignore[arg-type]
+        code = memoryview(source).tobytes()  # type: ignore[arg-type]
     except TypeError:
         raise ArgumentError(
             f"the source of a kernel is a {type(source).__name__}\n  Pass an assembler, or the bytes of its code."
@@ -194,13 +209,13 @@ def _code_of(source: object) -> bytes:
     return code
 
 
-def _isa_of(source: object, isa: str | None) -> str:
-    if isinstance(source, Assembler):
-        if isa not in (None, source.isa):
-            raise UnsupportedTarget(f"the assembler emits {source.isa}, not {isa!r:.80}\n  Leave isa= out.")
-        return source.isa
-    if isa is not None and isa not in tuple(ISAS):
-        raise UnsupportedTarget(f"isa={isa!r:.80} does not exist\n  There are: {', '.join(ISAS)}.")
+def _isa_of(assembler: Assembler | None, isa: str | None) -> str:
+    if assembler is not None:
+        if isa not in (None, assembler.isa):
+            raise UnsupportedTarget(f"the assembler emits {assembler.isa}, not {isa!r:.80}\n  Leave isa= out.")
+        return assembler.isa
+    if isa not in (None, *_ISAS):
+        raise UnsupportedTarget(f"isa={isa!r:.80} does not exist\n  There are: {', '.join(_ISAS)}.")
     return isa or host().isa
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import math
 import os
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from einloom.jit.folders import cache_folder
 from einloom.machine import Machine, Rates
 
 __all__ = ["coarse", "rates_file", "record_rates", "recorded_rates"]
@@ -31,27 +31,17 @@ def rates_file() -> Path | None:
     named = os.environ.get("EINLOOM_RATES", "").strip()
     if named:
         return None if named == "none" else Path(named)
-    import platformdirs  # Late: it takes longer to load than a contraction to compile.
-
-    return platformdirs.user_cache_path("einloom") / "rates.json"
+    return cache_folder() / "rates.json"
 
 
 def recorded_rates(machine: Machine) -> Rates | None:
     """Return what was recorded of the machine's processor and vector ISA; None if nothing was, or nothing readable."""
-    file = rates_file() if _may_exist() else None
+    file = rates_file()
     try:
         entries = json.loads(file.read_text(encoding="utf-8")) if file else {}
         return Rates(**entries[_key(machine)]) if entries.get("version") == VERSION else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
-
-
-def _may_exist() -> bool:
-    """Whether there may be a file, without asking for its exact place: mostly there is none."""
-    if os.environ.get("EINLOOM_RATES", "").strip() or not sys.platform.startswith("linux"):
-        return True
-    folder = os.environ.get("XDG_CACHE_HOME", "").strip() or os.path.expanduser("~/.cache")
-    return os.path.isdir(os.path.join(folder, "einloom"))
 
 
 def record_rates(machine: Machine, rates: Rates) -> tuple[Path, Rates] | None:

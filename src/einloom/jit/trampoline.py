@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from einloom.asm import Assembler, Label
 from einloom.errors import UnsupportedTarget
+
+if TYPE_CHECKING:
+    from einloom.asm import Assembler, Label
 
 __all__ = ["Addresses", "front", "launcher"]
 
@@ -50,7 +52,7 @@ def launcher(isa: str, addresses: Addresses, most: int, together: bool = False) 
     grants fewer threads than there are shares, nothing is done and 2 returned.
     """
     emit: Callable[..., Label] = _choose(isa, x86_64=_launcher_x86, aarch64=_launcher_aarch64)
-    asm = Assembler(isa)
+    asm = _assembler(isa)
     constants = [asm.data(value.to_bytes(8, "little"), name=name) for name, value in _named(addresses)]
     return asm, emit(asm, constants, most, together)
 
@@ -61,7 +63,7 @@ def front(isa: str, launch: int, words: int) -> Assembler:
     The block lies on the caller's stack, so that any number of Python threads may be inside at once.
     """
     emit: Callable[..., None] = _choose(isa, x86_64=_front_x86, aarch64=_front_aarch64)
-    asm = Assembler(isa)
+    asm = _assembler(isa)
     target = asm.data(launch.to_bytes(8, "little"), name="launch")
     emit(asm, target, words)
     return asm
@@ -79,6 +81,12 @@ def _named(addresses: Addresses) -> zip[tuple[str, int]]:
 
 # x86-64, System V calling convention: arguments in rdi, rsi, rdx, rcx, r8, r9, then on the stack; rbx, rbp, r12 … r15
 # are the caller's; rsp is a multiple of 16 at every call.
+
+
+def _assembler(isa: str) -> Assembler:
+    from einloom.asm import Assembler  # Late: one thread needs none of this.
+
+    return Assembler(isa)
 
 
 def _launcher_x86(asm: Any, constants: list[Label], most: int, together: bool) -> Label:

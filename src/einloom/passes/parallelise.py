@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from einloom.config import LEAST_WORK
 from einloom.ir.fused import FusedView
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import OUTPUT, Digit, ExecType, Schedule, ScheduledLoop, ScheduledPack
 from einloom.passes.model.sizes import round_up
 from einloom.passes.values import Context, Pass, State
 
-__all__ = ["LEAST_WORK", "PARALLELISE", "parallelise"]
-
-LEAST_WORK = 2**19
-"""Arithmetic or bytes that one more thread must get to pay for waking it (some tens of microseconds)."""
+__all__ = ["PARALLELISE", "parallelise"]
 
 UNEVEN = 1.1
 """How much larger than an equal part a thread's may be for the sake of the blocks inside it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ import numpy as np
 
 from einloom.jit.arrays import array_address
 from einloom.jit.kernel import Kernel
-from einloom.jit.threads import team_function
+from einloom.jit.threads import run_team
 from einloom.targets.image import Image
 
 __all__ = ["Executable", "scratch"]
@@ -60,6 +61,7 @@ class Executable:
     def __init__(self, image: Image) -> None:
         self.image = image
         self.kernel = Kernel(image.code, image.isa, image.features, name="tensor operation", labels=image.labels)
+        self._block = ctypes.c_int64 * (image.operands + 1)
 
     def __call__(self, addresses: Sequence[int], threads: int) -> None:
         """Run on operands whose index 0 lies at `addresses` (inputs, then the output), on up to `threads` threads.
@@ -67,9 +69,13 @@ class Executable:
         Raises:
             UnsupportedTarget: the code does not run here.
         """
-        run = team_function(self.image.operands + 1)
+        shares = self.shares(threads)
         with scratch(self.scratch_bytes(threads)) as place:
-            run(self.address, self.shares(threads), *addresses, place)
+            block = self._block(*addresses, place)
+            if shares == 1:
+                self.kernel.call(ctypes.addressof(block), 0, 1, at=self.image.entry)
+            else:
+                run_team(self.address, block, shares)
 
     @property
     def address(self) -> int:

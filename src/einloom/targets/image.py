@@ -5,10 +5,10 @@ It holds no instructions and no nest, so thousands of programs are small, and it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import asdict, dataclass, field
 
 from einloom.ir.nest import Nest
-from einloom.jit.debug import label_places
 from einloom.machine import Machine
 
 __all__ = ["Image", "image_of"]
@@ -37,6 +37,19 @@ class Image:
     shared_trips: int
     labels: tuple[tuple[str, int], ...] = field(default=(), repr=False)
 
+    def to_bytes(self) -> bytes:
+        """Return all of it as bytes, for a file: a line of JSON, then the code."""
+        said = asdict(self) | {"code": len(self.code), "features": sorted(self.features)}
+        return json.dumps(said).encode() + b"\n" + self.code
+
+    @staticmethod
+    def from_bytes(content: bytes) -> Image:
+        """Return what `to_bytes` wrote."""
+        said, _, code = content.partition(b"\n")
+        fields = json.loads(said)
+        labels = tuple((name, place) for name, place in fields["labels"])
+        return Image(**fields | {"code": code, "features": frozenset(fields["features"]), "labels": labels})
+
 
 def image_of(nest: Nest, machine: Machine) -> Image:
     """Return the image of a nest's program.
@@ -58,5 +71,5 @@ def image_of(nest: Nest, machine: Machine) -> Image:
         len(nest.operation.operands),
         program.scratch_bytes,
         program.shared_trips,
-        label_places(assembler),
+        assembler.labels,
     )

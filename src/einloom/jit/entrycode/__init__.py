@@ -14,7 +14,6 @@ top:
 
 from __future__ import annotations
 
-from einloom.asm import Assembler
 from einloom.errors import UnsupportedTarget
 from einloom.jit.entrycode.aarch64 import AArch64EntryCode
 from einloom.jit.entrycode.verbs import EntryCode, Number, Register, Slot, SlotAddress, Value
@@ -29,6 +28,8 @@ def entry_code(isa: str) -> EntryCode:
     Raises:
         UnsupportedTarget: there are none.
     """
+    from einloom.asm import Assembler  # Late: who only describes entries needs none.
+
     kinds: dict[str, type[EntryCode]] = {"x86_64": X86EntryCode, "aarch64": AArch64EntryCode}
     if isa not in kinds:
         raise UnsupportedTarget(f"there are entries from Python for {', '.join(kinds)}, not for {isa}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from einloom.asm import Label
 from einloom.jit.entrycode.verbs import EntryCode, Register
+
+if TYPE_CHECKING:
+    from einloom.asm import Label
 
 __all__ = ["AArch64EntryCode"]
 

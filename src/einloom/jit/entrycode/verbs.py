@@ -8,9 +8,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from einloom.asm import Label
+if TYPE_CHECKING:
+    from einloom.asm import Label
+
 
 __all__ = ["EntryCode", "Number", "Register", "Slot", "SlotAddress", "Value"]
 
