@@ -44,7 +44,7 @@ class Walked:
 
     Attributes:
         fetched: lines beyond L1, L2 and L3 by buffer: those of operands by whatever touches them, those of scratch by
-            kernels, as copies write them.
+            kernels, and those by copies as "copies of" it.
         pages: looked up beyond a TLB of `entries` pages.
     """
 
@@ -62,6 +62,7 @@ class Walked:
         self.pages = 0
         self.copying = False
         self.sizes = {buffer.name: buffer.dtype.size for buffer in nest.buffers}
+        self.scratch = {buffer.name for buffer in nest.buffers if buffer.offset is not None}
         self.position: dict[str, int] = {}
         for index, buffer in enumerate(nest.buffers):
             apart = (index + 1) * 2**30 + index * 5 * PAGE  # buffers begin at pages, in other sets of the second level
@@ -122,11 +123,11 @@ class Walked:
         }
         for line in sorted(lines):
             self.pages += self.tlb.lacks(line * LINE // PAGE)
-            counts = not (self.copying and access.buffer.startswith("scratch"))
+            name = f"copies of {access.buffer}" if self.copying and access.buffer in self.scratch else access.buffer
             for level, cache in enumerate(self.caches):
                 if not past and not cache.lacks(line):
                     break
-                self.fetched[level][access.buffer] += counts
+                self.fetched[level][name] += 1
 
     def size(self, block: Block) -> int:
         return block.unit * (

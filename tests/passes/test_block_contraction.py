@@ -31,19 +31,19 @@ COLUMNS = contraction("i 1600 m, j 1600 n, k 1600 k", "ki", "kj", "ij")
         pytest.param(
             PRODUCT,
             Plan("vector block", packs_element=False),
-            "seq j:576 seq k:320 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j",
+            "seq j:288 seq k:534 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j",
             id="rows are read where they lie, a panel of a few at a time",
         ),
         pytest.param(
             COLUMNS,
             Plan("vector block, element packed"),
-            "seq j:576 seq k:320 seq i:136 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j pack in0@3 k i",
-            id="contiguous columns that are read one by one are copied straight",
+            "seq j:288 seq k:534 seq i:80 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j pack in0@3 i:8 k i",
+            id="contiguous columns that are read one by one are cut into panels where their lines exceed L1",
         ),
         pytest.param(
             COLUMNS,
             Plan("element once", element_first=True, panels=True),
-            "seq k:320 seq j:576 seq i:8 seq j:48 prim m=j n=i k=k pack in0@1 i:8 k i pack in1@2 j:48 k j",
+            "seq k:534 seq j:288 seq i:8 seq j:48 prim m=j n=i k=k pack in0@1 i:8 k i pack in1@2 j:48 k j",
             id="the element operand is packed once for each block of k",
         ),
         pytest.param(
@@ -55,14 +55,14 @@ COLUMNS = contraction("i 1600 m, j 1600 n, k 1600 k", "ki", "kj", "ij")
         pytest.param(
             COLUMNS,
             Plan("vector block, element packed", k_parts=2),
-            "seq j:816 seq k:160 seq i:200 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j pack in0@3 k i",
-            id="half the k",
+            "seq j:432 seq k:320 seq i:136 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j pack in0@3 k i",
+            id="half the k: contiguous columns that are read one by one are copied straight",
         ),
         pytest.param(
             contraction("d 84 m, b 84 m, e 84 k, a 84 m, c 24 n", "dbea", "ec", "abcd"),
             Plan("vector block", packs_element=False, long_runs=True),
-            "seq d:32 seq b:1 seq a:1 prim m=d n=c k=e pack in0@2 a e d",
-            id="a block holds runs of a tensor that is read once: all of a and e, panels of two vectors",
+            "seq d:16 seq b:1 seq a:1 prim m=d n=c k=e pack in0@2 a e d",
+            id="a block holds runs of a tensor that is read once: all of a and e, panels of one vector",
         ),
         pytest.param(
             contraction("e 400 m, g 24 k, a 16 m, f 20 n, c 320 n", "ega", "gfc", "acef"),
@@ -73,7 +73,7 @@ COLUMNS = contraction("i 1600 m, j 1600 n, k 1600 k", "ki", "kj", "ij")
         pytest.param(
             contraction("e 32 m, f 32 k, b 36 m, a 36 m, d 36 m, c 24 n", "efbad", "cf", "abcde"),
             Plan("vector block", packs_element=False, long_runs=True),
-            "seq b:1 seq a:6 seq a:1 seq d:1 prim m=e n=c k=f pack in0@2 f a d e",
+            "seq b:1 seq a:4 seq a:1 seq d:1 prim m=e n=c k=f pack in0@2 f a d e",
             id="the reduced axis stands outside where neighbours would alias in L1",
         ),
     ],

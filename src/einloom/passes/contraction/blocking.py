@@ -28,7 +28,7 @@ from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import vector_operand
 from einloom.passes.model.packs import Packing, Side
 from einloom.passes.model.sizes import balanced_block, equal_block, equal_part
-from einloom.passes.model.tiles import SCRATCH_LIMIT, block_targets
+from einloom.passes.model.tiles import block_targets
 
 __all__ = ["Blocking"]
 
@@ -56,7 +56,7 @@ class Blocking:
     >>> product = Operation(axes, tuple(Operand(name, FLOAT32, each) for name, each in strides), Primitive.GEMM)
     >>> blocking = Blocking(product, Prims("j", "i", "l"), AVX512)
     >>> print(blocking.schedule(Plan("vector block", packs_element=False)))
-    seq j:288 seq l:320 seq i:8 seq j:48 prim m=j n=i k=l pack in1@2 j:48 l j
+    seq j:192 seq l:400 seq i:8 seq j:48 prim m=j n=i k=l pack in1@2 j:48 l j
     """
 
     def __init__(self, operation: Operation, prims: Prims, machine: Machine, most: int | None = None) -> None:
@@ -106,7 +106,7 @@ class Blocking:
             self._widen_tiles()
         self._block_sides()
         self._decide_panels()
-        return None if self._scratch_elements() * self._size > SCRATCH_LIMIT else self._assemble()
+        return self._assemble()
 
     @property
     def _size(self) -> int:
@@ -258,12 +258,6 @@ class Blocking:
         b = [] if self.b is None else [self.b]
         inside_out = [*b, self.a] if self.plan.vector_inside else [self.a, *b]
         return [loop for side in reversed(inside_out) for loop in side.inner_loops(self._as_written(side.axes))]
-
-    def _scratch_elements(self) -> int:
-        """Elements of the packed blocks, and of the staged one."""
-        inside = math.prod([*self.k_steps.values(), *self.common_steps.values()])
-        packs = sum(math.prod(side.steps.values()) * inside for side in self.sides if side.packed)
-        return packs + (math.prod(self._block_steps().values()) if self.plan.staging is Staging.BLOCKS else 0)
 
     def _block_steps(self) -> dict[str, int]:
         """How far a block of the output reaches along its axes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from einloom.ir.operation import Operation
@@ -11,6 +11,7 @@ from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.families import FAMILIES, Proposal, Setting, in_place, neighbours
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.model.cost import Cost, CostModel
+from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.parallelise import parallelise
 from einloom.passes.values import Context, Pass, State
 
@@ -39,7 +40,8 @@ def every_proposal(operation: Operation, schedule: Schedule, context: Context) -
     found = _proposed(setting)
     plans = [each.plan for each in found if each.plan is not None]
     near = (each for plan in plans for other in neighbours(plan) for each in _made(setting, other))
-    return _distinct(iter([*found, *near]))
+    model = CostModel(operation, context.machine)
+    return [each for each in _distinct(iter([*found, *near])) if model.scratch_bytes(each.schedule) <= SCRATCH_LIMIT]
 
 
 def costed(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:
@@ -48,12 +50,12 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
     if operation.points <= LITTLE or not context.options.packing:
         return [Costed(each, Cost(0.0, 0.0, 0.0, 0.0, 0.0)) for each in _plainest(setting)]
     model = CostModel(operation, context.machine)
-    found = [_costed(setting, model, each) for each in _proposed(setting)]
+    found = list(_costed(setting, model, _proposed(setting)))
     best = min(found, key=_seconds)
     if best.proposal.plan is not None:
         near = _distinct(each for plan in neighbours(best.proposal.plan) for each in _made(setting, plan))
         known = {each.proposal.schedule for each in found}
-        found += [_costed(setting, model, each) for each in near if each.schedule not in known]
+        found += _costed(setting, model, (each for each in near if each.schedule not in known))
     return sorted(found, key=_seconds)
 
 
@@ -80,11 +82,15 @@ def _distinct(found: Iterator[Proposal]) -> list[Proposal]:
     return list({each.schedule: each for each in reversed(list(found))}.values())[::-1]
 
 
-def _costed(setting: Setting, model: CostModel, proposal: Proposal) -> Costed:
-    schedule, options = proposal.schedule, setting.options
-    if options.threads > 1:
-        schedule = parallelise(setting.operation, schedule, options.threads)
-    return Costed(proposal, model.cost(schedule, options.threads))
+def _costed(setting: Setting, model: CostModel, proposals: Iterable[Proposal]) -> Iterator[Costed]:
+    """Yield the proposals that find enough scratch, with their costs as threads share them."""
+    threads = setting.options.threads
+    for proposal in proposals:
+        schedule = proposal.schedule
+        if threads > 1:
+            schedule = parallelise(setting.operation, schedule, threads)
+        if model.scratch_bytes(schedule) <= SCRATCH_LIMIT:
+            yield Costed(proposal, model.cost(schedule, threads))
 
 
 def _seconds(each: Costed) -> float:

@@ -17,7 +17,6 @@ from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.model.sizes import round_up
-from einloom.passes.model.tiles import SCRATCH_LIMIT
 
 __all__ = ["fused_schedules"]
 
@@ -81,7 +80,7 @@ def _schedules(
     for plan in PLANS:
         schedule = blocking.schedule(plan)
         rows = None if schedule is None else _in_whole_rows(walked, view, schedule)
-        if rows is not None and _scratch_bytes(walked, rows) <= SCRATCH_LIMIT:
+        if rows is not None:
             yield f"{plan.family}, fused", replace(rows, fused=fused)
 
 
@@ -105,15 +104,3 @@ def _straight(pack: ScheduledPack, axis: str) -> ScheduledPack:
     last = max(i for i, digit in enumerate(pack.layout) if digit.axis == axis)
     kept = (digit for i, digit in enumerate(pack.layout) if digit.axis != axis or i == last)
     return replace(pack, layout=tuple(Digit(d.axis) if d.axis == axis else d for d in kept))
-
-
-def _scratch_bytes(walked: Operation, schedule: Schedule) -> int:
-    total = 0
-    for pack in schedule.packs:
-        operand = walked.operands[pack.operand]
-        left = {axis.name: axis.extent for axis in walked.axes if walked.stride(operand, axis.name)}
-        for loop in schedule.loops[: pack.loop]:
-            if loop.axis in left:
-                left[loop.axis] = min(left[loop.axis], loop.step)
-        total += math.prod(left.values()) * operand.dtype.size
-    return total

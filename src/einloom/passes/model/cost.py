@@ -85,10 +85,7 @@ class CostModel:
 
     def cost(self, schedule: Schedule, threads: int = 1) -> Cost:
         """Return the predicted seconds of a schedule, on the thread that has most to do."""
-        buffers = self._buffers.get(schedule.fused)
-        if buffers is None:
-            buffers = self._buffers[schedule.fused] = Buffers(self.operation, schedule.fused)
-        flow = Flow(self.operation, schedule, self.machine, buffers)
+        flow = Flow(self.operation, schedule, self.machine, self._buffers_of(schedule.fused))
         near = far = waits = 0.0
         copies = self._copies(flow)
         for each in flow.traffic():
@@ -102,6 +99,17 @@ class CostModel:
         share = _largest_share(schedule, flow.walk, threads)
         arithmetic = flow.cycles * self.cycle
         return Cost(*(share * part for part in (arithmetic, near, far, waits, COPYING * copies)))
+
+    def scratch_bytes(self, schedule: Schedule) -> int:
+        """Return how much scratch a schedule needs, for each thread."""
+        buffers = self._buffers_of(schedule.fused)
+        return sum(buffers.packed_bytes(schedule, pack) for pack in schedule.packs)
+
+    def _buffers_of(self, fused: tuple[Fused, ...]) -> Buffers:
+        buffers = self._buffers.get(fused)
+        if buffers is None:
+            buffers = self._buffers[fused] = Buffers(self.operation, fused)
+        return buffers
 
     def _copies(self, flow: Flow) -> float:
         """Return the seconds of all copies in L1."""

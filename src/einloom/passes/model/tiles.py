@@ -3,11 +3,16 @@
 Sizes follow the analysis behind GotoBLAS: a panel of one operand stays in L1 while a block of the other streams past it
 from L2. Here the vector operand has the block in L2: its vectors are loads that caches serve well, and each is used for
 a whole panel of the other operand's elements.
+
+How deep that block is decides what comes from beyond L2. With blocks of k x n the other operand is read N / n times,
+and the output, which weighs twice as much or more since it is written as well, K / k times. The sum is least at k = 2 n
+or a little more; L1 hardly matters, since L2 keeps up with both panels.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 
 from einloom.dtypes import DType
 from einloom.machine import Machine
@@ -21,6 +26,9 @@ READ_RUN = 1024
 """Bytes of a tensor that a copy should read in one piece: memory answers single cache lines at a quarter of its speed.
 """
 
+DEEP = 2.5
+"""How many times as deep as wide a block of the vector operand is: see above."""
+
 WRITE_RUN = 2048
 """Bytes of the output that a staged block should write in one piece: both ends of a run are parts of cache lines."""
 
@@ -33,10 +41,10 @@ class BlockTargets:
         lanes: elements of a vector register.
         line: elements of a cache line.
         tile_m, tile_n: elements along the vector axis, and columns, of the microkernel.
-        k: indices of the reduced axes in one block: a panel (tile_m x k) a little larger than L1, one (k x tile_n) that
-            takes a quarter of it.
+        k: indices of the reduced axes in one block: so many that a block of the vector operand is `DEEP` times as deep
+            as wide.
         k_inside: the same where a panel (tile_m x k) stays in L1.
-        shared: elements of a block that lies in L3.
+        shared: elements of a block that lies in L3: what a streamed one leaves of the scratch.
         streamed: elements of the vector operand's block (L2 holds it, the panels beside it and the output's lines).
         resident: elements of the other operand's packed block beside it.
         alone: the same where the vector operand is not packed.
@@ -75,7 +83,8 @@ def block_targets(machine: Machine, dtype: DType, m: int, most: int | None = Non
     )  # Panels of equal width: four vectors are two and two.
     accumulators = machine.registers - (8 if machine.registers == 32 else 4)
     tile_m, tile_n = vectors * lanes, accumulators // vectors
-    k = max(machine.l1d * 5 // 4 // (dtype.size * tile_m), 16)
+    streamed = min(SCRATCH_LIMIT // 4, machine.l2 * 5 // 16) // dtype.size
+    k = max(isqrt(int(DEEP * streamed)), 16)
     k_inside = max(machine.l1d * 5 // 8 // (dtype.size * tile_m), 16)
     if most is not None:
         tile_m, tile_n, k, k_inside = (min(size, most) for size in (tile_m, tile_n, k, k_inside))
@@ -86,8 +95,8 @@ def block_targets(machine: Machine, dtype: DType, m: int, most: int | None = Non
         tile_n=tile_n,
         k=k,
         k_inside=k_inside,
-        shared=SCRATCH_LIMIT * 5 // 8 // dtype.size,
-        streamed=min(SCRATCH_LIMIT // 4, machine.l2 * 3 // 8) // dtype.size,
+        shared=SCRATCH_LIMIT // dtype.size - streamed,
+        streamed=streamed,
         resident=min(SCRATCH_LIMIT // 16, machine.l2 // 12) // dtype.size,
         alone=min(SCRATCH_LIMIT // 4, machine.l2 // 4) // dtype.size,
         read=READ_RUN // dtype.size,

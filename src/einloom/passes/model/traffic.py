@@ -8,16 +8,18 @@ again, is what the last iteration touched still there? It is if all that one ite
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from einloom.ir.fused import FusedView
 from einloom.ir.layout import PackedLayout
 from einloom.ir.operation import Operation
-from einloom.ir.schedule import OUTPUT, Fused, Schedule
+from einloom.ir.schedule import OUTPUT, Fused, Schedule, ScheduledPack
 from einloom.machine import Machine
-from einloom.passes.model.footprint import Footprint
+from einloom.passes.model.footprint import LINE, Footprint
 from einloom.passes.model.kernel import CALL, tiling_of
+from einloom.passes.model.sizes import round_up
 from einloom.passes.model.walk import StridedAxis, Use, Walk
 
 __all__ = ["TLBS", "Buffers", "Flow", "Traffic", "traffic_of"]
@@ -70,6 +72,17 @@ class Buffers:
                 found.append(StridedAxis(abs(part.stride), self.places[name], step, step * part.extent))
                 step *= part.extent
         return tuple(sorted(found))
+
+    def packed_bytes(self, schedule: Schedule, pack: ScheduledPack) -> int:
+        """Return the bytes of a packed block: along each axis whole panels, and cache lines in all."""
+        name, size = self.names[pack.operand], self.sizes[pack.operand]
+        left = {axis.name: axis.extent for axis in self.view.axes if self.view.depends(name, axis.name)}
+        for loop in schedule.loops[: pack.loop]:
+            if loop.axis in left:
+                left[loop.axis] = min(left[loop.axis], loop.step)
+        panels = {digit.axis: digit.step for digit in reversed(pack.layout)}
+        elements = math.prod(round_up(extent, panels.get(axis, 1)) for axis, extent in left.items())
+        return round_up(elements * size, LINE)
 
     def use(self, position: int, walk: Walk, strided: tuple[StridedAxis, ...], first: int, last: int) -> Use:
         """Return the use of an operand, or of scratch for it, at the depths from `first` to `last`."""
@@ -203,7 +216,10 @@ class Flow:
     def traffic(self) -> list[Traffic]:
         """Return what every buffer moves."""
         found = [self._tensor_traffic(position, use) for position, use in enumerate(self.tensors)]
-        return found + [self._scratch_traffic(position, use) for position, use in self.scratch.items()]
+        found += [self._scratch_traffic(position, use) for position, use in self.scratch.items()]
+        return found + [
+            self._copied(position, use) for position, use in self.scratch.items() if position != self.output
+        ]
 
     def _tensor_traffic(self, position: int, use: Use) -> Traffic:
         lines = tuple([use.fetched(self.walk, *forgets, LINES) for forgets in self.forgets])
@@ -221,13 +237,27 @@ class Flow:
         A staged block nobody has written before: it is fetched once.
         """
         block, runs = use.at[use.first], self.walk.runs[use.first]
-        room = block.room + self.tensors[position].at[use.first].room
         lines: list[float] = []
         for cache, forgets in zip(self.caches, self.forgets):
-            (gone,), _ = _forgotten([room], cache)
+            gone = self._overflows(cache, position, use)
             again = runs * max(use.fetched(self.walk, *forgets, LINES) - block.lines * (1 - gone), 0.0)
             lines.append(max(again, block.lines) if position == self.output else again)
         return Traffic(f"scratch of {self.buffers.names[position]}", tuple(lines), 0.0, position == self.output)
+
+    def _copied(self, position: int, use: Use) -> Traffic:
+        """What copies into a packed block move of it: a cache that no longer has the last block fetches its lines.
+
+        L1 turns over with every panel; the others keep what is used until the end, if they can hold it.
+        """
+        block, again = use.at[use.first], self.walk.runs[use.first] - 1
+        gone = [self.forgets[0][0][use.first], *(self._overflows(cache, position, use) for cache in self.caches[1:])]
+        lines = tuple([block.lines * (1 + again * each) for each in gone])
+        return Traffic(f"copies of {self.buffers.names[position]}", lines, 0.0, writes=True, copies=True)
+
+    def _overflows(self, cache: float, position: int, use: Use) -> float:
+        """Return the share of a packed block that a cache cannot hold beside the tensor's block."""
+        (gone,), _ = _forgotten([use.at[use.first].room + self.tensors[position].at[use.first].room], cache)
+        return gone
 
     def looked_up(self) -> list[float]:
         """Return the pages that each translation buffer has to look up."""
