@@ -117,9 +117,9 @@ EVERYTHING = {(0, 0): (7, 0, 0, 0), (1, 0): (0, 0, 2**32 - 1, 2**32 - 1), (7, 0)
 
 def test_features_need_the_state_that_the_system_saves():
     everything = EVERYTHING | {(7, 1): (2**32 - 1,) * 4}
-    assert {"avx512f", "avx512bf16", "amx_tile", "avx2", "sse2"} <= features_with(everything, 0x600E7)
+    assert {"avx512f", "avx512bf16", "amxtile", "avx2", "sse2"} <= features_with(everything, 0x600E7)
     without_tiles = features_with(everything, 0xE7)
-    assert "avx512f" in without_tiles and "amx_tile" not in without_tiles
+    assert "avx512f" in without_tiles and "amxtile" not in without_tiles
     without_zmm = features_with(everything, 0x7)
     assert "avx2" in without_zmm and "fma" in without_zmm and "avx512f" not in without_zmm
     without_ymm = features_with(everything, 0x3)
@@ -197,7 +197,7 @@ def test_refused_machine_code_leaves_the_interpreter(monkeypatch):
 
 
 def test_vectors_of_a_machine():
-    wide = Machine("x86_64", "avx512", AVX512.features | {"bmi2", "avx512bf16", "amx_tile"}, l2=12345, cores=3)
+    wide = Machine("x86_64", "avx512", AVX512.features | {"bmi2", "avx512bf16", "amxtile"}, l2=12345, cores=3)
     narrow = wide.with_vector("avx2")
     assert narrow == Machine("x86_64", "avx2", AVX2.features | {"bmi2"}, l2=12345, cores=3)
     assert narrow.with_vector("avx512").features == AVX512.features | {"bmi2"}

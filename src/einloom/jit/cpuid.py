@@ -54,10 +54,10 @@ ROWS = """
 7.0        ecx ymm  : 9 vaes, 10 vpclmulqdq
 7.0        ecx zmm  : 1 avx512vbmi, 6 avx512vbmi2, 11 avx512vnni, 12 avx512bitalg, 14 avx512vpopcntdq
 7.0        edx zmm  : 8 avx512vp2intersect, 23 avx512fp16
-7.0        edx tile : 22 amx_bf16, 24 amx_tile, 25 amx_int8
+7.0        edx tile : 22 amxbf16, 24 amxtile, 25 amxint8
 7.1        eax ymm  : 4 avxvnni, 23 avxifma
 7.1        eax zmm  : 5 avx512bf16
-7.1        eax tile : 21 amx_fp16
+7.1        eax tile : 21 amxfp16
 7.1        edx ymm  : 4 avxvnniint8, 5 avxneconvert, 10 avxvnniint16
 80000001.0 ecx -    : 5 lzcnt, 8 prefetchw
 80000001.0 edx -    : 27 rdtscp

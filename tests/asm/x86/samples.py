@@ -29,6 +29,7 @@ REGISTERS = {
     "y": operands.ymm,
     "z": operands.zmm,
     "k": operands.k,
+    "t": operands.tmm,
 }
 ROUNDINGS = {
     "{er}": (operands.rn_sae, operands.rd_sae, operands.ru_sae, operands.rz_sae),
@@ -60,6 +61,9 @@ def sample(form: Form, mix: tuple[str, ...], choose: random.Random, asm: Assembl
     """Return operands of these kinds: distinct vector registers, addresses of all shapes, immediates at the ends."""
     count = 32 if form.encoding.space == "EVEX" else 16
     numbers = iter(choose.sample(range(count), 6))
+    if "t" in form.shape.letters:
+        tiles = choose.sample(list(operands.tmm), 3)
+        return tuple(tiles.pop() if kind == "t" else _tile_address(choose) for kind in mix)
     values = [_operand(slot, kind, numbers, choose, asm) for slot, kind in zip(form.shape.slots, mix)]
     if len(mix) > len(form.shape.slots):
         values.append(choose.choice(ROUNDINGS[form.shape.rounding]))
@@ -96,6 +100,13 @@ def _address(slot: Slot, kind: str, vector: int, choose: random.Random) -> Addre
         place = make(base, disp)
     place = place.bcst if "b" in kind else place
     return place | operands.k[choose.randint(1, 7)] if "{k}" in kind else place
+
+
+def _tile_address(choose: random.Random) -> Address:
+    """Return the address of a tile: always with an index."""
+    index = choose.choice([register for register in operands.gpr64 if register is not operands.rsp])
+    disp = choose.choice([0, 1, -128, 127, 128, choose.randint(-(1 << 31), (1 << 31) - 1)])
+    return mem(choose.choice(operands.gpr64), disp, index, choose.choice([1, 2, 4, 8]))
 
 
 def label_at(asm: Assembler, distance: int) -> Label:

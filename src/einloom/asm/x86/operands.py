@@ -18,6 +18,7 @@ from einloom.asm.x86.registers import R64 as R64
 from einloom.asm.x86.registers import Mask as Mask
 from einloom.asm.x86.registers import Register as Register
 from einloom.asm.x86.registers import Rounding as Rounding
+from einloom.asm.x86.registers import Tile as Tile
 from einloom.asm.x86.registers import Vector as Vector
 from einloom.asm.x86.registers import gpr8 as gpr8
 from einloom.asm.x86.registers import gpr16 as gpr16
@@ -29,6 +30,7 @@ from einloom.asm.x86.registers import rn_sae as rn_sae
 from einloom.asm.x86.registers import ru_sae as ru_sae
 from einloom.asm.x86.registers import rz_sae as rz_sae
 from einloom.asm.x86.registers import sae as sae
+from einloom.asm.x86.registers import tmm as tmm
 from einloom.asm.x86.registers import xmm as xmm
 from einloom.asm.x86.registers import ymm as ymm
 from einloom.asm.x86.registers import zmm as zmm

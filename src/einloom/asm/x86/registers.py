@@ -155,6 +155,13 @@ class Mask(Register):
         return masked
 
 
+class Tile(Register):
+    """A tile register of AMX."""
+
+    kind = "t"
+    __slots__ = ()
+
+
 class ZeroingMask:
     """`k[1].z`: the use of a mask register that writes zero where its bit is 0."""
 
@@ -268,6 +275,7 @@ xmm = RegisterFile(Xmm(f"xmm{n}", n) for n in range(32))
 ymm = RegisterFile(Ymm(f"ymm{n}", n) for n in range(32))
 zmm = RegisterFile(Zmm(f"zmm{n}", n) for n in range(32))
 k = RegisterFile(Mask(f"k{n}", n) for n in range(8))
+tmm = RegisterFile(Tile(f"tmm{n}", n) for n in range(8))
 
 # What they set in P2: b, and the rounding mode in the place of the vector length.
 sae = SuppressExceptions("{sae}", 1 << 28)

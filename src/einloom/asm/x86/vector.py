@@ -43,11 +43,13 @@ def vector_encoder(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEn
         encode = _evex_memory(form, kinds, places)
         return _gather(form, encode, places) if kinds[1][0] == "v" else encode
     if not kinds:
-        code = (_vex2(form) & 0xFFFFFF).to_bytes(3, "little")  # no modrm
+        code = _without_operands(form)
         return lambda asm, operands: (form, operands, code)
     if places.address < 0:
         return _vex_registers(form, places, memory)
     encode = _vex_memory(form, places)
+    if "t" in form.shape.letters:
+        return _tile_in_memory(form, encode, places.address)
     return _gather(form, encode, places) if kinds[places.address][0] == "v" else encode
 
 
@@ -151,6 +153,14 @@ def _vex2(form: Form) -> int:
     return 0xC5 | p0 << 8 | encoding.opcode[0] << 16 | encoding.extension << 27
 
 
+def _without_operands(form: Form) -> bytes:
+    """Return the code of a VEX form that takes nothing; where it has a modrm, its opcode names that too."""
+    rest = form.encoding.opcode[1:]
+    if rest:
+        return (_vex3(form) & 0xFFFFFFFF).to_bytes(4, "little") + rest
+    return (_vex2(form) & 0xFFFFFF).to_bytes(3, "little")
+
+
 def _vex_registers(form: Form, places: Places, memory: Memory) -> FormEncoder:
     short, long = _vex2(form) | 0xC0 << 24, _vex3(form) | 0xC0 << 32
     _, registers, immediate, fourth = places
@@ -195,6 +205,19 @@ def _vex_memory(form: Form, places: Places) -> FormEncoder:
         return (form, operands, code.to_bytes(length, "little")) if code < UNREACHABLE else None
 
     return encode
+
+
+def _tile_in_memory(form: Form, encode: FormEncoder, address: int) -> FormEncoder:
+    """Return the encoder that refuses an address without an index, which is the distance between a tile's rows."""
+
+    def encode_tile(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
+        place = operands[address]
+        if place.base is None or place.index is None:
+            asked = f"{form.mnemonic} {', '.join(map(str, operands))}"
+            raise EncodingError(f"{asked}: a tile's address is mem(base, disp, index): the index parts its rows")
+        return encode(asm, operands)
+
+    return encode_tile
 
 
 def _gather(form: Form, encode: FormEncoder, places: Places) -> FormEncoder:

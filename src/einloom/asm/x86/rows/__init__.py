@@ -12,16 +12,19 @@ from einloom.asm.x86.rows import (
     arithmetic,
     control,
     conversions,
+    dot_products,
     fma,
     gathers,
     integer,
     masks,
     moves,
     shuffles,
+    tiles,
     vector_integer,
 )
 
-FAMILIES = (integer, control, moves, arithmetic, fma, vector_integer, conversions, shuffles, gathers, masks)
+_VECTORS = (moves, arithmetic, fma, vector_integer, conversions, shuffles, gathers, masks, dot_products)
+FAMILIES = (integer, control, *_VECTORS, tiles)
 
 
 @cache
