@@ -8,12 +8,13 @@
 from __future__ import annotations
 
 from einloom.kernels.select import AnyMachine, machine_for
-from einloom.kernels.specs import Binary, Brgemm, Reduce, Spec, Stream, Ternary, Unary, signature
+from einloom.kernels.specs import Binary, Brgemm, Interleave, Reduce, Spec, Stream, Ternary, Unary, signature
 
 __all__ = [
     "AnyMachine",
     "Binary",
     "Brgemm",
+    "Interleave",
     "Reduce",
     "Spec",
     "Stream",

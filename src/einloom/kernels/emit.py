@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from einloom.kernels.contraction.brgemm import emit_brgemm
 from einloom.kernels.elementwise.binary import emit_binary
+from einloom.kernels.elementwise.interleave import emit_interleave
 from einloom.kernels.elementwise.reduce import emit_reduce
 from einloom.kernels.elementwise.stream import emit_stream
 from einloom.kernels.elementwise.unary import emit_unary
-from einloom.kernels.specs import Brgemm, Reduce, Spec, Stream, Unary
+from einloom.kernels.specs import Brgemm, Interleave, Reduce, Spec, Stream, Unary
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import KernelMachine, V
 
@@ -26,6 +27,8 @@ def emit_kernel(km: KernelMachine[R, V, A], spec: Spec) -> None:
         emit_unary(km, spec)
     elif isinstance(spec, Stream):
         emit_stream(km, spec)
+    elif isinstance(spec, Interleave):
+        emit_interleave(km, spec)
     elif isinstance(spec, Reduce):
         emit_reduce(km, spec)
     else:

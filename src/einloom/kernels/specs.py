@@ -25,6 +25,7 @@ __all__ = [
     "Binary",
     "Brgemm",
     "ElementWise",
+    "Interleave",
     "NamedStride",
     "Reduce",
     "Spec",
@@ -43,6 +44,9 @@ NamedStride: TypeAlias = int | str
 """A stride, or the name of the argument that holds it."""
 
 Types: TypeAlias = tuple[DType, ...]
+GROUP_BYTES = 4
+"""Bytes of neighbours along k that lie side by side where an instruction sums their products."""
+
 Pair: TypeAlias = tuple[Stride, Stride]
 Four: TypeAlias = tuple[Stride, Stride, Stride, Stride]
 
@@ -293,8 +297,36 @@ class Stream(_Sized):
         return {"a": self.a, "b": self.b}
 
 
+@dataclass(frozen=True, slots=True)
+class Interleave(_Sized):
+    """B[m, n // g] = the `group` g neighbours A[m, n], A[m, n + 1], … side by side, 0 where A ends inside a group.
+
+    Attributes:
+        dtype: type of the elements of A; g of them have 4 bytes.
+        m, n: sizes of A.
+        a: strides of A along (m, n).
+        b: strides of B along (m, n), in groups.
+    """
+
+    dtype: DType
+    m: int
+    n: int
+    a: tuple[int, int]
+    b: tuple[int, int]
+
+    @property
+    def group(self) -> int:
+        """How many elements lie side by side."""
+        return GROUP_BYTES // self.dtype.size
+
+    @property
+    def strides(self) -> Mapping[str, Strides]:
+        """The strides of each matrix."""
+        return {"a": self.a, "b": self.b}
+
+
 ElementWise: TypeAlias = Unary | Binary | Ternary
-Spec: TypeAlias = Brgemm | ElementWise | Reduce | Stream
+Spec: TypeAlias = Brgemm | ElementWise | Reduce | Stream | Interleave
 
 
 def signature(spec: Spec) -> tuple[str, ...]:

@@ -23,12 +23,13 @@ from einloom.asm.aarch64.operands import Address, Arranged, Offset, Register, St
 from einloom.errors import InternalError
 from einloom.kernels.verbs.preserved import PreservedVectors
 from einloom.kernels.verbs.scalar import Condition
-from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, Verb
+from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, NarrowVerbs, Verb
 from einloom.machine import Machine
 
 __all__ = ["AArch64Machine"]
 
 Copies: TypeAlias = CopyVerbs[X, Arranged, Offset]
+Narrow: TypeAlias = NarrowVerbs[X, Arranged, Offset]
 Vectors: TypeAlias = FormulaVerbs[X, Arranged, Offset]
 
 own, other = x[16], x[17]
@@ -52,7 +53,7 @@ class AArch64Machine(KernelMachine[X, Arranged, Offset]):
         asm: Assembler,
         machine: Machine,
         vectors: Callable[..., Vectors],
-        narrow: Callable[..., Copies],
+        narrow: Callable[..., Narrow],
         converted: Callable[..., Copies],
     ) -> None:
         super().__init__(asm, machine, vectors, narrow, converted)

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 
 from einloom.dtypes import DType
 from einloom.kernels.verbs.scalar import A, R
-from einloom.kernels.verbs.vector import Block, CopyVerbs, Mask, StrideIndex, V
+from einloom.kernels.verbs.vector import Block, Mask, NarrowVerbs, StrideIndex, V
 
 __all__ = ["NarrowCopies"]
 
 
-class NarrowCopies(CopyVerbs[R, V, A]):
+class NarrowCopies(NarrowVerbs[R, V, A]):
     """What both ISAs share."""
 
     lanes = 8
@@ -55,7 +55,7 @@ class NarrowCopies(CopyVerbs[R, V, A]):
             return block, free
         full = free[:4]
         for target, first, second in zip(full, block[:4], block[4:]):
-            self._low(target, first, second)
+            self.zip_low(target, first, second)
         spare = block[:4]
         for _ in range(2):
             full, spare = self._interleaved(full, spare)
@@ -68,8 +68,8 @@ class NarrowCopies(CopyVerbs[R, V, A]):
     def _interleaved(self, block: list[V], free: list[V]) -> Block[V]:
         half = len(block) // 2
         for i in range(half):
-            self._low(free[2 * i], block[i], block[i + half])
-            self._high(free[2 * i + 1], block[i], block[i + half])
+            self.zip_low(free[2 * i], block[i], block[i + half])
+            self.zip_high(free[2 * i + 1], block[i], block[i + half])
         return free, block
 
     def load_strided(
@@ -98,14 +98,6 @@ class NarrowCopies(CopyVerbs[R, V, A]):
     @abstractmethod
     def _strided_places(self, base: R, offset: int, stride: R | int, count: int) -> Iterator[A]:
         """Yield the place of each lane, to be used before the next is asked for."""
-
-    @abstractmethod
-    def _low(self, dst: V, first: V, second: V) -> None:
-        """dst = the elements of the low halves of two registers, one after the other."""
-
-    @abstractmethod
-    def _high(self, dst: V, first: V, second: V) -> None:
-        """dst = the elements of the high halves of two registers, one after the other."""
 
     @abstractmethod
     def _upper_half(self, dst: V, src: V) -> None:

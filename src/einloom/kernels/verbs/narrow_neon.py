@@ -57,10 +57,10 @@ class NarrowNeon(NarrowCopies[X, Arranged, Offset]):
                 self.km.add(WALK, stride)
             yield mem(WALK)
 
-    def _low(self, dst: Arranged, first: Arranged, second: Arranged) -> None:
+    def zip_low(self, dst: Arranged, first: Arranged, second: Arranged) -> None:
         self.asm.zip1(dst, first, second)
 
-    def _high(self, dst: Arranged, first: Arranged, second: Arranged) -> None:
+    def zip_high(self, dst: Arranged, first: Arranged, second: Arranged) -> None:
         self.asm.zip2(dst, first, second)
 
     def _upper_half(self, dst: Arranged, src: Arranged) -> None:

@@ -49,10 +49,10 @@ class NarrowX86(NarrowCopies[R64, Vector, Address]):
     def _strided_places(self, base: R64, offset: int, stride: R64 | int, count: int) -> Iterator[Address]:
         return self.km.strided_places(base, offset, stride, count)
 
-    def _low(self, dst: Vector, first: Vector, second: Vector) -> None:
+    def zip_low(self, dst: Vector, first: Vector, second: Vector) -> None:
         self._unpack_low(dst, first, second)
 
-    def _high(self, dst: Vector, first: Vector, second: Vector) -> None:
+    def zip_high(self, dst: Vector, first: Vector, second: Vector) -> None:
         self._unpack_high(dst, first, second)
 
     def _upper_half(self, dst: Vector, src: Vector) -> None:

@@ -24,6 +24,7 @@ __all__ = [
     "KernelMachine",
     "LastOperand",
     "Mask",
+    "NarrowVerbs",
     "StrideIndex",
     "V",
     "Verb",
@@ -120,6 +121,18 @@ class CopyVerbs(ABC, Generic[R, V, A]):
 
     def finish(self) -> None:
         """End a function that used vectors."""
+
+
+class NarrowVerbs(CopyVerbs[R, V, A]):
+    """Verbs for elements of 1 and 2 bytes, 8 of them a register: as many as fill half of one, or all of it."""
+
+    @abstractmethod
+    def zip_low(self, dst: V, first: V, second: V) -> None:
+        """dst = the elements of the low halves of two registers, one after the other."""
+
+    @abstractmethod
+    def zip_high(self, dst: V, first: V, second: V) -> None:
+        """dst = the elements of the high halves of two registers, one after the other."""
 
 
 class ArithmeticVerbs(CopyVerbs[R, V, A]):
@@ -251,7 +264,7 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
         asm: Assembler,
         machine: Machine,
         vectors: Callable[..., FormulaVerbs[R, V, A]],
-        narrow: Callable[..., CopyVerbs[R, V, A]],
+        narrow: Callable[..., NarrowVerbs[R, V, A]],
         converted: Callable[..., CopyVerbs[R, V, A]],
     ) -> None:
         self.asm = asm
@@ -266,4 +279,8 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
         """Return the verbs of copying for a type of elements in memory, and in registers if that is another one."""
         if registers not in (None, dtype):
             return self._make_converted(self, dtype, registers)
-        return (self._make_narrow if dtype.size < 4 else self._make_vectors)(self, dtype)
+        return self.narrow(dtype) if dtype.size < 4 else self.vectors(dtype)
+
+    def narrow(self, dtype: DType) -> NarrowVerbs[R, V, A]:
+        """Return the verbs for a type of elements of 1 or 2 bytes."""
+        return self._make_narrow(self, dtype)

@@ -45,12 +45,13 @@ from einloom.asm.x86.operands import (
     rsp,
 )
 from einloom.kernels.verbs.scalar import Condition
-from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine
+from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, NarrowVerbs
 from einloom.machine import Machine
 
 __all__ = ["X86Machine"]
 
 Copies: TypeAlias = CopyVerbs[R64, Vector, Address]
+Narrow: TypeAlias = NarrowVerbs[R64, Vector, Address]
 Vectors: TypeAlias = FormulaVerbs[R64, Vector, Address]
 
 JUMPS = {"lt": "jl", "le": "jle", "eq": "je", "ne": "jne", "ge": "jge", "gt": "jg"}
@@ -72,7 +73,7 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
         asm: Assembler,
         machine: Machine,
         vectors: Callable[..., Vectors],
-        narrow: Callable[..., Copies],
+        narrow: Callable[..., Narrow],
         converted: Callable[..., Copies],
     ) -> None:
         super().__init__(asm, machine, vectors, narrow, converted)

@@ -1,0 +1,152 @@
+"""The generator of grouped copies: pairs of 2 bytes, or quads of single ones, that are neighbours along n side by side.
+
+What moves depends on where memory is contiguous. Along m on both sides, vectors of neighbouring columns are interleaved;
+where A is contiguous along n, its groups lie there already and are copied, or transposed, as elements of 4 bytes; from
+contiguous columns to contiguous groups single elements are transposed. All else, and a last group that A ends inside
+of, goes group by group.
+"""
+
+from __future__ import annotations
+
+from typing import Generic
+
+from einloom.dtypes import FLOAT32, UINT16
+from einloom.kernels.elementwise.application import Copying
+from einloom.kernels.elementwise.columns import Block, Columns, Matrix
+from einloom.kernels.elementwise.transposition import Blocks
+from einloom.kernels.specs import GROUP_BYTES, Interleave, signature
+from einloom.kernels.verbs.frame import leaf_frame
+from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import KernelMachine, V
+
+__all__ = ["emit_interleave"]
+
+UNROLLED = 2
+"""Vectors that one iteration interleaves."""
+
+
+def emit_interleave(km: KernelMachine[R, V, A], spec: Interleave) -> None:
+    """Emit the function of a spec at the current position; its arguments are `signature(spec)`."""
+    if spec.m == 0 or spec.n == 0:
+        km.return_()
+    else:
+        _Interleaving(km, spec).emit()
+
+
+class _Interleaving(Generic[R, V, A]):
+    """One run of the generator. The variables `from` and `to` walk; `a` and `b` stay."""
+
+    def __init__(self, km: KernelMachine[R, V, A], spec: Interleave) -> None:
+        self.km, self.spec, self.group = km, spec, spec.group
+        self.narrow, self.halves, self.words = km.narrow(spec.dtype), km.narrow(UINT16), km.vectors(FLOAT32)
+        block = Block(spec.m, spec.n, {"a": spec.a, "b": spec.b})
+        (self.a, self.b), constants, _ = block.matrices(spec.dtype.size, km.reach, {"b": GROUP_BYTES})
+        hot = ["a", "b", "from", "to"]
+        self.frame = leaf_frame(km, signature(spec), hot, ["n", "m", *constants], 2 * self.words.index_bytes)
+        self.constants = constants
+
+    def emit(self) -> None:
+        """Emit the function."""
+        whole, rest = divmod(self.spec.n, self.group)
+        self.frame.enter()
+        self.frame.set_strides(self.constants, {})
+        if whole:
+            self._start(0)
+            self._whole(whole)
+        if rest:
+            self._start(whole)
+            self._singles(1, rest)
+        self.words.finish()
+        self.frame.leave()
+
+    def _start(self, groups: int) -> None:
+        """Let the walk begin behind so many groups."""
+        for walk, matrix, count in (("from", self.a, groups * self.group), ("to", self.b, groups)):
+            self.frame.copy(walk, matrix.name)
+            self.frame.advance(walk, matrix.strides[1], count)
+
+    def _whole(self, groups: int) -> None:
+        """Copy whole groups in the way that suits where memory is contiguous."""
+        size, a, b = self.spec.dtype.size, self.a.strides, self.b.strides
+        if a[0] == size and b[0] == GROUP_BYTES:
+            self._rows(groups)
+        elif a[1] == size and b[1] == GROUP_BYTES:
+            source, target = Matrix("from", (GROUP_BYTES, a[0]), GROUP_BYTES), Matrix("to", b[::-1], GROUP_BYTES)
+            Columns(self.km, self.words, self.frame, (groups, self.spec.m), [source], target, Copying(self.words)).emit()
+        elif a[1] == size and b[0] == GROUP_BYTES:
+            source, target = Matrix("from", (GROUP_BYTES, a[0]), GROUP_BYTES), Matrix("to", b[::-1], GROUP_BYTES)
+            Blocks(self.km, self.words, self.frame, (groups, self.spec.m), source, target, _as_they_are).emit()
+        elif a[0] == size and b[1] == GROUP_BYTES:
+            source, target = Matrix("from", a, size), Matrix("to", (b[0], size), size)
+            shape = (self.spec.m, groups * self.group)
+            Blocks(self.km, self.narrow, self.frame, shape, source, target, _as_they_are).emit()
+        else:
+            self._singles(groups, self.group)
+
+    def _singles(self, groups: int, elements: int) -> None:
+        """Copy so many groups of so many elements, the rest of each being 0, one at a time."""
+        frame, narrow, stride = self.frame, self.narrow, self.a.strides[1]
+        register, *temporaries = narrow.registers[:3]
+        along = stride if isinstance(stride, int) else frame.read(stride)
+        index = narrow.stride_index(along, 0, temporaries[0])
+        mask = (1 << self.group) - 1
+        with frame.loop(groups, "n"):
+            with frame.loop(self.spec.m, "m"):
+                narrow.load_strided(register, frame.read("from"), 0, index, elements, temporaries)
+                narrow.store(self.km.place(frame.read("to")), register, mask)
+                self._move(0, 1)
+            self._move(0, -self.spec.m)
+            self._move(1, 1)
+
+    def _rows(self, groups: int) -> None:
+        """Interleave vectors of neighbouring columns."""
+        lanes = self.narrow.lanes
+        vectors, rest = divmod(self.spec.m, lanes)
+        trips, single = divmod(vectors, UNROLLED)
+        with self.frame.loop(groups, "n"):
+            if trips:
+                with self.frame.loop(trips, "m"):
+                    self._vectors([lanes] * UNROLLED)
+                    self._move(0, UNROLLED * lanes)
+            left = [lanes] * single + [rest] * (rest > 0)
+            self._vectors(left)
+            self._move(0, -trips * UNROLLED * lanes)
+            self._move(1, 1)
+
+    def _move(self, axis: int, count: int) -> None:
+        """Move along m by elements, along n by groups."""
+        self.frame.advance("from", self.a.strides[axis], count * (self.group if axis else 1))
+        self.frame.advance("to", self.b.strides[axis], count)
+
+    def _vectors(self, counts: list[int]) -> None:
+        """Interleave consecutive vectors of so many elements each."""
+        lanes, size, group = self.narrow.lanes, self.spec.dtype.size, self.group
+        for column, (base, offset) in enumerate(
+            self.frame.walk("from", self.a.strides[1], group, self.km.reach) if counts else ()
+        ):
+            for vector, count in enumerate(counts):
+                place = self.km.place(base, offset + vector * lanes * size)
+                self.narrow.load(self.narrow.registers[vector * group + column], place, self.narrow.mask(count))
+        for vector, count in enumerate(counts):
+            low, high = self._interleaved(vector * group, len(counts) * group)
+            for register, first in ((low, 0), (high, lanes // 2)):
+                if count > first:
+                    offset = (vector * lanes + first) * GROUP_BYTES
+                    place = self.km.place(self.frame.read("to"), offset)
+                    mask = self.halves.mask(2 * min(count - first, lanes // 2))
+                    self.halves.store(place, register, mask)
+
+    def _interleaved(self, first: int, free: int) -> tuple[V, V]:
+        """Interleave the group of registers from number `first` on, `free` being the first free one."""
+        bytes_, halves, low = self.narrow.registers, self.halves.registers, free
+        if self.group == 4:
+            for i in (0, 2):
+                self.narrow.zip_low(bytes_[first + i], bytes_[first + i], bytes_[first + i + 1])
+        pair = halves[first], halves[first + self.group // 2]
+        self.halves.zip_low(halves[low], *pair)
+        self.halves.zip_high(halves[low + 1], *pair)
+        return halves[low], halves[low + 1]
+
+
+def _as_they_are(inputs: list[V], free: list[V]) -> V:
+    return inputs[0]
