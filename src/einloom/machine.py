@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from einloom.errors import UnsupportedTarget
 
-__all__ = ["AVX2", "AVX512", "MACHINES", "NEON", "VECTORS", "Machine", "Rates", "VectorISA", "vector_of"]
+__all__ = ["AVX2", "AVX512", "MACHINES", "NEON", "TILES", "VECTORS", "Machine", "Rates", "VectorISA", "vector_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,12 @@ class VectorISA:
     widest_tile: int = 3
 
 
+TILES = "amx"
+"""The feature that code may use the matrix tiles of AMX, which the processor has: the system must have granted them."""
+
 _X86 = ("avx", "fma", "f16c", "amx", "vaes", "vpclmulqdq")
 _AARCH64 = ("neon", "sve", "sme", "bf16", "i8mm", "dotprod", "fp16")
-_AVX2 = frozenset({"avx", "avx2", "fma"})
+_AVX2 = frozenset({"avx", "avx2", "fma", "f16c"})
 _AVX512 = _AVX2 | {"avx512f", "avx512vl", "avx512bw", "avx512dq"}
 
 _ISAS = (  # widest first

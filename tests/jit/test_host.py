@@ -159,6 +159,14 @@ def test_environment_takes_features_away():
         assert ("bmi2" in features) == ("bmi2" in host().features)
 
 
+def test_environment_takes_single_features_away():
+    vector, *features = python(SHOW, EINLOOM_ISA="-movbe,-popcnt").split()
+    assert vector == host().vector and set(features) == host().features - {"movbe", "popcnt"}
+    if host().vector == "avx512":
+        vector, *features = python(SHOW, EINLOOM_ISA="-avx512bw").split()
+        assert vector == "avx2" and "avx512bw" not in features
+
+
 ERROR = """
 from einloom.errors import UnsupportedTarget
 from einloom.jit import host
@@ -175,7 +183,7 @@ def test_environment_cannot_add_features():
     assert "avx512, avx2, neon, none" in python(ERROR, EINLOOM_ISA="avx9")
     plain = Machine("x86_64", "avx2", AVX2.features)
     with pytest.raises(UnsupportedTarget, match="has only avx2"):
-        host_module._masked(plain, "avx512")
+        host_module._masked(plain, host_module.IsaSetting("avx512"))
 
 
 def test_machines_of_other_platforms_have_no_vectors(monkeypatch):

@@ -1,7 +1,8 @@
 """`host()`: the machine that this process runs on, as a `Machine`. It is asked once and kept.
 
 Elsewhere than Linux on x86-64 or AArch64, and where the system refuses machine code, the vector ISA is `"none"`: the
-interpreter still works there. `EINLOOM_ISA=avx512|avx2|neon|none` takes away what goes beyond that vector ISA.
+interpreter still works there. `EINLOOM_ISA=avx512|avx2|neon|none` takes away what goes beyond that vector ISA,
+`EINLOOM_ISA=-avx512bf16` a feature, and a comma separates several; `amx` trusts matrix tiles (`einloom.jit.tiles`).
 
 >>> host().cores >= 1
 True
@@ -12,7 +13,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from einloom.errors import DeviceError, UnsupportedTarget
 from einloom.jit import cpuid, hwcap
@@ -21,7 +22,7 @@ from einloom.jit.resources import cache_sizes, usable_cores
 from einloom.machine import VECTORS, Machine, vector_of
 from einloom.once import once
 
-__all__ = ["host"]
+__all__ = ["IsaSetting", "host", "isa_setting"]
 
 _ISA = {"AMD64": "x86_64", "arm64": "aarch64"}
 _FEATURES = {"x86_64": cpuid.processor_features, "aarch64": hwcap.processor_features}
@@ -43,7 +44,7 @@ def host() -> Machine:
         except DeviceError as error:
             name = f"{name}; {str(error).splitlines()[0]}"
     machine = Machine(isa, vector_of(isa, features), features, *cache_sizes(), cores=usable_cores(), name=name)
-    masked = _masked(machine, os.environ.get("EINLOOM_ISA", "").strip())
+    masked = _masked(machine, isa_setting())
     return replace(masked, rates=recorded_rates(masked))
 
 
@@ -53,19 +54,51 @@ def _platform_isa() -> str:
     return isa if sys.maxsize > 2**32 else f"{isa} (32-bit)"
 
 
-def _masked(machine: Machine, vector: str) -> Machine:
-    """Return the machine restricted to the vector ISA that `EINLOOM_ISA` names."""
-    if not vector:
-        return machine
-    if vector not in VECTORS:
-        raise UnsupportedTarget(f"EINLOOM_ISA is {vector!r}\n  Set it to one of {', '.join(VECTORS)}, or not at all.")
-    restricted = machine.with_vector(vector)
+@dataclass(frozen=True, slots=True)
+class IsaSetting:
+    """What `EINLOOM_ISA` says.
+
+    Attributes:
+        vector: the vector ISA that it restricts to; None: the machine's.
+        without: features that it takes away.
+        tiles: whether it trusts matrix tiles.
+    """
+
+    vector: str | None = None
+    without: frozenset[str] = frozenset()
+    tiles: bool = False
+
+
+def isa_setting() -> IsaSetting:
+    """Return what `EINLOOM_ISA` says.
+
+    Raises:
+        UnsupportedTarget: it names what is neither a vector ISA nor a feature to take away.
+    """
+    text = os.environ.get("EINLOOM_ISA", "")
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    without = frozenset(word[1:] for word in words if word[0] == "-")
+    vectors = [word for word in words if word[0] != "-" and word != "amx"]
+    if len(vectors) > 1 or any(vector not in VECTORS for vector in vectors):
+        raise UnsupportedTarget(
+            f"EINLOOM_ISA is {text!r}\n  Set it to one of {', '.join(VECTORS)}, or not at all; -FEATURE takes one away."
+        )
+    return IsaSetting(vectors[0] if vectors else None, without, "amx" in words)
+
+
+def _masked(machine: Machine, setting: IsaSetting) -> Machine:
+    """Return the machine restricted as `EINLOOM_ISA` says."""
+    restricted = machine.with_vector(setting.vector)
     if restricted.isa != machine.isa or not restricted.features <= machine.features:
         raise UnsupportedTarget(
-            f"EINLOOM_ISA is {vector!r}, but this machine ({machine.name}) has only {machine.vector}\n"
+            f"EINLOOM_ISA is {setting.vector!r}, but this machine ({machine.name}) has only {machine.vector}\n"
             "  It can take features away, not add them: unset it, or name a narrower vector ISA."
         )
-    return restricted
+    if not setting.without:
+        return restricted
+    features = restricted.features - setting.without
+    vector = restricted.vector if restricted.vectors.features <= features else vector_of(machine.isa, features)
+    return replace(restricted, vector=vector, features=features)
 
 
 def _processor_name() -> str:

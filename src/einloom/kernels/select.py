@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from einloom.asm import Assembler
-from einloom.dtypes import FLOAT32, FLOAT64, DType
+from einloom.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, DType
 from einloom.errors import UnsupportedTarget
 from einloom.kernels.verbs.converted import ConvertedCopies, no_conversion
 from einloom.kernels.verbs.vector import CopyVerbs, KernelMachine
-from einloom.machine import Machine
+from einloom.machine import TILES, Machine
 
 __all__ = ["AnyMachine", "machine_for"]
 
@@ -40,7 +40,7 @@ def _avx512(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.narrow_x86 import NarrowX86
     from einloom.kernels.verbs.x86 import X86Machine
 
-    return X86Machine(asm, machine, Avx512Vectors, NarrowX86, _converted)
+    return X86Machine(asm, machine, Avx512Vectors, NarrowX86, _converted_x86, _dot_products_x86, _tiles(asm, machine))
 
 
 def _avx2(asm: Assembler, machine: Machine) -> AnyMachine:
@@ -48,7 +48,7 @@ def _avx2(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.narrow_x86 import NarrowX86
     from einloom.kernels.verbs.x86 import X86Machine
 
-    return X86Machine(asm, machine, Avx2Vectors, NarrowX86, _converted)
+    return X86Machine(asm, machine, Avx2Vectors, NarrowX86, _converted_x86, _dot_products_x86)
 
 
 def _neon(asm: Assembler, machine: Machine) -> AnyMachine:
@@ -56,7 +56,7 @@ def _neon(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.narrow_neon import NarrowNeon
     from einloom.kernels.verbs.neon import NeonVectors
 
-    return AArch64Machine(asm, machine, NeonVectors, NarrowNeon, _converted)
+    return AArch64Machine(asm, machine, NeonVectors, NarrowNeon, _converted, _no_dot_products)
 
 
 def _converted(km: AnyMachine, memory: DType, registers: DType) -> CopyVerbs[Any, Any, Any]:
@@ -64,3 +64,30 @@ def _converted(km: AnyMachine, memory: DType, registers: DType) -> CopyVerbs[Any
     if (memory, registers) == (FLOAT32, FLOAT64):
         return ConvertedCopies(km)
     raise no_conversion(memory, registers)
+
+
+def _converted_x86(km: AnyMachine, memory: DType, registers: DType) -> CopyVerbs[Any, Any, Any]:
+    if registers == FLOAT32 and memory in (BFLOAT16, FLOAT16):
+        from einloom.kernels.verbs.halves_x86 import Avx2Halves, Avx512Halves
+
+        return (Avx512Halves if km.machine.vector == "avx512" else Avx2Halves)(km, memory)
+    return _converted(km, memory, registers)
+
+
+def _dot_products_x86(km: Any, dtype: DType, groups: tuple[DType, DType]) -> Any:
+    from einloom.kernels.verbs.dot_products_x86 import dot_products
+
+    return dot_products(km, dtype, groups) or _no_dot_products(km, dtype, groups)
+
+
+def _no_dot_products(km: AnyMachine, dtype: DType, groups: tuple[DType, DType]) -> Any:
+    first, second = groups
+    raise UnsupportedTarget(f"{km.machine.name} has no sums of products of {first} and {second} in {dtype}")
+
+
+def _tiles(asm: Assembler, machine: Machine) -> Any:
+    if TILES not in machine.features:
+        return None
+    from einloom.kernels.verbs.tiles_x86 import Amx
+
+    return Amx(asm, machine)

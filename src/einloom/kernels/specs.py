@@ -101,6 +101,8 @@ class Brgemm(_Sized):
         alpha: factor of the sum.
         batch_by: how the matrices of the batch are found.
         memory: types of the elements of A, B and C in memory; empty: those of registers.
+        grouped: whether neighbours along k lie side by side in A and B, as `Interleave` puts them: then k and the
+            strides of A and B count groups of 4 bytes.
     """
 
     dtype: DType
@@ -115,6 +117,7 @@ class Brgemm(_Sized):
     alpha: float = 1
     batch_by: BatchBy = BatchBy.STRIDE
     memory: Types = ()
+    grouped: bool = False
 
     def __post_init__(self) -> None:
         _Sized.__post_init__(self)
@@ -136,7 +139,8 @@ class Brgemm(_Sized):
     @property
     def flops(self) -> int:
         """Multiplications and additions of one call."""
-        return 2 * self.m * self.n * self.k * self.batch
+        group = GROUP_BYTES // self.types["a"].size if self.grouped else 1
+        return 2 * self.m * self.n * self.k * self.batch * group
 
 
 @dataclass(frozen=True, slots=True)

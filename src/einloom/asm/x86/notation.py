@@ -3,8 +3,8 @@
     vfmadd231ps  xyz{kz}  xyz  xyz/m/b4{er}  | EVEX.66.0F38.W0 B8 /r RVM  | avx512f
 
 Operands, the first column:
-- Letters stand for registers: b w d q general ones of 8 to 64 bits, x y z vectors, k masks, t tiles. A group of letters makes
-  one form for each of its places: `xyz xxy` is `x x`, `y x` and `z y`.
+- Letters stand for registers: b w d q general ones of 8 to 64 bits, x y z vectors, k masks, t tiles. A group of letters
+  makes one form for each of its places: `xyz xxy` is `x x`, `y x` and `z y`.
 - `/m` memory of the register's size, `/m32` of 32 bits, `/mh /mq /me` of a half, quarter, eighth of the vector; `b4`
   one broadcast element of 4 bytes; `@8` says that EVEX displacements count in 8 bytes, where the access has another
   size; `m0` an address that is not read; `vxyz` a vector of addresses.
@@ -29,7 +29,17 @@ from typing import NamedTuple
 GENERAL = {"b": 1, "w": 2, "d": 4, "q": 8}
 VECTORS = {"x": 16, "y": 32, "z": 64}
 REGISTER_SIZES = GENERAL | VECTORS | {"k": 8, "t": 0}
-REGISTER_NAMES = {"b": "r8", "w": "r16", "d": "r32", "q": "r64", "x": "xmm", "y": "ymm", "z": "zmm", "k": "k", "t": "tmm"}
+REGISTER_NAMES = {
+    "b": "r8",
+    "w": "r16",
+    "d": "r32",
+    "q": "r64",
+    "x": "xmm",
+    "y": "ymm",
+    "z": "zmm",
+    "k": "k",
+    "t": "tmm",
+}
 FRACTIONS = {"h": 2, "q": 4, "e": 8}
 IMMEDIATES = {
     "i8": (-(1 << 7), (1 << 8) - 1),

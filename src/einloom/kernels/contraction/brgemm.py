@@ -20,6 +20,7 @@ from einloom.kernels.contraction.plan import Plan, plan_brgemm
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.contraction.registers import Setting, TileRegisters
 from einloom.kernels.contraction.steps import Steps
+from einloom.kernels.contraction.tiled import emit_tiled, suits_tiles
 from einloom.kernels.contraction.tiles import Band, Tile
 from einloom.kernels.fetch import VECTOR
 from einloom.kernels.parts import parts
@@ -38,6 +39,8 @@ def emit_brgemm(km: KernelMachine[R, V, A], spec: Brgemm) -> None:
     product = Product.of(spec)
     if product.keeps_c:
         km.return_()
+    elif km.tiles and suits_tiles(spec, km.tiles, km.reach):
+        emit_tiled(km, km.tiles, spec)
     elif product.is_dot:
         emit_dot(km, product, signature(spec))
     else:

@@ -35,7 +35,7 @@ class _Dot(Generic[R, V, A]):
     """Plans one kernel in the constructor, emits it in `emit`."""
 
     def __init__(self, km: KernelMachine[R, V, A], product: Product, arguments: tuple[str, ...]) -> None:
-        self.km, self.vec, self.product = km, km.vectors(product.dtype), product
+        self.km, self.vec, self.product = km, km.sums(product.dtype, product.groups), product
         self.rows = min(product.m, self.vec.lanes)
         self.sets = max(1, min(UNROLLED, SUMS_IN_FLIGHT // self.rows, product.k // self.vec.lanes))
         self.trips = product.k // (self.sets * self.vec.lanes)

@@ -113,7 +113,8 @@ class Epilogue(Generic[R, V, A]):
         if product.c.fetch is VECTOR:
             place = km.place(base, offset + row * self.vector_bytes)
             mask = self.registers.row_mask(row)
-            self.view.store(place, register, mask, temporary=self.registers.free[0] if mask is not None else None)
+            needs = mask is not None or self.view is not self.vec
+            self.view.store(place, register, mask, temporary=self.registers.free[0] if needs else None)
             return
         base, offset = self._row_base(base, offset, stride, row)
         index = self.setting.indices["c"]

@@ -91,7 +91,7 @@ class GroupedRows(Generic[R, V, A]):
         self.grouping.order_rows(self.fragment, self.pieces, self.group, self.rows)
 
     def _accumulate(self, which: int, step: int, count: int, b: PlaceOf[A]) -> None:
-        operation = self.vec.mul if which in self.fresh else self.vec.fma
+        operation = self.vec.product if which in self.fresh else self.vec.fma
         for column, accumulator in enumerate(self.sets[which]):
             self.grouping.broadcast_group(self.multiplier, b(column, step), self.group, count)
             operation(accumulator, self.fragment, self.multiplier)

@@ -143,7 +143,7 @@ class Microkernel(Generic[R, V, A]):
             else:
                 self.vec.add(target, target, operands[0])
         elif fresh:
-            self.vec.mul(target, *operands)
+            self.vec.product(target, *operands)
         else:
             self.vec.fma(target, *operands)
 

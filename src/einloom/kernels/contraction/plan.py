@@ -62,8 +62,8 @@ class Plan(Generic[R, V, A]):
 
     def __init__(self, km: KernelMachine[R, V, A], spec: Brgemm, most_columns: int) -> None:
         self.km = km
-        self.vec = km.vectors(spec.dtype)
         self.product = product = Product.of(spec)
+        self.vec = km.sums(spec.dtype, product.groups)
         lanes = self.vec.lanes
         room = RowScratch.most_vectors(product, lanes)
         self.scratch = RowScratch(product, lanes, room) if room else None

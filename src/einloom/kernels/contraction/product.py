@@ -32,13 +32,15 @@ class StridedMatrix:
     Attributes:
         name: the argument that points to it.
         strides: along (m, n, k, batch), in elements or by name.
-        dtype: of its elements in memory.
+        dtype: of its elements in memory; of groups that of a register's elements.
+        group_of: type of the neighbours along k that lie side by side in one of its elements; None: it has no groups.
         fetch: how a vector along m is fetched.
     """
 
     name: str
     strides: tuple[NamedStride, ...]
     dtype: DType
+    group_of: DType | None = None
     fetch: Fetch = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,7 +80,7 @@ class Product:
         """Return the product that a spec describes, in the form that is generated best."""
         types = spec.types
         operands = {
-            name: StridedMatrix(name, (*named_strides(name, s), 0, 0)[:4], types[name])
+            name: _matrix(name, (*named_strides(name, s), 0, 0)[:4], types[name], spec)
             for name, s in spec.strides.items()
         }
         a, b, c = operands["a"], operands.get("b"), operands["c"]
@@ -98,6 +100,13 @@ class Product:
     def keeps_c(self) -> bool:
         """Whether C stays as it is: it has no elements, or a sum over nothing is added to it."""
         return self.m == 0 or self.n == 0 or (self.steps == 0 and self.beta == 1)
+
+    @property
+    def groups(self) -> tuple[DType, DType] | None:
+        """The types of the neighbours in the elements of A and B; None: they are no groups."""
+        if self.b is None or self.a.group_of is None or self.b.group_of is None:
+            return None
+        return self.a.group_of, self.b.group_of
 
     @property
     def inputs(self) -> tuple[StridedMatrix, ...]:
@@ -198,6 +207,12 @@ class Product:
         if self.b is not None and self.a.per_column and not self.b.per_column:
             return replace(self, a=self.b, b=self.a)
         return self
+
+
+def _matrix(name: str, strides: tuple[NamedStride, ...], dtype: DType, spec: Brgemm) -> StridedMatrix:
+    if spec.grouped and name != "c":
+        return StridedMatrix(name, strides, spec.dtype, dtype)
+    return StridedMatrix(name, strides, dtype)
 
 
 def _times(stride: NamedStride, count: int) -> NamedStride:

@@ -36,7 +36,8 @@ class RowScratch:
         self.product = product
         self.source = product.a
         self.rows = vectors * lanes
-        self.operand = StridedMatrix("packed", (1, 0, self.rows, product.k * self.rows), product.dtype)
+        strides = (1, 0, self.rows, product.k * self.rows)
+        self.operand = StridedMatrix("packed", strides, product.dtype, product.a.group_of)
         self.frame_bytes = product.steps * self.rows * product.dtype.size + ALIGNMENT
 
     @staticmethod

@@ -1,9 +1,9 @@
 """The generator of grouped copies: pairs of 2 bytes, or quads of single ones, that are neighbours along n side by side.
 
-What moves depends on where memory is contiguous. Along m on both sides, vectors of neighbouring columns are interleaved;
-where A is contiguous along n, its groups lie there already and are copied, or transposed, as elements of 4 bytes; from
-contiguous columns to contiguous groups single elements are transposed. All else, and a last group that A ends inside
-of, goes group by group.
+What moves depends on where memory is contiguous. Along m on both sides, vectors of neighbouring columns are
+interleaved; where A is contiguous along n, its groups lie there already and are copied, or transposed, as elements of 4
+bytes; from contiguous columns to contiguous groups single elements are transposed. All else, and a last group that A
+ends inside of, goes group by group.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from einloom.kernels.elementwise.transposition import Blocks
 from einloom.kernels.specs import GROUP_BYTES, Interleave, signature
 from einloom.kernels.verbs.frame import leaf_frame
 from einloom.kernels.verbs.scalar import A, R
-from einloom.kernels.verbs.vector import KernelMachine, V
+from einloom.kernels.verbs.vector import CopyVerbs, KernelMachine, V
 
 __all__ = ["emit_interleave"]
 
@@ -67,21 +67,24 @@ class _Interleaving(Generic[R, V, A]):
 
     def _whole(self, groups: int) -> None:
         """Copy whole groups in the way that suits where memory is contiguous."""
-        size, a, b = self.spec.dtype.size, self.a.strides, self.b.strides
-        if a[0] == size and b[0] == GROUP_BYTES:
+        element, a, b = self.spec.dtype.size, self.a.strides, self.b.strides
+        if a[0] == element and b[0] == GROUP_BYTES:
             self._rows(groups)
-        elif a[1] == size and b[1] == GROUP_BYTES:
-            source, target = Matrix("from", (GROUP_BYTES, a[0]), GROUP_BYTES), Matrix("to", b[::-1], GROUP_BYTES)
-            Columns(self.km, self.words, self.frame, (groups, self.spec.m), [source], target, Copying(self.words)).emit()
-        elif a[1] == size and b[0] == GROUP_BYTES:
-            source, target = Matrix("from", (GROUP_BYTES, a[0]), GROUP_BYTES), Matrix("to", b[::-1], GROUP_BYTES)
-            Blocks(self.km, self.words, self.frame, (groups, self.spec.m), source, target, _as_they_are).emit()
-        elif a[0] == size and b[1] == GROUP_BYTES:
-            source, target = Matrix("from", a, size), Matrix("to", (b[0], size), size)
-            shape = (self.spec.m, groups * self.group)
-            Blocks(self.km, self.narrow, self.frame, shape, source, target, _as_they_are).emit()
+        elif a[1] == element and b[1] == GROUP_BYTES:
+            source, target = Matrix("from", (GROUP_BYTES, a[0]), GROUP_BYTES), Matrix("to", (b[1], b[0]), GROUP_BYTES)
+            size = groups, self.spec.m
+            Columns(self.km, self.words, self.frame, size, [source], target, Copying(self.words)).emit()
+        elif a[1] == element and b[0] == GROUP_BYTES:
+            source, target = Matrix("from", (GROUP_BYTES, a[0]), GROUP_BYTES), Matrix("to", (b[1], b[0]), GROUP_BYTES)
+            self._transposed(self.words, (groups, self.spec.m), source, target)
+        elif a[0] == element and b[1] == GROUP_BYTES:
+            source, target = Matrix("from", a, element), Matrix("to", (b[0], element), element)
+            self._transposed(self.narrow, (self.spec.m, groups * self.group), source, target)
         else:
             self._singles(groups, self.group)
+
+    def _transposed(self, verbs: CopyVerbs[R, V, A], size: tuple[int, int], source: Matrix, target: Matrix) -> None:
+        Blocks(self.km, (verbs, verbs, verbs), self.frame, size, source, target, _as_they_are).emit()
 
     def _singles(self, groups: int, elements: int) -> None:
         """Copy so many groups of so many elements, the rest of each being 0, one at a time."""

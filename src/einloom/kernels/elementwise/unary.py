@@ -121,8 +121,8 @@ def _check(spec: Unary) -> None:
     if spec.alpha is not None and UNARY_MEANINGS[spec.op].alpha is None:
         having = ", ".join(name for name, meaning in UNARY_MEANINGS.items() if meaning.alpha is not None)
         raise UnsupportedTarget(f"{spec.op} has no alpha\n  These have one: {having}.")
-    if spec.dtype.size < 4 and (spec.op != "identity" or spec.output is not None):
-        raise UnsupportedTarget(f"{spec.op} of {spec.dtype}\n  Elements of 1 and 2 bytes are only copied: identity.")
+    if spec.dtype.is_integer and spec.dtype.size < 4 and (spec.op != "identity" or spec.output is not None):
+        raise UnsupportedTarget(f"{spec.op} of {spec.dtype}\n  Integers of 1 and 2 bytes are only copied: identity.")
 
 
 def _oriented(block: Block) -> Block:

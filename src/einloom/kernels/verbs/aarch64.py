@@ -21,6 +21,7 @@ from typing import TypeAlias
 from einloom.asm import Assembler, Label
 from einloom.asm.aarch64.operands import Address, Arranged, Offset, Register, StackX, X, mem, sp, w, x
 from einloom.errors import InternalError
+from einloom.kernels.verbs.abilities import TileVerbs
 from einloom.kernels.verbs.preserved import PreservedVectors
 from einloom.kernels.verbs.scalar import Condition
 from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, NarrowVerbs, Verb
@@ -55,8 +56,10 @@ class AArch64Machine(KernelMachine[X, Arranged, Offset]):
         vectors: Callable[..., Vectors],
         narrow: Callable[..., Narrow],
         converted: Callable[..., Copies],
+        dot_products: Callable[..., Vectors],
+        tiles: TileVerbs[X] | None = None,
     ) -> None:
-        super().__init__(asm, machine, vectors, narrow, converted)
+        super().__init__(asm, machine, vectors, narrow, converted, dot_products, tiles)
         self._saved: tuple[X, ...] = ()
         self._frame = 0
         self._vectors: PreservedVectors | None = None

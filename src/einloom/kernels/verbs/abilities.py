@@ -6,8 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Generic, TypeVar
 
-__all__ = ["ElementVerbs", "GroupingVerbs"]
+from einloom.dtypes import DType
 
+__all__ = ["ElementVerbs", "GroupingVerbs", "TileVerbs"]
+
+R = TypeVar("R")
 V = TypeVar("V")
 A = TypeVar("A")
 
@@ -53,3 +56,35 @@ class ElementVerbs(ABC, Generic[V, A]):
     @abstractmethod
     def load_elements(self, dst: V, place: A, count: int) -> Sequence[object]:
         """Load `count` consecutive elements; return them as last operands of `fma` and `mul`, each for all lanes."""
+
+
+class TileVerbs(ABC, Generic[R]):
+    """Verbs of matrix tiles: registers of several rows, and sums of products of such. Tiles are numbered from 0."""
+
+    @abstractmethod
+    def multiplies(self, rows: DType, columns: DType) -> bool:
+        """Whether there is a product of tiles of these types."""
+
+    @abstractmethod
+    def configure(self, shapes: Sequence[tuple[int, int]]) -> None:
+        """Give each tile its rows and the bytes of a row; what tiles held is lost."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """End the use of tiles."""
+
+    @abstractmethod
+    def zero(self, tile: int) -> None:
+        """A tile = 0."""
+
+    @abstractmethod
+    def load(self, tile: int, base: R, offset: int, stride: R) -> None:
+        """A tile = rows that lie `stride` bytes apart, the first at base + offset."""
+
+    @abstractmethod
+    def store(self, base: R, offset: int, stride: R, tile: int) -> None:
+        """Rows that lie `stride` bytes apart, the first at base + offset, = a tile."""
+
+    @abstractmethod
+    def multiply_add(self, total: int, rows: int, columns: int, types: tuple[DType, DType]) -> None:
+        """total[i, j] += sum over k of rows[i, k] columns[k, j], groups of k lying side by side in both."""

@@ -58,7 +58,7 @@ class Avx512Vectors(X86Vectors):
             self._masks[lanes] = register
         return lanes
 
-    def _register(self, mask: int) -> MaskRegister:
+    def mask_register(self, mask: int) -> MaskRegister:
         """The register that holds a mask; the few kernels with more masks than registers load the others at each use.
 
         From memory: an address may lie in the register that verbs take for themselves.
@@ -75,7 +75,7 @@ class Avx512Vectors(X86Vectors):
     # Whole vectors
 
     def load(self, dst: Vector, place: Address, mask: Mask = None) -> None:
-        self._mov(dst if mask is None else dst | self._register(mask).z, place)
+        self._mov(dst if mask is None else dst | self.mask_register(mask).z, place)
 
     def store(
         self,
@@ -86,7 +86,7 @@ class Avx512Vectors(X86Vectors):
         temporary: Vector | None = None,
     ) -> None:
         if mask is not None:
-            self._mov(place | self._register(mask), src)
+            self._mov(place | self.mask_register(mask), src)
         elif nontemporal:
             self._stream(place, src)
         else:
@@ -94,7 +94,7 @@ class Avx512Vectors(X86Vectors):
 
     def load_over(self, dst: Vector, place: Address, mask: int) -> None:
         """Lanes of dst that are masked stay; the others = those at a place."""
-        self._mov(dst | self._register(mask), place)
+        self._mov(dst | self.mask_register(mask), place)
 
     def zero(self, dst: Vector) -> None:
         if dst.number < 16:  # The shorter VEX form clears the whole register.
@@ -104,7 +104,7 @@ class Avx512Vectors(X86Vectors):
             self.asm.vpxord(dst, dst, dst)
 
     def add_memory(self, dst: Vector, place: Address, mask: Mask = None, temporary: Vector | None = None) -> None:
-        self.add(dst if mask is None else dst | self._register(mask), dst, place)
+        self.add(dst if mask is None else dst | self.mask_register(mask), dst, place)
 
     def transpose(self, block: list[Vector], free: list[Vector]) -> Block[Vector]:
         half = len(block) // 2
@@ -144,15 +144,15 @@ class Avx512Vectors(X86Vectors):
         self._fix_up(dst, src, table, 0)
 
     def keep_lanes(self, dst: Vector, other: Vector, mask: int, temporary: Vector) -> None:
-        self.select(dst, self._register(mask), dst, other)
+        self.select(dst, self.mask_register(mask), dst, other)
 
     def load_single(self, dst: Vector, place: Address, mask: Mask = None) -> None:
-        self.asm.vcvtps2pd(dst if mask is None else dst | self._register(mask).z, place)
+        self.asm.vcvtps2pd(dst if mask is None else dst | self.mask_register(mask).z, place)
 
     def store_single(self, place: Address, src: Vector, mask: Mask = None) -> None:
         narrow = ymm[src.number]
         self.asm.vcvtpd2ps(narrow, src)
-        self.asm.vmovups(place if mask is None else place | self._register(mask), narrow)
+        self.asm.vmovups(place if mask is None else place | self.mask_register(mask), narrow)
 
     def widen(self, register: Vector) -> None:
         self.asm.vcvtps2pd(register, ymm[register.number])

@@ -50,6 +50,7 @@ class NeonVectors(FormulaVerbs[X, Arranged, Offset]):
         for name in ARITHMETIC:
             setattr(self, name, getattr(asm, f"f{name}"))
         self.bit_and, self.bit_or, self.bit_xor = map(_on_bytes, (asm.and_, asm.orr, asm.eor))
+        self.product = self.mul
         self.elements = NeonElements(self)
 
     # Whole vectors

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from einloom.asm import Assembler
 from einloom.dtypes import DType
-from einloom.kernels.verbs.abilities import ElementVerbs, GroupingVerbs
+from einloom.kernels.verbs.abilities import ElementVerbs, GroupingVerbs, TileVerbs
 from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
 from einloom.machine import Machine
 
@@ -141,6 +141,7 @@ class ArithmeticVerbs(CopyVerbs[R, V, A]):
     Attributes:
         memory_operand: whether arithmetic takes a place as its last operand.
         fma: dst += a * b, rounded once.
+        product: dst = a * b, the first product of a sum, which `fma` goes on with.
         add, sub, mul, div: of two.
         min, max: of two; b if either is NaN or both are zeros (on x86).
         element: makes of a place a last operand that is one element for all lanes; None: there are no such operands.
@@ -150,6 +151,7 @@ class ArithmeticVerbs(CopyVerbs[R, V, A]):
 
     memory_operand: bool
     fma: Verb
+    product: Verb
     add: Verb
     sub: Verb
     mul: Verb
@@ -257,6 +259,10 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
         vectors: makes the vector verbs of a type of 4 or 8 bytes from this machine and the type.
         narrow: makes the verbs of copying for a type of 1 or 2 bytes.
         converted: makes the verbs of copying between memory of one type and registers of a wider one.
+        dot_products: makes the vector verbs whose products are those of groups, from the types of their members.
+
+    Attributes:
+        tiles: verbs of matrix tiles, where the machine has them.
     """
 
     def __init__(
@@ -266,14 +272,26 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
         vectors: Callable[..., FormulaVerbs[R, V, A]],
         narrow: Callable[..., NarrowVerbs[R, V, A]],
         converted: Callable[..., CopyVerbs[R, V, A]],
+        dot_products: Callable[..., FormulaVerbs[R, V, A]],
+        tiles: TileVerbs[R] | None = None,
     ) -> None:
         self.asm = asm
         self.machine = machine
         self._make_vectors, self._make_narrow, self._make_converted = vectors, narrow, converted
+        self._make_dot_products = dot_products
+        self.tiles = tiles
 
     def vectors(self, dtype: DType) -> FormulaVerbs[R, V, A]:
         """Return the vector verbs for a type of elements that there is arithmetic for."""
         return self._make_vectors(self, dtype)
+
+    def sums(self, dtype: DType, groups: tuple[DType, DType] | None) -> FormulaVerbs[R, V, A]:
+        """Return the vector verbs for sums of products, of groups of these types if there are such.
+
+        Raises:
+            UnsupportedTarget: this machine has no instruction for them.
+        """
+        return self.vectors(dtype) if groups is None else self._make_dot_products(self, dtype, groups)
 
     def copies(self, dtype: DType, registers: DType | None = None) -> CopyVerbs[R, V, A]:
         """Return the verbs of copying for a type of elements in memory, and in registers if that is another one."""

@@ -44,6 +44,7 @@ from einloom.asm.x86.operands import (
     rsi,
     rsp,
 )
+from einloom.kernels.verbs.abilities import TileVerbs
 from einloom.kernels.verbs.scalar import Condition
 from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, NarrowVerbs
 from einloom.machine import Machine
@@ -75,8 +76,10 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
         vectors: Callable[..., Vectors],
         narrow: Callable[..., Narrow],
         converted: Callable[..., Copies],
+        dot_products: Callable[..., Vectors],
+        tiles: TileVerbs[R64] | None = None,
     ) -> None:
-        super().__init__(asm, machine, vectors, narrow, converted)
+        super().__init__(asm, machine, vectors, narrow, converted, dot_products, tiles)
         self._saved: tuple[R64, ...] = ()
         self._frame = 0
 

@@ -30,6 +30,7 @@ INSTRUCTIONS = {
     "add": "vadd",
     "sub": "vsub",
     "mul": "vmul",
+    "product": "vmul",
     "div": "vdiv",
     "min": "vmin",
     "max": "vmax",

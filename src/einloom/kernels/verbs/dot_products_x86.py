@@ -1,0 +1,38 @@
+"""Vector verbs whose products are sums over groups: pairs of bfloat16 (AVX512_BF16), quads of bytes (VNNI)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from einloom.asm.x86.operands import R64, Address, Vector
+from einloom.dtypes import BFLOAT16, INT8, UINT8, DType
+from einloom.kernels.verbs.vector import FormulaVerbs, Verb
+from einloom.kernels.verbs.x86 import X86Machine
+
+__all__ = ["dot_products"]
+
+Vectors = FormulaVerbs[R64, Vector, Address]
+
+
+def dot_products(km: X86Machine, dtype: DType, groups: tuple[DType, DType]) -> Vectors | None:
+    """Return the verbs of registers of `dtype` for products of groups; None if the machine has none of them."""
+    features, vec = km.machine.features, km.vectors(dtype)
+    wide = km.machine.vector == "avx512"
+    if groups == (BFLOAT16, BFLOAT16) and wide and "avx512bf16" in features:
+        return _with_products(vec, km.asm.vdpbf16ps)
+    if ("avx512vnni" if wide else "avxvnni") not in features:
+        return None
+    if groups == (UINT8, INT8):
+        return _with_products(vec, km.asm.vpdpbusd)
+    return None
+
+
+def _with_products(vec: Any, fma: Verb) -> Vectors:
+    """Let products add to a sum with `fma`, and begin one from zero."""
+
+    def product(dst: Vector, first: Any, second: Any) -> None:
+        vec.zero(dst)
+        fma(dst, first, second)
+
+    vec.fma, vec.product = fma, product
+    return vec

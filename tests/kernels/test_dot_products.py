@@ -1,0 +1,147 @@
+"""Products of groups: pairs of bfloat16 and quads of bytes, on vectors and on matrix tiles, all rests of m, n and k."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from einloom.asm import Assembler
+from einloom.dtypes import BFLOAT16, FLOAT32, INT8, INT32, UINT8, DType
+from einloom.ir.numbers import elements_of, narrowed, widened
+from einloom.jit import Kernel
+from einloom.jit.tiles import host_with_tiles
+from einloom.kernels import Brgemm, machine_for
+from einloom.kernels.emit import emit_kernel
+from einloom.machine import TILES, Machine
+from tests.kernels.guarded import GuardedArray, run_guarded
+
+SIZES = (1, 2, 3, 5, 8, 15, 16, 17, 24, 31, 32, 33, 48, 65)
+TYPES = {
+    "pairs": (BFLOAT16, BFLOAT16),
+    "signed": (INT8, INT8),
+    "unsigned": (UINT8, UINT8),
+    "mixed": (INT8, UINT8),
+    "mixed the other way": (UINT8, INT8),
+}
+
+
+@cache
+def machine(kind: str) -> Machine | None:
+    """Return this host with tiles alone, or with dot products of vectors alone; None if it has no such."""
+    host = host_with_tiles()
+    if kind == "tiles":
+        return host if TILES in host.features else None
+    host = replace(host.with_vector(kind), features=host.with_vector(kind).features - {TILES})
+    return host if host.isa == "x86_64" and "avx512bf16" in host.features else None
+
+
+@dataclass(frozen=True)
+class Case:
+    """Sizes in groups; `rows` says that k is contiguous in B."""
+
+    kind: str
+    types: str
+    m: int
+    n: int
+    k: int
+    batch: int
+    rows: bool
+    beta: int | None
+    at_end: bool
+
+    @property
+    def spec(self) -> Brgemm:
+        """The kernel: A in panels with gaps, B's rows of k or of n."""
+        a, b = TYPES[self.types]
+        sums = FLOAT32 if a is BFLOAT16 else INT32
+        pitch = self.m + 3
+        strides_b = (0, self.k + 1, 1, (self.k + 1) * self.n) if self.rows else (0, 1, self.n, self.n * self.k)
+        return Brgemm(
+            sums,
+            self.m,
+            self.n,
+            self.k,
+            self.batch,
+            a=(1, 0, pitch, pitch * self.k),
+            b=strides_b,
+            c=(1, self.m + 2),
+            beta=self.beta,
+            memory=(a, b, sums),
+            grouped=True,
+        )
+
+
+class Operand:
+    """Groups in guarded memory, numbers all of them: kernels may read what lies between their elements."""
+
+    def __init__(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, at_end: bool, seed: int) -> None:
+        group = 4 // dtype.size
+        count = 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides))
+        self.memory = GuardedArray(group * count, elements_of(dtype).name, at_end)
+        low = 0 if dtype is UINT8 else -128
+        numbers = np.random.default_rng(seed).integers(low, low + 256, group * count)
+        self.memory.values[:] = narrowed((numbers // 16 if dtype is BFLOAT16 else numbers).astype(float), dtype)
+        byte_strides = (*(4 * stride for stride in strides), dtype.size)
+        self.view = np.lib.stride_tricks.as_strided(self.memory.values, (*shape, group), byte_strides)
+        self.dtype = dtype
+
+    @property
+    def numbers(self) -> Any:
+        """The elements as whole numbers."""
+        return widened(self.view, self.dtype).astype(np.int64)
+
+
+def check(case: Case) -> str | None:
+    """Compare a kernel with whole numbers, which float32 holds exactly here."""
+    spec, (kind_a, kind_b) = case.spec, TYPES[case.types]
+    a = Operand((case.m, case.k, case.batch), (spec.a[0], *spec.a[2:]), kind_a, case.at_end, 1)
+    b = Operand((case.n, case.k, case.batch), spec.b[1:], kind_b, case.at_end, 2)
+    c = GuardedArray(spec.c[1] * (case.n - 1) + case.m, spec.dtype.name, case.at_end)
+    c.values[:] = 7
+    target = np.lib.stride_tricks.as_strided(c.values, (case.m, case.n), (4, 4 * spec.c[1]))
+    expected = c.values.copy()
+    flags = (0, 1) if case.beta is None else (case.beta,)
+    kernel = compiled(case)
+    for flag in flags:
+        before = target.astype(np.int64)
+        total = np.einsum("mkbg,nkbg->mn", a.numbers, b.numbers) + flag * before
+        np.lib.stride_tricks.as_strided(expected, target.shape, target.strides)[...] = total.astype(np.int32)
+        pointers = [array.ctypes.data for array in (a.memory.values, b.memory.values, c.values)]
+        kernel.call(*pointers, *([flag] if case.beta is None else []))
+        if not np.array_equal(c.values, expected):
+            return f"{np.argwhere(c.values != expected)[:5].ravel()} differ"
+    return None
+
+
+def compiled(case: Case) -> Kernel:
+    """Return the kernel of a case."""
+    target = machine(case.kind)
+    assert target is not None
+    asm = Assembler("x86_64")
+    emit_kernel(machine_for(asm, target), case.spec)
+    return Kernel(asm)
+
+
+@pytest.mark.parametrize(("kind", "types"), [("avx512", "pairs"), *(("tiles", types) for types in TYPES)])
+def test_sums_of_groups_are_exact_and_touch_nothing_else(kind: str, types: str) -> None:
+    if machine(kind) is None:
+        pytest.skip(f"no dot products on {kind} here")
+    cases = [
+        Case(
+            kind,
+            types,
+            SIZES[i % 14],
+            SIZES[(5 * i + i // 14) % 14],
+            SIZES[(3 * i + i // 7) % 14],
+            1 + (i % 5 == 0),
+            kind == "tiles" or i % 2 == 0,
+            (0, 1, None)[i % 3],
+            i % 4 < 2,
+        )
+        for i in range(84)
+    ]
+    assert run_guarded(cases, check) is None
