@@ -1,21 +1,80 @@
-"""Blocking of element-wise operations."""
+"""Blocking of element-wise operations: what is proposed, and what moves the choice."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
+from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_operation, parse_schedule
-from einloom.machine import AVX512
-from einloom.passes.pipeline import optimize_operation
+from einloom.machine import AVX2, AVX512, Machine, Rates
+from einloom.passes.block_elementwise import costed_element_wise
+from einloom.passes.identify import identify_primitive
+from einloom.passes.pipeline import explain_passes, optimize_operation
+from einloom.passes.values import Context, Options
+
+TRANSPOSITION = parse_operation(
+    """
+    identity first=none last=none
+    axis a 4096 c
+    axis b 4096 c
+    in0 float32 a=4096 b=1
+    out float32 a=1 b=4096
+    """
+)
+ROWS = parse_operation(
+    """
+    identity first=none last=none
+    axis a 128 c
+    axis b 128 c
+    axis c 64 c
+    in0 float32 a=8192 b=64 c=1
+    out float32 a=64 b=8192 c=1
+    """
+)
+MACHINES = [pytest.param(AVX512, id="avx512"), pytest.param(AVX2, id="avx2")]
 
 
-def test_an_output_that_exceeds_the_caches_is_staged() -> None:
-    transposition = parse_operation(
-        """
-        identity first=none last=none
-        axis a 4096 c
-        axis b 4096 c
-        in0 float32 a=4096 b=1
-        out float32 a=1 b=4096
-        """
-    )
-    _, schedule = optimize_operation(transposition, AVX512)
-    assert schedule == parse_schedule("seq b:512 seq a:256 prim m=b n=a pack out@2 b a")
+@pytest.mark.parametrize("machine", MACHINES)
+def test_an_output_that_exceeds_the_caches_is_staged(machine: Machine) -> None:
+    _, schedule = optimize_operation(TRANSPOSITION, machine)
+    assert [pack.operand for pack in schedule.packs] == [-1]
+    block = {loop.axis: loop.step for loop in schedule.loops}
+    assert min(block.values()) >= 64, "single cache lines cost memory more than what they hold"
+    assert block["a"] * block["b"] * 4 <= machine.l2 // 2
+
+
+def test_what_stays_in_the_caches_is_written_directly() -> None:
+    _, schedule = optimize_operation(TRANSPOSITION, replace(AVX512, l2=2**28))
+    assert schedule == parse_schedule("seq b:512 seq a:512 prim m=b n=a")
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_rows_are_read_in_order(machine: Machine) -> None:
+    """Blocks of few rows, which follow each other in the input, leave in runs while the next one is read."""
+    _, schedule = optimize_operation(ROWS, machine)
+    assert schedule == parse_schedule("seq a:8 seq b:1 seq a:1 prim m=c n=b pack out@2 a c")
+
+
+def test_slow_streams_keep_the_output_out_of_scratch() -> None:
+    slow = Rates(float32=200e9, float64=100e9, l2=180e9, l3=50e9, memory=30e9, stream=1e9)
+    for operation in (TRANSPOSITION, ROWS):
+        _, schedule = optimize_operation(operation, replace(AVX512, rates=slow))
+        assert not schedule.packs
+
+
+def test_without_packs_nothing_is_staged() -> None:
+    _, schedule = optimize_operation(ROWS, AVX512, Options(packing=False))
+    assert not schedule.packs
+
+
+def test_the_cheapest_proposal_is_taken_and_all_are_shown() -> None:
+    given = Schedule((), identify_primitive(TRANSPOSITION))
+    found = costed_element_wise(TRANSPOSITION, given, Context(AVX512))
+    assert [each.cost.seconds for each in found] == sorted(each.cost.seconds for each in found)
+    assert found[0].proposal.schedule == optimize_operation(TRANSPOSITION, AVX512)[1]
+    families = {each.proposal.family for each in found}
+    assert {f"staged, in the order of the {operand}" for operand in ("input", "output")} < families
+    shown = explain_passes(TRANSPOSITION, AVX512)
+    assert all(str(each.proposal.schedule) in shown for each in found)

@@ -8,7 +8,7 @@ import pytest
 
 from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
-from einloom.ir.text import parse_schedule
+from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import AVX512
 from einloom.passes.model.footprint import Footprint
 from einloom.passes.model.traffic import Flow, traffic_of
@@ -21,6 +21,26 @@ PRODUCT = contraction("m 160 m, n 192 n, k 200 k", "km", "kn", "mn")
 ROWS = contraction("m 160 m, n 192 n, k 200 k", "mk", "kn", "mn")
 TENSORS = contraction("a 12 m, b 17 n, c 16 n, d 24 m, e 52 k", "ead", "ebc", "adbc")
 LITTLE = contraction("m 320 m, n 192 n, k 32 k", "mk", "kn", "mn")
+
+TURNED = parse_operation(
+    """
+    identity first=none last=none
+    axis a 256 c
+    axis b 320 c
+    in0 float32 a=336 b=1
+    out float32 a=1 b=272
+    """
+)
+SWAPPED = parse_operation(
+    """
+    identity first=none last=none
+    axis a 24 c
+    axis b 40 c
+    axis c 80 c
+    in0 float32 a=3200 b=80 c=1
+    out float32 a=80 b=1920 c=1
+    """
+)
 
 CASES = [
     pytest.param(PRODUCT, "prim m=n n=m k=k", id="nothing packed"),
@@ -51,6 +71,11 @@ CASES = [
         "seq m:40 seq m:8 seq n:48 prim m=n n=m k=k pack in1@0 n:48 k n pack out@1 m n",
         id="staged blocks",
     ),
+    pytest.param(TURNED, "seq b:64 seq a:64 prim m=b n=a", id="a permutation written directly"),
+    pytest.param(TURNED, "seq a:32 seq b:32 prim m=b n=a pack out@2 b a", id="a permutation in the input's order"),
+    pytest.param(TURNED, "seq b:80 seq a:128 prim m=b n=a pack out@2 b a", id="a permutation staged in L2"),
+    pytest.param(SWAPPED, "seq a:4 seq b:1 seq a:1 prim m=c n=b pack out@2 a c", id="rows in the input's order"),
+    pytest.param(SWAPPED, "seq b:1 prim m=c n=a", id="rows written directly"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Every proposed schedule of a contraction, not only the chosen one, computes what the interpreter does."""
+"""Every proposed schedule, not only the chosen one, computes what the interpreter does."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, T
 from einloom.ir.schedule import Schedule
 from einloom.jit.host import host
 from einloom.machine import AVX2, AVX512, NEON, Machine
+from einloom.passes.block_elementwise import costed_element_wise
 from einloom.passes.contraction.choose import every_proposal
 from einloom.passes.contraction.families import Proposal
 from einloom.passes.fuse import fuse
@@ -21,7 +22,7 @@ from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.parallelise import parallelise
 from einloom.passes.values import Context
 
-from ..ir.strategies import random_contraction, random_reading
+from ..ir.strategies import random_contraction, random_copy, random_reading
 from ..kernels.guarded import run_guarded
 from ..soak import soak_count
 from .programs import difference
@@ -36,7 +37,7 @@ def _tiny(machine: Machine) -> Machine:
 
 def _operation(rng: random.Random) -> Operation:
     dtype = rng.choice((FLOAT32, FLOAT64))
-    made = rng.choice((_small_sums, _rows_apart, random_reading, random_contraction, random_contraction))
+    made = rng.choice((_small_sums, _rows_apart, random_reading, random_copy, random_contraction, random_contraction))
     return made(rng, dtype) if made is not random_contraction else random_contraction(rng, dtype, points=4000)
 
 
@@ -61,7 +62,9 @@ def _rows_apart(rng: random.Random, dtype: DType) -> Operation:
 def _proposals(operation: Operation, machine: Machine) -> tuple[Operation, list[Proposal]]:
     fused = fuse(operation)
     identified = Schedule((), identify_primitive(fused))
-    return fused, every_proposal(fused, identified, Context(machine))
+    if fused.main.is_contraction:
+        return fused, every_proposal(fused, identified, Context(machine))
+    return fused, [each.proposal for each in costed_element_wise(fused, identified, Context(machine))]
 
 
 @pytest.mark.soak
@@ -90,6 +93,8 @@ def test_every_family_is_among_what_was_tried() -> None:
             tried[proposal.family] = tried.get(proposal.family, 0) + 1
     families = ["in place", "vector block", "vector block, element packed", "element once", "five loops"]
     families += ["vector block, fused", "element once, fused", "five loops, fused"]
+    families += ["direct"]
+    families += [f"{way}, in the order of the {name}" for way in ("direct", "staged") for name in ("input", "output")]
     assert {*families, "staged blocks", "staged tiles", "large input in order"} <= set(tried)
     assert min(tried.values()) > 3
 

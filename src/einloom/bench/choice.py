@@ -21,6 +21,7 @@ from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
+from einloom.passes.block_elementwise import costed_element_wise
 from einloom.passes.contraction.choose import Costed, costed
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
@@ -76,7 +77,7 @@ class Choice:
 
 
 def measure_choice(case: Case, machine: Machine, runs: int, seconds: float) -> Choice | None:
-    """Run all proposals of a case; None if it is no single contraction, or another pass schedules it.
+    """Run all proposals of a case; None if it is no single step, or nothing is to be chosen.
 
     Args:
         case: what to compute.
@@ -84,10 +85,9 @@ def measure_choice(case: Case, machine: Machine, runs: int, seconds: float) -> C
         runs: turns of each proposal.
         seconds: least time of a turn.
     """
-    operation = _contraction(case, machine)
-    if operation is None:
+    operation = _step(case)
+    if operation is None or len(found := _proposals(operation, machine)) < 2:
         return None
-    found = costed(operation, Schedule((), identify_primitive(operation)), Context(machine))
     arrays = [*make_operands(case), make_output(case)]
     addresses = [array.__array_interface__["data"][0] for array in arrays]
     programs = [Executable(image_of(bind(operation, each.proposal.schedule), machine)) for each in found]
@@ -95,19 +95,21 @@ def measure_choice(case: Case, machine: Machine, runs: int, seconds: float) -> C
     return Choice(case.name, operation.flops, tuple(map(_tried, found, best)))
 
 
-def _contraction(case: Case, machine: Machine) -> Operation | None:
-    """The case's only step with its axes fused, if its schedule is chosen among proposals."""
+def _step(case: Case) -> Operation | None:
+    """The case's only step with its axes fused."""
     if case.kind is not Kind.EXPRESSION:
         return None
     shapes = list(case.shapes[:-1])
     problem = make_problem(case.equation, shapes, [None] * len(shapes), data_type(case.dtype))
     plan = plan_problem(problem, None, contraction_path(problem))
-    if len(plan.steps) != 1 or not plan.steps[0].operation.main.is_contraction:
-        return None
-    operation = fuse(plan.steps[0].operation)
-    chosen = optimize_operation(operation, machine)[1]
-    found = costed(operation, Schedule((), identify_primitive(operation)), Context(machine))
-    return operation if chosen == found[0].proposal.schedule else None
+    return fuse(plan.steps[0].operation) if len(plan.steps) == 1 else None
+
+
+def _proposals(operation: Operation, machine: Machine) -> list[Costed]:
+    """What the schedule is chosen among, the chosen one first; nothing if another pass decides it."""
+    choose = costed if operation.main.is_contraction else costed_element_wise
+    found = choose(operation, Schedule((), identify_primitive(operation)), Context(machine))
+    return found if found[0].proposal.schedule == optimize_operation(operation, machine)[1] else []
 
 
 def _tried(each: Costed, seconds: float) -> Tried:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from einloom.ir.operation import Operation
@@ -15,7 +15,7 @@ from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.parallelise import parallelise
 from einloom.passes.values import Context, Pass, State
 
-__all__ = ["CHOOSE_CONTRACTION", "Costed", "costed", "every_proposal"]
+__all__ = ["CHOOSE_CONTRACTION", "Costed", "costed", "every_proposal", "listed"]
 
 LITTLE = 100_000
 """Up to so many products nothing but what kernels need is packed: choosing would take longer than computing."""
@@ -107,7 +107,11 @@ def _explain(before: State, after: State, context: Context) -> str:
     operation, schedule = before
     if not operation.main.is_contraction or schedule.loops:
         return "no: blocked before" if schedule.loops else "no: nothing is contracted"
-    found = costed(operation, schedule, context)
+    return listed(costed(operation, schedule, context))
+
+
+def listed(found: Sequence[Costed]) -> str:
+    """Return what was chosen, and a line for each proposal."""
     best = found[0]
     said = f"{best.proposal.family}: {best.proposal.schedule}"
     if len(found) == 1:

@@ -40,6 +40,16 @@ as much as of the latter."""
 WRITTEN_NEAR, WRITTEN_FAR = 0.4, 1.3
 """What it takes to write lines back to L2, and beyond it, of the time to read them: nothing hides the end of a tile."""
 
+ALONE, RESTART = 0.7, 64
+"""How many lines each of the first ones of a piece takes longer that permutations read, and how many those are: what is
+not read ahead from where the last block ended waits for memory, up to the end of a page."""
+
+TOGETHER = 0.5
+"""The share of L1 from which on a staged block leaves before any of the next one is read."""
+
+STREAMED_PIECE = 8.0
+"""How many lines the ends of a run that passes the caches take longer: of two lines it has parts only."""
+
 COPYING = 1.5
 """How much longer a copy takes than its transfers and its instructions one after the other."""
 
@@ -86,19 +96,41 @@ class CostModel:
     def cost(self, schedule: Schedule, threads: int = 1) -> Cost:
         """Return the predicted seconds of a schedule, on the thread that has most to do."""
         flow = Flow(self.operation, schedule, self.machine, self._buffers_of(schedule.fused))
-        near = far = waits = 0.0
-        copies = self._copies(flow)
+        parts = self._moving(flow) if flow.moves else self._computing(flow)
+        share = _largest_share(schedule, flow.walk, threads)
+        return Cost(*(share * part for part in parts))
+
+    def _computing(self, flow: Flow) -> Cost:
+        """What a contraction takes: kernels compute while they fetch, between copies."""
+        near = far = 0.0
+        waits, copies = self._pages(flow), self._copies(flow)
         for each in flow.traffic():
             close, distant, waited = _seconds(each, self.rates)
             if each.copies:
                 copies += close + distant + waited
             else:
                 near, far, waits = near + close, far + distant, waits + waited
-        for (_, cycles), pages in zip(TLBS, flow.looked_up()):
-            waits += pages * cycles * self.cycle
-        share = _largest_share(schedule, flow.walk, threads)
-        arithmetic = flow.cycles * self.cycle
-        return Cost(*(share * part for part in (arithmetic, near, far, waits, COPYING * copies)))
+        return Cost(flow.cycles * self.cycle, near, far, waits, COPYING * copies)
+
+    def _moving(self, flow: Flow) -> Cost:
+        """What an element-wise operation takes: while a small staged block leaves, the next one is read."""
+        near = read = streamed = 0.0
+        waits, copies = self._pages(flow), self._copies(flow) + flow.cycles * self.cycle
+        for each in flow.traffic():
+            close, distant, waited = _seconds(each, self.rates)
+            near, waits = near + close, waits + waited
+            if each.streams:
+                streamed = distant
+            else:
+                read += distant
+                waits += 0.0 if each.writes else ALONE * min(RESTART * each.pieces, 1.0) * distant
+        block = flow.scratch.get(flow.output)
+        together = 0.0 if block is None else max(1 - block.at[block.first].room / (TOGETHER * self.machine.l1d), 0.0)
+        return Cost(0.0, near, read + streamed - together * min(read, streamed), waits, copies)
+
+    def _pages(self, flow: Flow) -> float:
+        """Return the seconds in which pages are looked up."""
+        return sum(pages * cycles for (_, cycles), pages in zip(TLBS, flow.looked_up())) * self.cycle
 
     def scratch_bytes(self, schedule: Schedule) -> int:
         """Return how much scratch a schedule needs, for each thread."""
@@ -126,7 +158,7 @@ def _seconds(traffic: Traffic, rates: Rates) -> tuple[float, float, float]:
     piece = COPIED_PIECE if traffic.copies else PIECE
     if traffic.streams:
         seconds = first * LINE / rates.stream
-        return 0.0, seconds, piece * traffic.pieces * seconds
+        return 0.0, seconds, STREAMED_PIECE * traffic.pieces * seconds
     near = LINE * max(first - second, 0.0) / rates.l2
     far = LINE * (max(second - third, 0.0) / rates.l3 + third / rates.memory)
     waits = piece * traffic.pieces * far

@@ -18,7 +18,7 @@ from einloom.ir.operation import Operation
 from einloom.ir.schedule import OUTPUT, Fused, Schedule, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.model.footprint import LINE, Footprint
-from einloom.passes.model.kernel import CALL, tiling_of
+from einloom.passes.model.kernel import CALL, copy_cycles, tiling_of
 from einloom.passes.model.sizes import round_up
 from einloom.passes.model.walk import StridedAxis, Use, Walk
 
@@ -29,6 +29,9 @@ TLBS = ((64, 8), (1536, 50))
 
 FULL, OVER = 0.8, 1.2
 """Up to which share of a cache everything stays, and from which on nothing does."""
+
+STREAMS = 16
+"""Pieces next to each other that are read ahead, each beyond its end."""
 
 LINES, PAGES = Footprint._fields.index("lines"), Footprint._fields.index("pages")
 
@@ -103,7 +106,9 @@ class Flow:
 
     Attributes:
         walk: the loops, those over the kernel's tiles and steps inside.
+        moves: whether the primitive only moves, or works element by element.
         tensors: the uses of the operands; `scratch`: of packed blocks, by operand.
+        block: how many loops stand around a staged block, or else around a block of the primitive.
         tile: how many loops stand around a tile.
         cycles: of all calls of the primitive, with everything in L1.
     """
@@ -113,12 +118,13 @@ class Flow:
     ) -> None:
         self.buffers = buffers = buffers or Buffers(operation, schedule.fused)
         self.schedule, self.machine = schedule, machine
-        self.output = len(operation.operands) - 1
+        self.output, self.moves = len(operation.operands) - 1, not operation.main.is_contraction
         self.packs = {self.output if pack.operand == OUTPUT else pack.operand: pack for pack in schedule.packs}
         self.walk = walk = Walk(buffers.view.axes)
         for loop in schedule.loops:
             walk.add(loop.axis, loop.step)
-        self.cycles = self._add_tiles(operation)
+        self.block = min((pack.loop for pack in schedule.packs if pack.operand == OUTPUT), default=walk.depth)
+        self.cycles = self._add_tiles(operation) if operation.main.is_contraction else self._add_vectors(operation)
         self.tensors, self.scratch = list[Use](), dict[int, Use]()
         for position, strided in enumerate(buffers.strided):
             pack = self.packs.get(position)
@@ -133,10 +139,11 @@ class Flow:
         """Decide what caches and translation buffers forget at each depth."""
         self.rooms = rooms = [0.0] * len(self.walk.axes)
         pages = [0.0] * len(self.walk.axes)
+        past = self.tensors[self.output] if self.output in self.packs else None
         for use in (*self.tensors, *self.scratch.values()):
             for depth in range((use.last if not use.first else self.walk.depth) + 1):
                 footprint = use.at[depth]
-                rooms[depth] += footprint.room
+                rooms[depth] += 0.0 if use is past else footprint.room
                 pages[depth] += footprint.pages
         self.forgets = [_forgotten(rooms, cache) for cache in self.caches]
         self.misses = [_forgotten(pages, entries) for entries, _ in TLBS]
@@ -163,6 +170,27 @@ class Flow:
         self.tile = walk.depth
         self._add_steps(((prims.batch, 1), (prims.k, 1)))
         return cycles * calls
+
+    def _add_vectors(self, operation: Operation) -> float:
+        """Add the loops over the vectors of an element-wise kernel, or the squares that it transposes.
+
+        Return the cycles of all calls, as if it only moved: what an operator computes is the same in every schedule.
+        """
+        prims, walk = self.schedule.prims, self.walk
+        lanes = self.machine.vector_bits // 8 // operation.output.dtype.size
+        transposes = self._transposes(operation)
+        m, n = self._blocks(prims.m)[0][0], self._blocks(prims.n)[0][0]
+        elements = float(operation.elements(operation.output))
+        calls = elements / max(m * n, 1)
+        cycles = copy_cycles(elements, 1 if transposes else m, lanes)
+        self._add_steps(((prims.n, lanes if transposes else 1), (prims.m, lanes)))
+        self.tile = walk.depth
+        return cycles + CALL * calls
+
+    def _transposes(self, operation: Operation) -> bool:
+        """Whether elements that follow each other in the input do not in the output."""
+        m = self.schedule.prims.m
+        return m is not None and operation.stride(operation.output, m) != 1
 
     def _add_steps(self, steps: Iterable[tuple[str | None, int]]) -> None:
         for name, step in steps:
@@ -224,12 +252,23 @@ class Flow:
     def _tensor_traffic(self, position: int, use: Use) -> Traffic:
         lines = tuple([use.fetched(self.walk, *forgets, LINES) for forgets in self.forgets])
         packed, writes = position in self.scratch, position == self.output
-        # Stores of one tile after the other go on along the output; loads of a step wait for what the step needs.
-        at = use.at[max(min(use.last, self.tile) - writes, 0)]
+        streams = packed and writes
+        at = use.at[use.last if streams else self._touched(use, writes)]
         pieces = 1.0 if packed and not writes and self.copied_run(position) == 1 else at.pieces / at.lines
         small = packed and self.scratch[position].at[use.last].room <= self.machine.l1d / 2
         copies = packed and not (writes and small)  # A small block leaves while the next one is computed.
-        return Traffic(self.buffers.names[position], lines, pieces, writes, copies, packed and writes)
+        return Traffic(self.buffers.names[position], lines, pieces, writes, copies, streams)
+
+    def _touched(self, use: Use, writes: bool) -> int:
+        """Return the depth at which a tensor is touched in pieces: what it holds is there at once.
+
+        Stores of one tile after the other go on along the output; loads of a step wait for what the step needs. Copies
+        and permutations read ahead, as far as the next block goes on where one ends.
+        """
+        if not self.moves or writes:
+            return max(min(use.last, self.tile) - writes, 0)
+        depth = min(use.last, self.block)
+        return max(depth - 1, 0) if use.at[depth].pieces <= STREAMS else depth
 
     def _scratch_traffic(self, position: int, use: Use) -> Traffic:
         """What kernels fetch of a packed block: what the copy has just written is still where it fits.
@@ -237,12 +276,13 @@ class Flow:
         A staged block nobody has written before: it is fetched once.
         """
         block, runs = use.at[use.first], self.walk.runs[use.first]
+        staged = position == self.output
         lines: list[float] = []
         for cache, forgets in zip(self.caches, self.forgets):
             gone = self._overflows(cache, position, use)
             again = runs * max(use.fetched(self.walk, *forgets, LINES) - block.lines * (1 - gone), 0.0)
-            lines.append(max(again, block.lines) if position == self.output else again)
-        return Traffic(f"scratch of {self.buffers.names[position]}", tuple(lines), 0.0, position == self.output)
+            lines.append(max(again, block.lines) if staged else again)
+        return Traffic(f"scratch of {self.buffers.names[position]}", tuple(lines), 0.0, staged)
 
     def _copied(self, position: int, use: Use) -> Traffic:
         """What copies into a packed block move of it: a cache that no longer has the last block fetches its lines.
@@ -255,8 +295,14 @@ class Flow:
         return Traffic(f"copies of {self.buffers.names[position]}", lines, 0.0, writes=True, copies=True)
 
     def _overflows(self, cache: float, position: int, use: Use) -> float:
-        """Return the share of a packed block that a cache cannot hold beside the tensor's block."""
-        (gone,), _ = _forgotten([use.at[use.first].room + self.tensors[position].at[use.first].room], cache)
+        """Return the share of a packed block that a cache cannot hold beside what is touched before it is used again.
+
+        That is the tensor's block; of a staged one, which goes to where passes the caches, all that computes it.
+        """
+        room = self.rooms[use.first]
+        if position != self.output:
+            room = use.at[use.first].room + self.tensors[position].at[use.first].room
+        (gone,), _ = _forgotten([room], cache)
         return gone
 
     def looked_up(self) -> list[float]:
