@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any, Protocol, runtime_checkable
 
-from einloom.arrays.library import Array, element_strides, incoming
+from einloom.arrays.library import Array, element_strides, incoming, is_array
 from einloom.errors import EquationError, ScheduleError, ShapeError, UnsupportedTarget
 from einloom.expression import Expression
-from einloom.expression.remembered import evaluate, forget, remembered
+from einloom.expression.conversion import conversion_of
+from einloom.expression.options import Options
+from einloom.expression.remembered import evaluate, evaluate_as, forget, remembered
 from einloom.expression.types import computed_type
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
@@ -20,12 +22,18 @@ from einloom.plan.problem import make_problem
 __all__ = ["clear_cache", "compile", "contract_path", "einsum"]
 
 
+_AUTO, _SAFE, _KEEP = "auto", "safe", "K"  # the defaults, which a call that passes them as literals has as well
+
+
 def einsum(
-    equation: Any,
+    equation: Any = "",
     *operands: Any,
     out: Array | None = None,
     dtype: object = None,
-    optimize: Any = "auto",
+    casting: str = _SAFE,
+    order: str = _KEEP,
+    optimize: Any = _AUTO,
+    memory_limit: int | str | None = None,
     threads: int | None = None,
 ) -> Any:
     """Evaluate an einsum with code that was compiled for these shapes and strides.
@@ -35,11 +43,16 @@ def einsum(
     (2, 4)
 
     Args:
-        equation: as for `numpy.einsum`; or the interleaved form `A, [0, 1], B, [1, 2], [0, 2]`.
+        equation: as for `numpy.einsum`; or the interleaved form `A, [0, 1], B, [1, 2], [0, 2]`. Operands may come as
+            one list, as for `torch.einsum`.
         operands: arrays of any strides; arrays of other libraries come in through DLPack.
         out: takes the result and is returned; exact shape and type, and no byte shared with an operand.
         dtype: type to compute in; the operands' common type if None.
+        casting: which conversions are allowed, as for `numpy.einsum`. `out` has the type that is computed in, unless
+            this is `"same_kind"` or `"unsafe"`.
+        order: how a fresh result lies: `"C"`, `"F"`, or `"A"` for what all operands are; `"K"` is `"C"`.
         optimize: what `opt_einsum` takes, for three and more operands.
+        memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None.
         threads: how many threads; the settings' if None.
 
     Returns:
@@ -48,19 +61,31 @@ def einsum(
     Raises:
         EquationError, ShapeError, DTypeError, StrideError, OverlapError: nothing has been written.
     """
-    if type(equation) is type(optimize) is str and optimize == "auto" and dtype is None and threads is None:
+    is_plain = (
+        dtype is None
+        and threads is None
+        and memory_limit is None
+        and optimize is _AUTO
+        and casting is _SAFE
+        and order is _KEEP
+    )
+    if is_plain and type(equation) is str:
         known = remembered(equation)
         if known is not None:
             return known(*operands) if out is None else known(*operands, out=out)
     text, given = _text_and_operands(equation, operands)
-    return evaluate(text, given, out, dtype, optimize, threads)
+    if is_plain:
+        return evaluate(text, given, out)
+    options = Options(optimize, memory_limit, threads=threads)
+    return evaluate_as(text, given, out, dtype, conversion_of(casting, order), options)
 
 
 def compile(
     equation: str,
     *shapes_or_arrays: Any,
     dtype: object = None,
-    optimize: Any = "auto",
+    optimize: Any = _AUTO,
+    memory_limit: int | str | None = None,
     schedule: Schedule | str | None = None,
     threads: int | None = None,
     target: str | Machine = "cpu",
@@ -76,6 +101,7 @@ def compile(
         shapes_or_arrays: one an operand.
         dtype: type to compute in; float64 for shapes, the common type for arrays, if None.
         optimize: what `opt_einsum` takes, for three and more operands.
+        memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None.
         schedule: a `Schedule` or its text, instead of the heuristic one, for one or two operands.
         threads: how many threads; the settings' at each call if None.
         target: `"cpu"`, `"interpreter"`, or a `Machine`.
@@ -91,10 +117,12 @@ def compile(
     ]
     strides = [None if item is None else element_strides(item.array) for item in given]
     computed = computed_type(equation, [item for item in given if item is not None], dtype)
-    return Expression(equation, shapes, computed, strides, optimize, schedule, threads, target)
+    return Expression(equation, shapes, computed, strides, Options(optimize, memory_limit, schedule, threads, target))
 
 
-def contract_path(equation: Any, *operands_or_shapes: Any, optimize: Any = "auto") -> tuple[list[Any], Any]:
+def contract_path(
+    equation: Any, *operands_or_shapes: Any, optimize: Any = _AUTO, memory_limit: int | str | None = None
+) -> tuple[list[Any], Any]:
     """Return the contraction path and its description, as `opt_einsum.contract_path` does.
 
     >>> contract_path("ab,bc,cd->ad", (2, 3), (3, 4), (4, 5))[0]
@@ -102,7 +130,7 @@ def contract_path(equation: Any, *operands_or_shapes: Any, optimize: Any = "auto
     """
     text, given = _text_and_operands(equation, operands_or_shapes)
     shapes = [_shape_of(item, position) for position, item in enumerate(given)]
-    return described_path(make_problem(text, shapes, [None] * len(shapes), "float64"), optimize)
+    return described_path(make_problem(text, shapes, [None] * len(shapes), "float64"), optimize, memory_limit)
 
 
 def clear_cache() -> None:
@@ -125,9 +153,19 @@ def _check_kinds(equation: object, schedule: object, target: object) -> None:
 def _text_and_operands(equation: Any, operands: Sequence[Any]) -> tuple[str, Sequence[Any]]:
     """Return the equation's text and the operands of either form of call."""
     text, given = (equation, operands) if isinstance(equation, str) else interleaved_equation([equation, *operands])
+    given = _operands_of(text, given)
     if not given:
         raise EquationError(f"no operands for the equation\n{caret_lines(text, ())}")
     return text, given
+
+
+def _operands_of(text: str, given: Sequence[Any]) -> Sequence[Any]:
+    """Return the operands, also where they came in one list, as torch takes them.
+
+    A list for the only operand of an equation is NumPy's nested sequence.
+    """
+    first: Sequence[Any] = given[0] if len(given) == 1 and type(given[0]) in (list, tuple) else ()
+    return first if "," in text and first and all(map(is_array, first)) else given
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""Settings of a block of code: how many threads. It decides nothing about the host, whose cores the caller passes in.
+"""Settings of a block of code. They decide nothing about the host, whose cores the caller passes in.
 
 >>> with settings(threads=2):
 ...     thread_count(cores=8)
@@ -13,6 +13,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from operator import index
 from typing import Any
 
@@ -22,6 +23,7 @@ from einloom.once import once
 __all__ = [
     "LEAST_WORK",
     "MOST_THREADS",
+    "Fallback",
     "Settings",
     "WatchedSettings",
     "current_settings",
@@ -38,11 +40,19 @@ LEAST_WORK = 2**19
 MOST_THREADS = 4096  # more is a mistake (a size that landed in the wrong place), not a wish
 
 
+class Fallback(StrEnum):
+    """What happens to types that there is no code for: NumPy computes, and a warning says so once; or an error."""
+
+    WARN = "warn"
+    ERROR = "error"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a `with settings(...)` block asks for; None leaves a field to the environment."""
+    """What a `with settings(...)` block asks for; None leaves the threads to the environment."""
 
     threads: int | None = None
+    fallback: Fallback = Fallback.WARN
 
 
 _NOTHING = Settings()
@@ -57,18 +67,24 @@ def current_settings() -> Settings:
 
 
 @contextmanager
-def settings(*, threads: int | None = None) -> Generator[Settings]:
-    """Set how many threads work started in this block uses; blocks nest, None keeps the outer block's.
+def settings(*, threads: int | None = None, fallback: str | None = None) -> Generator[Settings]:
+    """Set what holds for work started in this block; blocks nest, None keeps the outer block's.
 
     >>> with settings(threads=3) as inner:
-    ...     inner
-    Settings(threads=3)
+    ...     inner.threads
+    3
+
+    Args:
+        threads: how many threads are used.
+        fallback: `"error"` refuses types that there is no code for, `"warn"` lets NumPy compute and says so once.
 
     Raises:
-        ArgumentError: `threads` is no whole number from 1 to 4096.
+        ArgumentError: `threads` is no whole number from 1 to 4096, or `fallback` is another word.
     """
     before = _current.get()
     now = before if threads is None else replace(before, threads=_checked(threads, "settings(threads=…)"))
+    if fallback is not None:
+        now = replace(now, fallback=_fallback(fallback))
     token = _current.set(_equal.setdefault(now, now))
     try:
         yield now
@@ -144,6 +160,14 @@ def environment_threads() -> int | None:
     if first.isascii() and first.isdigit() and 1 <= int(first) <= MOST_THREADS:
         return int(first)
     return None
+
+
+def _fallback(word: Any) -> Fallback:
+    try:
+        return Fallback(word)
+    except ValueError:
+        words = ", ".join(Fallback)
+        raise ArgumentError(f"settings(fallback={word!r:.80})\n  It is one of: {words}.") from None
 
 
 def _checked(value: Any, where: str) -> int:

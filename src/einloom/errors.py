@@ -15,8 +15,11 @@ __all__ = [
     "EinloomError",
     "EncodingError",
     "EquationError",
+    "EquationTypeError",
+    "FallbackWarning",
     "InternalError",
     "OverlapError",
+    "PathError",
     "ScheduleError",
     "ShapeError",
     "StrideError",
@@ -34,6 +37,14 @@ class ArgumentError(EinloomError, ValueError):
 
 class EquationError(EinloomError, ValueError):
     """The text of an equation is not a legal einsum. Mend the marked place."""
+
+
+class EquationTypeError(EquationError, TypeError):
+    """What stands for the equation is neither its text nor the lists of labels of the interleaved form."""
+
+
+class PathError(EquationError, RuntimeError):
+    """What `optimize=` is, or gives, does not contract these operands to one tensor."""
 
 
 class ShapeError(EinloomError, ValueError):
@@ -76,6 +87,13 @@ class UnsupportedTarget(EinloomError, NotImplementedError):
 
 class DeviceError(EinloomError, RuntimeError):
     """A device or its driver refused: executable memory, a GPU, a thread team."""
+
+
+class FallbackWarning(UserWarning):
+    """NumPy computes in place of generated code, which there is none of for this type: right, and slower.
+
+    Said once for each type. `einloom.settings(fallback="error")` makes it an error.
+    """
 
 
 class InternalError(EinloomError, RuntimeError):

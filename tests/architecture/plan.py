@@ -55,9 +55,12 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"signature", "chain"},
     ),
     "expression": (
-        {"programs", "types", "variant", "operands"},
+        {"programs", "types", "options"},
+        {"fallback"},
+        {"variant", "operands"},
         {"show", "entries"},
         {"expression"},
+        {"conversion"},
         {"remembered", "__init__"},
     ),
     "bench": (

@@ -58,9 +58,10 @@ def test_repeated_output_label() -> None:
     assert "twice" in raises(el.EquationError, lambda: el.einsum("ab,bc->aa", A, B))
 
 
-@pytest.mark.parametrize("dtype", ["int64", "complex64", "float16", "bool", "object"])
+@pytest.mark.parametrize("dtype", ["longdouble", "object", "U3", "datetime64[s]"])
 def test_types_without_code(dtype: str) -> None:
-    message = raises(el.DTypeError, lambda: el.einsum("ab,bc->ac", A.astype(dtype), B.astype(dtype)))
+    with el.settings(fallback="error"):
+        message = raises(el.DTypeError, lambda: el.einsum("ab,bc->ac", A.astype(dtype), B.astype(dtype)))
     assert "ab,bc->ac" in message and "float32" in message
 
 

@@ -73,8 +73,8 @@ def test_large_arrays_at_any_address(dtype: str) -> None:
 
 @pytest.mark.parametrize(
     ("equation", "dtype"),
-    [("ab->a", "int32"), ("ab->", "complex64"), ("ab->ba", "object"), ("ab,ab->ab", "int8"), ("ab->ba", "V0")],
+    [("ab->a", "longdouble"), ("ab->", "S3"), ("ab->ba", "object"), ("ab,ab->ab", "clongdouble"), ("ab->ba", "V0")],
 )
 def test_what_has_no_code_is_refused(equation: str, dtype: str) -> None:
-    with pytest.raises(el.DTypeError):
+    with pytest.raises(el.DTypeError), el.settings(fallback="error"):
         el.einsum(equation, *[np.zeros((3, 4), dtype)] * (1 + equation.count(",")))

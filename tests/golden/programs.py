@@ -17,6 +17,7 @@ from einloom.bench import elementwise
 from einloom.bench.cases import SUITES, Case, Kind, load_suite
 from einloom.dtypes import data_type
 from einloom.expression import Expression
+from einloom.expression.options import Options
 from einloom.ir.bind import bind
 from einloom.kernels import machine_for
 from einloom.kernels.emit import emit_kernel
@@ -57,7 +58,9 @@ def _case_code(case: Case, machine: Machine) -> bytes:
         return lower_nest(bind(config.operation, config.schedule), machine).assembler.bytes()
     codes = []
     for threads in THREADS:
-        expression = Expression(case.equation, case.shapes[:-1], case.dtype, threads=threads, target=machine)
+        expression = Expression(
+            case.equation, case.shapes[:-1], case.dtype, options=Options(threads=threads, target=machine)
+        )
         codes.append(expression.code)
     return b"".join(codes)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from functools import lru_cache
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,8 @@ def incoming(thing: Any, name: str) -> Imported:
         raise ShapeError(f"{name} is no array: {error}\n  Pass rows of one length.") from error
     except Exception as error:  # of whatever class another library's __array__ raises
         raise DTypeError(f"{name} is no array: {error}\n  Pass an array.") from error
+    if array.dtype.hasobject and not array.ndim and not isinstance(thing, Number):
+        raise DTypeError(f"{name} is a {type(thing).__name__}, no array and no number\n  Pass an array.")
     return Imported(array, _label(array.dtype))
 
 

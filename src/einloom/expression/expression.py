@@ -11,19 +11,19 @@ from einloom.arrays.entry import Entry
 from einloom.arrays.library import Array, element_strides, outgoing
 from einloom.arrays.signature import signature_of
 from einloom.config import LEAST_WORK, WatchedSettings, thread_count, watched_settings
-from einloom.dtypes import DTYPES
 from einloom.expression.entries import describe_call
+from einloom.expression.fallback import allow_fallback, travel_of
 from einloom.expression.operands import Expected
+from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.types import numpy_type
 from einloom.expression.variant import CompiledStep, Recipe, Strides, Variant
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_schedule
 from einloom.jit.host import host
 from einloom.jit.native import Native
-from einloom.machine import Machine
 from einloom.once import OnceTable
-from einloom.plan.carriers import carrier, refuse_arithmetic
-from einloom.plan.equation import caret_lines
+from einloom.plan.carriers import is_copy
+from einloom.plan.equation import caret_lines, parse_equation
 from einloom.plan.paths import contraction_path
 from einloom.plan.problem import contiguous_strides, make_problem
 
@@ -43,10 +43,7 @@ class Expression(Native):
         shapes: of the operands.
         dtype: type that is computed in.
         strides: of the operands in elements, None for C-contiguous.
-        optimize: what `opt_einsum` takes, for three and more operands.
-        schedule: a schedule or its text for a single contraction, instead of the heuristic one.
-        threads: how many threads, None for the settings at each call.
-        target: `"cpu"`, `"interpreter"` or a `Machine`.
+        options: how it is to be computed.
 
     Attributes:
         equation, shapes: as above.
@@ -60,32 +57,29 @@ class Expression(Native):
         shapes: Sequence[tuple[int, ...]],
         dtype: object,
         strides: Sequence[tuple[int, ...] | None] | None = None,
-        optimize: Any = "auto",
-        schedule: Schedule | str | None = None,
-        threads: int | None = None,
-        target: str | Machine = "cpu",
+        options: Options = DEFAULTS,
     ) -> None:
         self._chain = Chain(self, Expression.__call__)
         given = list(strides or [None] * len(shapes))
-        self._arguments = (equation, tuple(shapes), dtype, strides, optimize, schedule, threads, target)
+        self._arguments = (equation, tuple(shapes), dtype, strides, options)
         label, self.dtype = numpy_type(dtype)
-        carried, parts = carrier(self.dtype)
-        problem = make_problem(equation, shapes, given, carried)
-        if label not in DTYPES:
-            refuse_arithmetic(problem.equation, label)
-        thread_count(threads, cores=1)  # Refuses what is no number of threads.
-        self._threads = threads
-        self.equation = problem.equation.text
+        parsed = parse_equation(equation, tuple(map(len, shapes)))
+        where = caret_lines(parsed.text, ()).strip()
+        travel = travel_of(label, self.dtype, is_copy(parsed), where)
+        problem = make_problem(equation, shapes, given, travel.unit)
+        thread_count(options.threads, cores=1)  # Refuses what is no number of threads.
+        self._threads = options.threads
+        self.equation = parsed.text
         self.shapes = problem.shapes
         self.output_shape = problem.output_shape
-        where = caret_lines(self.equation, ()).strip()
-        self._expected = Expected(self.shapes, self.output_shape, label, self.dtype, carried.size, where)
-        parsed = parse_schedule(schedule) if isinstance(schedule, str) else schedule
-        self._recipe = Recipe(problem, contraction_path(problem, optimize), parts, parsed, target)
+        self._expected = Expected(self.shapes, self.output_shape, label, self.dtype, travel.alignment, where)
+        schedule = parse_schedule(options.schedule) if isinstance(options.schedule, str) else options.schedule
+        path = contraction_path(problem, options.optimize, options.memory_limit)
+        self._recipe = Recipe(problem, path, travel.parts, schedule, options.target, travel.by_numpy)
         self._plan = self._recipe.plan(problem.strides)
         self._is_small = max(self._plan.flops, self._plan.bytes) < 2 * LEAST_WORK
         self._variants: OnceTable[Variant] = OnceTable(VARIANTS)
-        if target != "interpreter":
+        if options.target != "interpreter":
             self._recipe.machine()
             self._variant(problem.strides, None, self._thread_count())
 
@@ -112,6 +106,8 @@ class Expression(Native):
     def compute(self, operands: Sequence[Any], out: Any, native: Native, chain: Chain) -> Any:
         """Compute, and let the next call like this one of `native` enter generated code."""
         expected = self._expected
+        if self._recipe.by_numpy:
+            allow_fallback(expected.label, expected.where)
         given = expected.operands(operands)
         arrays = [expected.readable(operand, position) for position, operand in enumerate(given)]
         output = expected.output(out, given)
@@ -179,8 +175,8 @@ class Expression(Native):
 
     @property
     def isa(self) -> str:
-        """The vector ISA that the code is for: `"avx512"`, `"avx2"`, `"neon"`; `"none"` on the interpreter."""
-        return "none" if self._recipe.target == "interpreter" else self._recipe.machine().vector
+        """The vector ISA that the code is for: `"avx512"`, `"avx2"`, `"neon"`; `"none"` where there is no code."""
+        return "none" if self._recipe.is_interpreted else self._recipe.machine().vector
 
     def show(self, what: str = "nest") -> str:
         """Return the expression as text, step by step.

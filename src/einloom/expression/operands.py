@@ -16,8 +16,8 @@ from einloom.arrays.check import (
     check_writable,
 )
 from einloom.arrays.library import Array, Imported, array_of, element_strides, incoming, region_of
-from einloom.dtypes import DTYPES
 from einloom.errors import DTypeError, EquationError, ShapeError
+from einloom.expression.types import FOREIGN
 from einloom.jit.arrays import array_address
 
 __all__ = ["Expected", "Output"]
@@ -64,11 +64,12 @@ class Expected:
         """Return an operand as code can read it: as it is, or a copy of the right type and alignment.
 
         Raises:
-            DTypeError: its type is wider than the one that is computed in, or no float.
+            DTypeError: its type cannot be converted safely to the one that is computed in.
         """
         array = operand.array
         if operand.dtype != self.label:
-            if self.label not in DTYPES or array.dtype.kind != "f" or not np.can_cast(array.dtype, self.dtype, "safe"):
+            foreign = self.label in FOREIGN or operand.dtype in FOREIGN
+            if foreign or not np.can_cast(array.dtype, self.dtype, "safe"):
                 raise DTypeError(
                     f"operand {position} has type {operand.dtype}, the expression computes in {self.label}\n"
                     f"  {self.where}\n  Convert it: operand.astype({self.label!r})."

@@ -11,13 +11,15 @@ from typing import Any
 
 from einloom.arrays.chain import Chain
 from einloom.arrays.library import element_strides, incoming
+from einloom.expression.conversion import Conversion
 from einloom.expression.expression import Expression
+from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.programs import forget_programs
 from einloom.expression.types import computed_type
 from einloom.jit.native import Native
 from einloom.once import OnceTable
 
-__all__ = ["Equation", "evaluate", "forget", "remembered"]
+__all__ = ["Equation", "evaluate", "evaluate_as", "forget", "remembered"]
 
 EXPRESSIONS = 1024
 EQUATIONS = 1024
@@ -35,7 +37,7 @@ class Equation(Native):
 
     def __call__(self, *operands: Any, out: Any = None) -> Any:
         """Evaluate the equation, and remember how."""
-        expression = _expression(self._text, operands, None, "auto", None)
+        expression = _expression(self._text, operands, None, DEFAULTS)
         return expression.compute(operands, out, self, self._chain)
 
 
@@ -44,13 +46,21 @@ def remembered(text: str) -> Equation | None:
     return _equations.get(text)
 
 
-def evaluate(text: str, operands: Sequence[Any], out: Any, dtype: object, optimize: Any, threads: int | None) -> Any:
+def evaluate(text: str, operands: Sequence[Any], out: Any) -> Any:
     """Evaluate an equation with an expression that is compiled on first use."""
-    if dtype is None and threads is None and type(optimize) is str and optimize == "auto":
-        if len(_equations) >= EQUATIONS:
-            _equations.clear()
-        return _equations.setdefault(text, Equation(text))(*operands, out=out)
-    return _expression(text, operands, dtype, optimize, threads)(*operands, out=out)
+    if len(_equations) >= EQUATIONS:
+        _equations.clear()
+    return _equations.setdefault(text, Equation(text))(*operands, out=out)
+
+
+def evaluate_as(
+    text: str, operands: Sequence[Any], out: Any, dtype: object, conversion: Conversion, options: Options
+) -> Any:
+    """Evaluate an equation in a type (None: the operands' common one), with conversions around it, as options say."""
+    given = [incoming(operand, f"operand {position}") for position, operand in enumerate(operands)]
+    computed = computed_type(text, given, dtype)
+    converted = conversion.operands(operands, computed, text)
+    return conversion.result(_expression(text, converted, computed, options), operands, converted, out)
 
 
 def forget() -> None:
@@ -60,18 +70,16 @@ def forget() -> None:
     _equations.clear()
 
 
-def _expression(text: str, operands: Sequence[Any], dtype: object, optimize: Any, threads: int | None) -> Expression:
+def _expression(text: str, operands: Sequence[Any], dtype: object, options: Options) -> Expression:
     given = [incoming(operand, f"operand {position}") for position, operand in enumerate(operands)]
     computed = computed_type(text, given, dtype)
     shapes = tuple(operand.array.shape for operand in given)
     strides = [element_strides(operand.array) for operand in given]
 
     def compiled() -> Expression:
-        return Expression(text, shapes, computed, strides, optimize, None, threads)
+        return Expression(text, shapes, computed, strides, options)
 
-    # Equal keys mean the same: True and 1, or 1.0 and 1 in a path, are told apart.
-    path: object = repr(optimize) if type(optimize) in (list, tuple) else optimize
-    key = (text, shapes, computed, type(path), path, type(threads), threads)
+    key = (text, shapes, computed, options.key)
     try:
         hash(key)
     except TypeError:

@@ -16,10 +16,13 @@ from einloom.dtypes import DTYPES
 from einloom.errors import DTypeError
 from einloom.plan.equation import caret_lines
 
-__all__ = ["computed_type", "numpy_type"]
+__all__ = ["COMPUTED_BY_NUMPY", "FOREIGN", "computed_type", "numpy_type"]
 
 FOREIGN = {"bfloat16": np.dtype(np.uint16)}
 """Types that NumPy lacks, by name, and what their elements travel as."""
+
+COMPUTED_BY_NUMPY = "biufcmO"
+"""Kinds of NumPy's types that can be multiplied or summed; where einloom has no code for them, NumPy computes."""
 
 
 def numpy_type(dtype: Any) -> tuple[str, np.dtype[Any]]:
@@ -44,11 +47,14 @@ def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> An
         DTypeError: there is no arithmetic in it.
     """
     label, result = _common_type(equation, operands) if dtype is None else numpy_type(dtype)
-    if result.name in DTYPES and label == str(result) and all(o.array.dtype.kind == "f" for o in operands):
+    if result.name in DTYPES and label not in FOREIGN:
         return result.name
     if len(operands) == 1 and (dtype is None or operands[0].dtype == label):
         return label if label in FOREIGN else operands[0].array.dtype
-    raise _no_code(equation, operands, label)
+    spans = result.kind == "m" and len(operands) > 1  # which can be summed, not multiplied
+    if label in FOREIGN or result.kind not in COMPUTED_BY_NUMPY or spans:
+        raise _no_code(equation, operands, label)
+    return result
 
 
 def _common_type(equation: str, operands: Sequence[Imported]) -> tuple[str, np.dtype[Any]]:

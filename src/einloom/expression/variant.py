@@ -13,6 +13,7 @@ import numpy as np
 from einloom.arrays.library import Array
 from einloom.arrays.region import reach_of
 from einloom.errors import ScheduleError, UnsupportedTarget
+from einloom.expression.fallback import compute_with_numpy
 from einloom.expression.programs import decided, program_of
 from einloom.ir.interpret import Memory, interpret
 from einloom.ir.operation import Operation
@@ -33,17 +34,25 @@ Strides = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class CompiledStep:
-    """A step, how many threads it was compiled for and, unless it is interpreted, its executable."""
+    """A step, how many threads it was compiled for and, unless it is interpreted, its executable.
+
+    Where there is no code for the type of its elements, NumPy computes it.
+    """
 
     step: Step
     threads: int = 1
     executable: Executable | None = None
+    by_numpy: bool = False
 
     def run(self, operands: Sequence[Array]) -> None:
         """Compute on these operands, the output last; their strides are the step's, whatever NumPy says of them."""
         if self.executable is not None:
             self.executable([array_address(operand) for operand in operands], self.threads)
-        elif operands[-1].size:
+        elif not operands[-1].size:
+            return
+        elif self.by_numpy:
+            compute_with_numpy(self.step.operation, operands)
+        else:
             operation = self.step.operation
             interpret(operation, [_memory_of(operand, operation.output.dtype.name) for operand in operands])
 
@@ -75,6 +84,7 @@ class Recipe:
         parts: how many elements of the problem's type make one of the operands'.
         schedule: for the only step, instead of the heuristic one.
         target: `"cpu"`, `"interpreter"` or a `Machine`.
+        by_numpy: whether there is no code for the type of the elements.
     """
 
     problem: Problem
@@ -82,6 +92,12 @@ class Recipe:
     parts: int
     schedule: Schedule | None
     target: str | Machine
+    by_numpy: bool = False
+
+    @property
+    def is_interpreted(self) -> bool:
+        """Whether no code is generated: on the interpreter, and for types that there is none for."""
+        return self.target == "interpreter" or self.by_numpy
 
     def plan(self, strides: tuple[Strides, ...], output_strides: Strides | None = None) -> Plan:
         """Return the steps for operands and an output (None: C-contiguous) of these strides in elements."""
@@ -101,12 +117,12 @@ class Recipe:
         return Variant(tuple(self._compile_step(step, threads) for step in steps))
 
     def _compile_step(self, step: Step, threads: int) -> CompiledStep:
-        if self.target == "interpreter":
-            return CompiledStep(step)
+        if self.is_interpreted:
+            return CompiledStep(step, by_numpy=self.by_numpy)
         return CompiledStep(step, threads, program_of(step.operation, self.schedule, self.machine(), threads))
 
     def decided(self, compiled: CompiledStep) -> tuple[Operation, Schedule] | None:
-        """Return a step's operation with its axes fused, and its schedule; None on the interpreter."""
+        """Return a step's operation with its axes fused, and its schedule; None where there is no code."""
         if compiled.executable is None:
             return None
         return decided(compiled.step.operation, self.schedule, self.machine(), compiled.threads)

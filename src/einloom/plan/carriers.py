@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from einloom.dtypes import DTYPES, FLOAT32, FLOAT64, UINT8, UINT16, DType
+from einloom.dtypes import FLOAT32, FLOAT64, UINT8, UINT16, DType
 from einloom.errors import DTypeError
 from einloom.ir.operation import Axis, DimType, Operation
 from einloom.plan.equation import Equation
 from einloom.plan.steps import Plan
 
-__all__ = ["carrier", "refuse_arithmetic", "widened"]
+__all__ = ["carrier", "is_copy", "widened"]
 
 PARTS = "parts"
 """Name of the axis over the parts of an element: longer than any label."""
@@ -40,17 +40,9 @@ def carrier(dtype: np.dtype[Any]) -> tuple[DType, int]:
     return unit, dtype.itemsize // unit.size
 
 
-def refuse_arithmetic(equation: Equation, dtype: str) -> None:
-    """Refuse an equation that multiplies or sums elements of a type that einloom does not compute in.
-
-    Raises:
-        DTypeError: with the equation.
-    """
-    if len(equation.inputs) != 1 or set(equation.inputs[0]) != set(equation.output):
-        raise DTypeError(
-            f"no arithmetic on operands of type {dtype}\n  {equation.text}\n"
-            f"  einloom computes in {' and '.join(DTYPES)}: convert the operands with astype()."
-        )
+def is_copy(equation: Equation) -> bool:
+    """Return whether an equation neither multiplies nor sums: elements keep their bits."""
+    return len(equation.inputs) == 1 and set(equation.inputs[0]) == set(equation.output)
 
 
 def widened(plan: Plan, parts: int) -> Plan:

@@ -21,7 +21,7 @@ from itertools import accumulate
 from string import ascii_letters, whitespace
 from typing import Any
 
-from einloom.errors import EquationError, ShapeError
+from einloom.errors import EquationError, EquationTypeError, ShapeError
 
 __all__ = ["Equation", "caret_lines", "interleaved_equation", "label_symbols", "parse_equation"]
 
@@ -102,7 +102,7 @@ _ALTERNATE = "operands and lists of labels must alternate: einsum(A, [0, 1], B, 
 def _hashable_labels(labels: Any, place: int) -> list[Hashable]:
     given = _listed(labels)
     if given is None:
-        raise EquationError(f"{_ALTERNATE}\n  List {place} of labels is a {type(labels).__name__}.")
+        raise EquationTypeError(f"{_ALTERNATE}\n  List {place} of labels is a {type(labels).__name__}.")
     for label in given:
         try:
             hash(label)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any, Protocol, runtime_checkable
 
-from einloom.errors import EquationError
+from einloom.errors import EquationError, PathError
 from einloom.plan.equation import caret_lines, label_symbols
 from einloom.plan.problem import Problem
 
@@ -33,25 +33,29 @@ class Tree(Protocol):
         ...
 
 
-def contraction_path(problem: Problem, optimize: Any = "auto") -> Path:
+def contraction_path(problem: Problem, optimize: Any = "auto", memory_limit: Any = None) -> Path:
     """Return the path that `optimize` stands for: whatever `opt_einsum` or NumPy take.
 
     Args:
         problem: what is contracted.
         optimize: the name of a strategy, a bool, None, a path, NumPy's `["einsum_path", …]` and `(name, limit)`, an
             optimiser object or function of `opt_einsum`'s form, or a tree that has `get_path()`.
+        memory_limit: most elements of an intermediate tensor, or `"max_input"`; None: any.
 
     Raises:
-        EquationError: there is no such strategy, or what it gives is not a path of these operands.
+        EquationError: there is no such strategy.
+        PathError: what it gives is not a path of these operands.
     """
     count = len(problem.shapes)
     if count <= 2 and isinstance(optimize, str) and optimize == "auto":
         return (tuple(range(count)),)  # Without the import of opt_einsum.
     given = _given_path(problem, optimize)
-    return _checked(problem, described_path(problem, optimize)[0] if given is None else given)
+    return _checked(problem, described_path(problem, optimize, memory_limit)[0] if given is None else given)
 
 
-def described_path(problem: Problem, optimize: Any = "auto") -> tuple[list[tuple[int, ...]], Any]:
+def described_path(
+    problem: Problem, optimize: Any = "auto", memory_limit: Any = None
+) -> tuple[list[tuple[int, ...]], Any]:
     """Return the path and what `opt_einsum` says about it.
 
     Raises:
@@ -62,6 +66,8 @@ def described_path(problem: Problem, optimize: Any = "auto") -> tuple[list[tuple
     # Extents of 0 count as 1: strategies that bound costs by products of extents find no path otherwise.
     shapes = [tuple(max(problem.sizes[label], 1) for label in labels) for labels in problem.equation.inputs]
     strategy, limit = _strategy(problem, optimize)
+    if memory_limit is not None:
+        limit = memory_limit if memory_limit == "max_input" else _limit(memory_limit, "memory_limit={!r}")
     try:
         path, info = opt_einsum.contract_path(
             _plain_equation(problem), *shapes, shapes=True, optimize=strategy, memory_limit=limit
@@ -119,11 +125,11 @@ def _check_name(name: str) -> None:
         raise EquationError(f"optimize={name!r} is no strategy of opt_einsum\n  {error.args[0]}") from None
 
 
-def _limit(value: Any) -> int:
+def _limit(value: Any, where: str = "optimize=(…, {!r})") -> int:
     """NumPy writes limits as floats, too: `("greedy", 1e6)`."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 1 <= value < 2**62:
         return int(value)
-    raise EquationError(f"optimize=(…, {value!r}): the limit is a number of elements, at least 1\n  {_TAKEN}")
+    raise EquationError(f"{where.format(value)}: the limit is a number of elements, at least 1\n  {_TAKEN}")
 
 
 def _checked(problem: Problem, path: Any) -> Path:
@@ -152,10 +158,10 @@ def _positions(problem: Problem, path: Any, number: int, entry: Any) -> tuple[in
         raise _no_path(problem, path, f"entry {number} is {entry!r}, no tuple of positions") from None
 
 
-def _no_path(problem: Problem, path: Any, reason: str) -> EquationError:
+def _no_path(problem: Problem, path: Any, reason: str) -> PathError:
     text = repr(path)
     shown = text if len(text) <= 200 else f"{text[:200]}…"
-    return EquationError(
+    return PathError(
         f"optimize={shown} is no path for {len(problem.shapes)} operands: {reason}\n"
         f"{caret_lines(problem.equation.text, ())}\n"
         "  Entries name tensors that are left, by position from 0; what they give goes to the end. One tensor stays."

@@ -120,8 +120,8 @@ def _two_extents(
     equation: Equation, shapes: Sequence[tuple[int, ...]], label: str, extents: dict[int, int]
 ) -> ShapeError:
     note = "; ".join(f"{extent} in operand {i}, shape {shapes[i]}" for extent, i in extents.items())
-    name = f"axis {label}" if len(label) == 1 else "an axis of the ellipsis"
+    name, what = (f"axis {label}", repr(label)) if len(label) == 1 else ("an axis of the ellipsis", "it")
     return ShapeError(
         f"{name} has two extents\n{caret_lines(equation.text, label_places(equation, label), note)}\n"
-        f"  Give the operands the same extent on it, or 1 to broadcast (not within one operand)."
+        f"  Give the operands the same extent on {what}, or 1 to broadcast (not within one operand)."
     )

@@ -1,0 +1,119 @@
+"""`Conversion`: what `casting=` and `order=` ask for: operands and the result are converted around an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeGuard
+
+import numpy as np
+
+from einloom.arrays.check import check_shape, check_writable
+from einloom.arrays.library import Array, Imported, array_of, incoming, outgoing
+from einloom.errors import ArgumentError, DTypeError
+from einloom.expression.expression import Expression
+from einloom.expression.types import FOREIGN, numpy_type
+
+__all__ = ["Conversion", "conversion_of"]
+
+Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
+
+CASTINGS: tuple[Casting, ...] = ("no", "equiv", "safe", "same_kind", "unsafe")
+ORDERS = ("C", "F", "A", "K")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How operands and results may be converted, and how a fresh result lies.
+
+    Attributes:
+        casting: which of NumPy's rules conversions keep.
+        order: `"C"`, `"F"`, or `"A"` for what all operands are; `"K"` is `"C"`.
+    """
+
+    casting: Casting = "safe"
+    order: str = "K"
+
+    def operands(self, given: Sequence[Any], dtype: object, where: str) -> list[Any]:
+        """Return the operands in the type that is computed in; those that have it as they came.
+
+        Raises:
+            DTypeError: the rule does not allow a conversion.
+        """
+        label, computed = numpy_type(dtype)
+        found = [incoming(operand, f"operand {position}") for position, operand in enumerate(given)]
+        names = (f"operand {position}" for position in range(len(given)))
+        return [
+            operand if _stays(imported.dtype, label) else self._cast(imported.array, computed, name, where)
+            for operand, imported, name in zip(given, found, names)
+        ]
+
+    def _cast(self, array: Array, dtype: np.dtype[Any], name: str, where: str) -> Array:
+        if not np.can_cast(array.dtype, dtype, self.casting):
+            raise DTypeError(
+                f"{name} has type {array.dtype}, which casting={self.casting!r} does not convert to {dtype}\n"
+                f"  {where}\n  Pass casting='unsafe', or convert it with astype()."
+            )
+        return array.astype(dtype, casting=self.casting)
+
+    def result(self, expression: Expression, given: Sequence[Any], converted: Sequence[Any], out: Any) -> Any:
+        """Compute, and return the result as it is asked for.
+
+        Args:
+            expression: what computes.
+            given: the operands as they came; the first one's library is the result's.
+            converted: the operands as the expression takes them.
+            out: takes the result; its type may be another one where `casting` goes beyond safe conversions.
+        """
+        if out is not None:
+            return self._into(expression, converted, out)
+        fresh = np.empty(expression.output_shape, expression.dtype, order="F" if self._is_fortran(converted) else "C")
+        if not expression.output_shape:
+            return expression(*converted)
+        expression(*converted, out=fresh)
+        return outgoing(fresh, str(expression.dtype), given[0])
+
+    def _is_fortran(self, operands: Sequence[Any]) -> bool:
+        arrays = [incoming(operand, "").array for operand in operands]
+        together = all(array.flags.f_contiguous for array in arrays) and not all(a.flags.c_contiguous for a in arrays)
+        return self.order == "F" or (self.order == "A" and together)
+
+    def _into(self, expression: Expression, operands: Sequence[Any], out: Any) -> Any:
+        where = expression.equation
+        given = array_of(out, "out", where)
+        if given.dtype == str(expression.dtype) or self.casting in ("no", "equiv", "safe"):
+            return expression(*operands, out=out)
+        check_shape("out", given.array.shape, expression.output_shape, where)
+        check_writable("out", given.array.flags.writeable, where)
+        self._allow_out(given, expression)
+        np.copyto(given.array, np.asarray(expression(*operands)), casting=self.casting)
+        return out
+
+    def _allow_out(self, given: Imported, expression: Expression) -> None:
+        if given.dtype in FOREIGN or not np.can_cast(expression.dtype, given.array.dtype, self.casting):
+            raise DTypeError(
+                f"out has type {given.dtype}, which casting={self.casting!r} does not convert {expression.dtype} to\n"
+                f"  {expression.equation}\n  Pass an array of the type that is computed in, or casting='unsafe'."
+            )
+
+
+def _stays(label: str, computed: str) -> bool:
+    """Whether an operand is left to the expression: it has the type, or one that NumPy cannot convert."""
+    return label == computed or label in FOREIGN or computed in FOREIGN
+
+
+def _is_casting(word: object) -> TypeGuard[Casting]:
+    return isinstance(word, str) and word in CASTINGS
+
+
+def conversion_of(casting: object, order: object) -> Conversion:
+    """Return the conversion for the words of a call.
+
+    Raises:
+        ArgumentError: a word that NumPy does not know.
+    """
+    if not _is_casting(casting):
+        raise ArgumentError(f"casting={casting!r:.80}\n  It is one of {', '.join(CASTINGS)}.")
+    if not isinstance(order, str) or order.upper() not in ORDERS:
+        raise ArgumentError(f"order={order!r:.80}\n  It is one of {', '.join(ORDERS)}.")
+    return Conversion(casting, order.upper())

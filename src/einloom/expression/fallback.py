@@ -1,0 +1,132 @@
+"""Types that there is no code for: NumPy computes them, step by step along the path that einloom has planned.
+
+These are Python objects, long doubles, time spans, and whatever else `einloom.dtypes` does not name. The first
+expression of such a type says so with a `FallbackWarning`; under `settings(fallback="error")` it is an error.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from einloom.arrays.library import Array
+from einloom.config import Fallback, current_settings
+from einloom.dtypes import DTYPES, DType, Kind
+from einloom.errors import DTypeError, FallbackWarning
+from einloom.expression.types import COMPUTED_BY_NUMPY, FOREIGN
+from einloom.ir.operation import DimType, Operation, Primitive
+from einloom.plan.carriers import carrier
+
+__all__ = ["Travel", "allow_fallback", "compute_with_numpy", "travel_of"]
+
+_numpy_einsum = np.einsum  # its own, also in a program that puts einloom's in its place
+
+_told: set[str] = set()
+
+
+@dataclass(frozen=True, slots=True)
+class Travel:
+    """How elements get through an expression.
+
+    Attributes:
+        unit: what they travel as.
+        parts: how many of it make one element.
+        by_numpy: whether there is no code for them.
+    """
+
+    unit: DType
+    parts: int = 1
+    by_numpy: bool = False
+
+    @property
+    def alignment(self) -> int:
+        """What addresses must be multiples of, in bytes."""
+        return 1 if self.by_numpy else self.unit.size
+
+
+def travel_of(label: str, dtype: np.dtype[Any], is_copy: bool, where: str) -> Travel:
+    """Return how elements of a type travel: as they are, copies as other types of their size, the rest by NumPy.
+
+    Raises:
+        DTypeError: nobody computes with them.
+    """
+    if label in DTYPES:
+        return Travel(DTYPES[label])
+    if is_copy and not dtype.hasobject:
+        return Travel(*carrier(dtype))
+    if label in FOREIGN or not (is_copy or dtype.kind in COMPUTED_BY_NUMPY):
+        raise DTypeError(
+            f"no arithmetic on operands of type {label}\n  {where}\n"
+            f"  einloom computes in {' and '.join(DTYPES)}: convert the operands with astype()."
+        )
+    allow_fallback(label, where)
+    _say_once(label, where)
+    return Travel(DType(label, dtype.itemsize, Kind.FLOAT), by_numpy=True)
+
+
+def allow_fallback(label: str, where: str) -> None:
+    """Refuse to let NumPy compute if the settings want so.
+
+    Raises:
+        DTypeError: they do.
+    """
+    if current_settings().fallback is Fallback.ERROR:
+        raise DTypeError(
+            f"no code for elements of type {label}, and settings(fallback='error')\n  {where}\n"
+            f"  einloom computes in {' and '.join(DTYPES)}: convert the operands with astype()."
+        )
+
+
+def _say_once(label: str, where: str) -> None:
+    if label not in _told:
+        text = f"no code for elements of type {label} yet: NumPy computes {where}, and whatever else is of this type"
+        warnings.warn(text, FallbackWarning, stacklevel=_frames_of_einloom() + 1)
+        _told.add(label)
+
+
+def _frames_of_einloom() -> int:
+    """Return how many frames lie between the caller of this function and the program that called einloom."""
+    frame, count = inspect.currentframe(), -1
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "einloom":
+        frame, count = frame.f_back, count + 1
+    return count
+
+
+def compute_with_numpy(operation: Operation, arrays: Sequence[Array]) -> None:
+    """Compute an operation on arrays that begin with its operands' first elements; the last one is written."""
+    axes = [i for i, axis in enumerate(operation.axes) if axis.extent != 1]
+    subscripts = _subscripts(operation, axes)
+    *inputs, output = (
+        as_strided(
+            array,
+            [operation.axes[i].extent for i in along],
+            [operand.strides[i] * array.itemsize for i in along],
+        )
+        for array, operand, along in zip(arrays, operation.operands, subscripts)
+    )
+    if len(inputs) == 1 and output.dtype.kind == "m":  # time spans, for which NumPy has sums, but no einsum
+        kept = [subscripts[0].index(i) for i in subscripts[1]]
+        summed = [place for place in range(inputs[0].ndim) if place not in kept]
+        view = inputs[0].transpose(*kept, *summed)
+        np.add.reduce(view, axis=tuple(range(len(kept), view.ndim)), out=output)
+    elif operation.main is Primitive.IDENTITY:
+        output[...] = inputs[0].transpose([subscripts[0].index(i) for i in subscripts[1]])
+    else:
+        numbers = [[axes.index(i) for i in along] for along in subscripts]
+        given: list[Any] = [each for pair in zip(inputs, numbers) for each in pair]
+        # NumPy's product of matrices, which `optimize` allows, loses count of objects when their arithmetic raises.
+        _numpy_einsum(*given, numbers[-1], out=output, optimize=output.dtype.kind != "O")
+
+
+def _subscripts(operation: Operation, axes: Sequence[int]) -> list[list[int]]:
+    """Return which axes each operand is viewed along: those that it depends on; the first takes what nobody has."""
+    used = [[i for i in axes if operand.strides[i]] for operand in operation.operands]
+    used[-1] = [i for i in axes if operation.axes[i].role is not DimType.K]
+    used[0] = [i for i in axes if i in used[0] or not any(i in others for others in used[1:-1])]
+    return used

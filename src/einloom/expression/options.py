@@ -1,0 +1,40 @@
+"""`Options`: what a caller may ask of an expression beside its equation and its operands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from einloom.ir.schedule import Schedule
+from einloom.machine import Machine
+
+__all__ = ["DEFAULTS", "Options"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How an expression is to be computed.
+
+    Attributes:
+        optimize: what `opt_einsum` takes, for three and more operands.
+        memory_limit: elements of the largest intermediate tensor, as `opt_einsum` takes it; None: no limit.
+        schedule: a schedule or its text for a single contraction, instead of the heuristic one.
+        threads: how many threads, None for the settings at each call.
+        target: `"cpu"`, `"interpreter"` or a `Machine`.
+    """
+
+    optimize: Any = "auto"
+    memory_limit: Any = None
+    schedule: Schedule | str | None = None
+    threads: int | None = None
+    target: str | Machine = "cpu"
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Return what tells these options from others: True and 1, or 1.0 and 1 in a path, are not the same."""
+        optimize: object = repr(self.optimize) if type(self.optimize) in (list, tuple) else self.optimize
+        given: list[object] = [optimize, self.memory_limit, self.schedule, self.threads, self.target]
+        return tuple((type(each), each) for each in given)
+
+
+DEFAULTS = Options()
