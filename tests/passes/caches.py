@@ -95,8 +95,7 @@ class Walked:
     def contract(self, call: Call) -> None:
         """Tiles of m outside, of n inside them; the steps of k touch both inputs, the end of a tile the output."""
         m, n, k, batch = (self.size(block) for block in call.blocks)
-        lanes = self.machine.vector_bits // 8 // self.operation.output.dtype.size
-        tile = tiling_of(m, n, 64, lanes, self.machine.registers)
+        tile = tiling_of(m, n, 64, self.machine.vectors, self.operation.output.dtype.size)
         a, b, c = call.accesses
         for rows in _ranges(m, tile.m):
             for columns in _ranges(n, tile.n):

@@ -12,6 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Generic
 
+from einloom.kernels.contraction.bands import Band
 from einloom.kernels.contraction.by_element import microkernel_for
 from einloom.kernels.contraction.cursor import Cursor
 from einloom.kernels.contraction.dot import emit_dot
@@ -21,9 +22,8 @@ from einloom.kernels.contraction.product import Product
 from einloom.kernels.contraction.registers import Setting, TileRegisters
 from einloom.kernels.contraction.steps import Steps
 from einloom.kernels.contraction.tiled import emit_tiled, suits_tiles
-from einloom.kernels.contraction.tiles import Band, Tile
+from einloom.kernels.contraction.tiles import Tile
 from einloom.kernels.fetch import VECTOR
-from einloom.kernels.parts import parts
 from einloom.kernels.specs import BatchBy, Brgemm, signature
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import KernelMachine, V
@@ -95,7 +95,7 @@ class _Emission(Generic[R, V, A]):
         """Set up, before the first branch, every mask that some tile needs."""
         band = self.plan.bands[-1]
         steps = self.plan.steps[band]
-        for tile in self.plan.tiles(band):
+        for tile, _ in band.blocks:
             if tile.group > 1:
                 grouped = TileRegisters(self.setting, tile, self.plan.tail).grouped
                 assert grouped is not None
@@ -133,15 +133,14 @@ class _Emission(Generic[R, V, A]):
                     self._move(0, band.vectors * self.vec.lanes)
 
     def _columns(self, band: Band, rewind: bool) -> None:
-        widths = parts(self.product.n, band.columns)
         moved = 0
-        for index, (columns, count) in enumerate(widths):
-            stays = index == len(widths) - 1 and count == 1
+        for index, (tile, count) in enumerate(band.blocks):
+            stays = index == len(band.blocks) - 1 and count == 1
             with self.frame.loop(count, "n"):
-                self._tile(band, columns)
+                self._tile(band, tile)
                 if not stays:
-                    self._move(1, columns)
-            moved += 0 if stays else columns * count
+                    self._move(1, tile.columns)
+            moved += 0 if stays else tile.columns * count
         if rewind:
             self._move(1, -moved)
 
@@ -153,9 +152,8 @@ class _Emission(Generic[R, V, A]):
         if self.plan.scratch:
             self.frame.advance(self.plan.scratch.source.name, self.plan.source_strides[axis], count)
 
-    def _tile(self, band: Band, columns: int) -> None:
-        tile = self.plan.demand.with_sets(band.vectors, columns, band.is_last)
-        assert tile is not None
+    def _tile(self, band: Band, tile: Tile) -> None:
+        columns = tile.columns
         tail = self.plan.tail if band.is_last else 0
         self.km.asm.comment(_described(tile, tail))
         micro = microkernel_for(self.setting, tile, tail)

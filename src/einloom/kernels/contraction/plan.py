@@ -9,13 +9,13 @@ from dataclasses import replace
 from typing import Generic
 
 from einloom.dtypes import DType
+from einloom.kernels.contraction.bands import Band, tiling_of
 from einloom.kernels.contraction.cursor import Cursor, Strides
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.contraction.scratch import RowScratch
 from einloom.kernels.contraction.steps import Steps
-from einloom.kernels.contraction.tiles import Band, Demand, Tile, bands_of
+from einloom.kernels.contraction.tiles import Demand
 from einloom.kernels.fetch import STRIDED, VECTOR
-from einloom.kernels.parts import parts
 from einloom.kernels.specs import BatchBy, Brgemm, signature
 from einloom.kernels.verbs.frame import TooManyVariables, leaf_frame
 from einloom.kernels.verbs.scalar import A, R
@@ -69,8 +69,7 @@ class Plan(Generic[R, V, A]):
         self.scratch = RowScratch(product, lanes, room) if room else None
         if self.scratch:
             product = replace(product, a=self.scratch.operand)
-        self.demand = Demand.of(product, km.machine)
-        self.bands = bands_of(self.demand, most_columns, room or 8)
+        self.bands = tiling_of(Demand.of(product, km.machine), most_columns, room or 8).bands
         self.rows = max(band.vectors for band in self.bands)
         self.columns = max(band.columns for band in self.bands)
         if self.scratch:
@@ -84,16 +83,10 @@ class Plan(Generic[R, V, A]):
 
     def _steps_of(self, band: Band) -> Steps:
         """Return how the tiles of a band sum over k."""
-        together = max((tile.group * max(tile.sets, tile.group_sets) for tile in self.tiles(band)), default=1)
+        together = max((tile.group * max(tile.sets, tile.group_sets) for tile, _ in band.blocks), default=1)
         body = BODY if self.km.scales else 2 * BODY
         product = self.product
         return Steps.of(product.k, band.vectors * band.columns, together, body, can_overwrite=product.batch == 1)
-
-    def tiles(self, band: Band) -> list[Tile]:
-        """Return the different tiles of a band, from the first column to the last."""
-        widths = [columns for columns, _ in parts(self.product.n, band.columns)]
-        tiles = [self.demand.with_sets(band.vectors, columns, band.is_last) for columns in widths]
-        return [tile for tile in tiles if tile is not None]
 
     def _resolve_strides(self) -> None:
         product = self.product

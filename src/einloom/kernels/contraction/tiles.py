@@ -1,39 +1,75 @@
-"""Which part of C a microkernel holds in registers: one rule for all kernels, by counting cycles.
+"""What tiles cost: the part of C that a microkernel holds in registers, and the cycles that it takes, by counting.
 
->>> from einloom.dtypes import FLOAT32
->>> from einloom.machine import AVX512
->>> choose_tile(FLOAT32, AVX512, 64, 48, 64)
-(2, 12)
+A step of the sum takes the most of its multiply-adds, its loads and the latency of one multiply-add;
+a tile takes its steps and an end. Kernels cut C by these figures (`bands`), and passes compare schedules by them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf
+from typing import NamedTuple
 
-from einloom.dtypes import DType
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
-from einloom.kernels.parts import parts
-from einloom.machine import Machine
+from einloom.machine import Machine, VectorISA
 
-__all__ = ["Band", "Demand", "Tile", "bands_of", "choose_tile"]
+__all__ = ["Cost", "Demand", "Fragment", "Tile", "TileCosts", "fastest", "plain_demand"]
 
-LOADS_PER_CYCLE = 2
-FMA_LATENCY = 5
-"""Of the processors that einloom runs on: Intel Golden Cove, AMD Zen 4 and 5, Arm Neoverse V1 and V2 (there 4 FMAs).
+FMA_LATENCY = 4
+"""Of the processors that einloom runs on: Intel Golden Cove, AMD Zen 4 and 5, Arm Neoverse V1 and V2."""
 
-A product takes 4 cycles; one more stands for those that wait for a unit while the other one is idle.
+FMA_SLACK, FMA_WAIT = 6, 0.4
+"""Cycles of multiply-adds from which on none waits for another, and the share of what is missing that is waited for.
+
+A multiply-add is bound to one unit before that is free; some wait for it while the other one is idle.
 """
+
+LINE = 64
+"""Bytes of a cache line."""
 
 MOST_SETS = 4
 
-GROUP_END = 1.5
+GROUP_END = 2.0
 """Cycles that a column of grouped rows costs at the end of a tile."""
 
-TILE_OVERHEAD = 18
-"""Cycles that a tile costs besides its products: fill and drain, address arithmetic, a mispredicted branch."""
+TILE_END = 3.0
+"""Cycles of a tile besides its products and registers: most of filling and draining overlaps with its neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a core works through a kernel's instructions.
+
+    Attributes:
+        loads: that begin in a cycle.
+        load: cycles that a load of an element delays multiply-adds by, and half of those of a vector.
+        split: further loads that a vector takes, on average, where vectors lie across cache lines.
+        register: cycles at the end of a tile for each accumulator: C is loaded, added and stored.
+        masked_loads: loads that a masked one takes besides its own.
+        masked_register: cycles that a masked register takes longer at the end.
+    """
+
+    loads: float
+    load: float
+    split: float
+    register: float
+    masked_loads: float = 0
+    masked_register: float = 0
+
+
+PACES = {
+    "avx512": Pace(loads=2, load=0.08, split=2, register=1.8),
+    "avx2": Pace(loads=2.5, load=0.03, split=0.5, register=0.5, masked_loads=1, masked_register=2),
+    "neon": Pace(loads=2, load=0.05, split=0.25, register=1),
+}
+"""By vector ISA: fitted to random kernels whose operands fit into L1, on one Intel Xeon; for Neon by analogy.
+
+`benchmarks/kernel_cycles.py` compares them with what a processor takes. `vmaskmov` of AVX2 reads its mask from memory.
+"""
+
+Fragment = tuple[Fetch, bool]
+"""How an input is fetched, and whether it depends on n."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,64 +97,80 @@ class Tile:
         return self.columns * self.group_sets if self.group > 1 else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What decides about a product's tile.
+class Cost(NamedTuple):
+    """A tile and its cycles: of each product that is summed, and of all the rest."""
 
-    Attributes:
-        vectors: vectors that cover m.
-        columns: n.
-        steps: products that are summed.
-        fragments: (how it is fetched, whether it depends on n) of each input.
-        registers: vector registers that there are.
-        spare: of them, how many strided accesses need.
+    step: float
+    end: float
+    tile: Tile
+
+
+class TileCosts:
+    """What the tiles of one kind of product cost on one vector ISA; every tile's cost is derived once.
+
+    Args:
+        isa: the vector ISA.
+        lanes: elements of a vector.
+        fragments: of the inputs.
+        spare: vector registers that strided accesses take.
+        aligned: whether the vectors of inputs begin where cache lines may end.
         embedded: whether an FMA takes a broadcast element from memory.
-        fmas: vector FMAs that a core begins in a cycle.
-        lanes: elements of a vector, the cost of a strided access.
-        tail: rows in the last vector, 0 for all its lanes.
-        group: how many products of k can share a register in the last rows; 1: they cannot.
     """
 
-    vectors: int
-    columns: int
-    steps: int
-    fragments: tuple[tuple[Fetch, bool], ...]
-    registers: int
-    spare: int
-    embedded: bool
-    fmas: int
-    lanes: int
-    tail: int = 0
-    group: int = 1
+    def __init__(
+        self, isa: VectorISA, lanes: int, fragments: tuple[Fragment, ...], spare: int, aligned: bool, embedded: bool
+    ) -> None:
+        self.isa, self.lanes, self.fragments, self.spare, self.embedded = isa, lanes, fragments, spare, embedded
+        self.pace = PACES[isa.name]
+        self.vector_loads = 1.0 if aligned else 1.0 + self.pace.split
+        self._known: dict[tuple[int, int, bool, int], tuple[Cost, ...]] = {}
 
-    @staticmethod
-    def of(product: Product, machine: Machine) -> Demand:
-        """Return the demand of a product on a machine."""
-        lanes = machine.vector_bits // 8 // product.dtype.size
-        strided = any(o.fetch is STRIDED for o in product.inputs)
-        spare = 2 if strided else 0
-        if product.c.fetch is STRIDED:
-            spare = max(spare, 2)
-        fragments = tuple((o.fetch, o.per_column) for o in product.inputs)
-        embedded = machine.vectors.embedded_broadcast and product.is_uniform
-        vectors = -(-product.m // lanes)
-        tail = product.m % lanes
-        group = group_size(tail, lanes) if embedded and product.can_group else 1
-        return Demand(
-            vectors,
-            product.n,
-            product.steps,
-            fragments,
-            machine.registers,
-            spare,
-            embedded,
-            machine.vectors.fmas_per_cycle,
-            lanes,
-            tail,
-            group,
-        )
+    def of(self, vectors: int, columns: int, masked: bool, group: int) -> tuple[Cost, ...]:
+        """Return the costs of the tiles with one set of accumulators, two sets and so on, as long as it makes sense.
 
-    def fragment_registers(self, vectors: int) -> int:
+        Args:
+            vectors: whole ones, the masked one included.
+            columns: of the tile.
+            masked: whether the last vector is a part of one.
+            group: products that share a register in the rows behind the vectors; 1: there are no such rows.
+        """
+        key = (vectors, columns, masked, group)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = tuple(self._distributed(*key))
+        return known
+
+    @lru_cache(256)  # noqa: B019 - there are few kinds of products, and they are kept
+    def widest(self, vectors: int, group: int) -> int:
+        """Return how many columns tiles of so many rows may have at most, with grouped rows or without; 0: none fits.
+
+        With `group` > 1 the last of the vectors may be grouped rows instead.
+        """
+        for columns in range(self.isa.registers // vectors, 0, -1):
+            if self.of(vectors, columns, False, 1) or (group > 1 and self.of(vectors - 1, columns, False, group)):
+                return columns
+        return 0
+
+    def _distributed(self, vectors: int, columns: int, masked: bool, group: int) -> list[Cost]:
+        costs: list[Cost] = []
+        for sets in range(1, MOST_SETS + 1):
+            tile = Tile(vectors, columns, sets, group) if vectors else Tile(0, columns, 1, group, sets)
+            if not self.fits(tile):
+                break
+            cost = self._cost(tile, masked)
+            if costs and cost.step >= costs[-1].step:
+                break  # More sets only take more time.
+            costs.append(cost)
+        return costs
+
+    def fits(self, tile: Tile) -> bool:
+        """Whether the registers suffice; a free one is left where C is added through a mask."""
+        fragments = max(self._fragment_registers(tile.vectors) if tile.vectors else 0, 3 if self.spare else 1)
+        if tile.group > 1:
+            fragments += 2
+        return tile.accumulators * tile.sets + tile.grouped + fragments <= self.isa.registers
+
+    def _fragment_registers(self, vectors: int) -> int:
         """Registers that the inputs of one step take beside the accumulators."""
         shared = sum(1 if fetch is BROADCAST else vectors for fetch, per_column in self.fragments if not per_column)
         fetches = [fetch for fetch, per_column in self.fragments if per_column]
@@ -127,59 +179,100 @@ class Demand:
             private = 0  # The FMA takes it from memory.
         return shared + max(private, 1 if self.spare or (not private and not shared) else private) + self.spare
 
-    def load_cycles(self, vectors: int, columns: int) -> float:
-        """Cycles that the loads of one step of a tile take; strided ones count for each lane."""
-        total = 0
-        for fetch, per_column in self.fragments:
-            each = 1 if fetch is BROADCAST else vectors if fetch is VECTOR else vectors * self.lanes
-            total += each * (columns if per_column else 1)
-        return total / LOADS_PER_CYCLE
+    def _cost(self, tile: Tile, masked: bool) -> Cost:
+        pace, fmas, group = self.pace, self.isa.fmas_per_cycle, tile.group
+        per_group = (group + 1 + tile.columns) / group if group > 1 else 0.0
+        loads = per_group + (self._loads(tile, masked) if tile.vectors else 0.0)
+        chains = tile.sets if tile.vectors else group * tile.group_sets
+        busy = (tile.accumulators + per_group) / fmas + (loads + tile.vectors) * pace.load
+        busy += FMA_WAIT * max(FMA_SLACK / chains - busy, 0.0)
+        step = max(busy, loads / pace.loads, FMA_LATENCY / chains)
+        end = TILE_END + tile.accumulators * (pace.register + (tile.sets - 1) / fmas)
+        end += tile.columns * pace.masked_register if masked else 0.0
+        if group > 1:
+            end += tile.columns * (GROUP_END + (tile.group_sets - 1) / fmas)
+        return Cost(step, end, tile)
 
-    def cycles(self, tile: Tile, is_last: bool = False) -> float:
-        """Estimate the cycles of a whole tile; the last rows may be a part of a vector."""
-        masked = is_last and self.tail > 0 and tile.group == 1
-        per_group = (tile.group + 1 + tile.columns) / tile.group if tile.group > 1 else 0.0
-        work = tile.accumulators + masked + per_group
-        loads = per_group / LOADS_PER_CYCLE + (self.load_cycles(tile.vectors, tile.columns) if tile.vectors else 0.0)
-        latency = FMA_LATENCY / tile.sets if tile.vectors else FMA_LATENCY / (tile.group * tile.group_sets)
-        step = max(work / self.fmas, loads, latency)
-        end = tile.accumulators * (1.0 + (tile.sets - 1) / self.fmas)
-        if tile.group > 1:
-            end += tile.columns * (GROUP_END + (tile.group_sets - 1) / self.fmas)
-        return step * self.steps + end + TILE_OVERHEAD
+    def _loads(self, tile: Tile, masked: bool) -> float:
+        """Return the loads of a step; strided ones count for each lane."""
+        each = {
+            BROADCAST: 1.0,
+            VECTOR: tile.vectors * self.vector_loads + (self.pace.masked_loads if masked else 0.0),
+            STRIDED: float(tile.vectors * self.lanes),
+        }
+        return sum(each[fetch] * (tile.columns if per_column else 1) for fetch, per_column in self.fragments)
 
-    def fits(self, tile: Tile) -> bool:
-        """Whether the registers suffice; a free one is left where C is added through a mask."""
-        fragments = max(self.fragment_registers(tile.vectors) if tile.vectors else 0, 3 if self.spare else 1)
-        if tile.group > 1:
-            fragments += 2
-        return tile.accumulators * tile.sets + tile.grouped + fragments <= self.registers
 
-    def with_sets(self, vectors: int, columns: int, is_last: bool = False) -> Tile | None:
-        """Return the best tile with so many rows of vectors, grouped or not, or None if none fits."""
-        return self.fastest(vectors, columns, is_last)[1]
+tile_costs = lru_cache(64)(TileCosts)
 
-    @lru_cache(1024)  # noqa: B019 - of values, and bounded
-    def fastest(self, vectors: int, columns: int, is_last: bool = False) -> tuple[float, Tile | None]:
-        """Return the estimated cycles of `with_sets`, and the tile."""
-        plain = self._distributed(vectors, columns, 1, is_last)
-        if not is_last or self.group == 1 or self.steps < 2:
-            return plain
-        grouped = self._distributed(vectors - 1, columns, self.group, is_last)
-        return grouped if grouped[0] < plain[0] else plain
 
-    def _distributed(self, vectors: int, columns: int, group: int, is_last: bool) -> tuple[float, Tile | None]:
-        """Return the least cycles, and the tile with the sets that take them; None: not even one set fits."""
-        least, best = inf, None
-        for sets in range(1, min(MOST_SETS, max(self.steps // group, 1)) + 1):
-            tile = Tile(vectors, columns, sets, group) if vectors else Tile(0, columns, 1, group, sets)
-            if not self.fits(tile):
-                break
-            cycles = self.cycles(tile, is_last)
-            if cycles >= least:
-                break  # More sets only take more time.
-            least, best = cycles, tile
-        return least, best
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What decides about a product's tiles.
+
+    Attributes:
+        costs: of the tiles of its kind.
+        vectors: vectors that cover m.
+        columns: n.
+        steps: products that are summed.
+        tail: rows in the last vector, 0 for all its lanes.
+        group: how many products of k can share a register in the last rows; 1: they cannot.
+    """
+
+    costs: TileCosts
+    vectors: int
+    columns: int
+    steps: int
+    tail: int = 0
+    group: int = 1
+
+    @staticmethod
+    def of(product: Product, machine: Machine) -> Demand:
+        """Return the demand of a product on a machine."""
+        isa, size = machine.vectors, product.dtype.size
+        lanes = isa.bits // 8 // size
+        strided = STRIDED in [operand.fetch for operand in (*product.inputs, product.c)]
+        fragments = tuple((o.fetch, o.per_column) for o in product.inputs)
+        steps = [(o.strides[2], o.dtype.size) for o in product.inputs if o.fetch is VECTOR]
+        aligned = not any(isinstance(step, int) and step * each % LINE for step, each in steps)
+        embedded = isa.embedded_broadcast and product.is_uniform
+        costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, aligned, embedded)
+        tail = product.m % lanes
+        group = group_size(tail, lanes) if embedded and product.can_group else 1
+        return Demand(costs, -(-product.m // lanes), product.n, product.steps, tail, group)
+
+
+def plain_demand(isa: VectorISA, size: int, m: int, n: int, steps: int, strided: bool = False) -> Demand:
+    """Return the demand of a product of which nothing but its sizes is known, and how the vectors of m are fetched.
+
+    Args:
+        isa: the vector ISA.
+        size: of an element in bytes.
+        m, n, steps: extents; m is vectorised.
+        strided: whether vectors are put together from single elements; otherwise they begin where cache lines do.
+    """
+    lanes = isa.bits // 8 // size
+    fragments: tuple[Fragment, ...] = ((STRIDED if strided else VECTOR, False), (BROADCAST, True))
+    costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, True, isa.embedded_broadcast)
+    return Demand(costs, -(-m // lanes), n, steps, m % lanes)
+
+
+def fastest(costs: TileCosts, vectors: int, columns: int, steps: int, tail: int, group: int) -> Cost | None:
+    """Return the cost of the best tile with so many rows of vectors for a sum of so many products; None: none fits.
+
+    Args:
+        costs: of the tiles of the product's kind.
+        vectors, columns: of the tile.
+        steps: products that are summed.
+        tail, group: of the last row, as in `Demand`; 0 and 1 of the others.
+    """
+    masked = tail & (tail - 1) > 0
+    found = costs.of(vectors, columns, masked, 1)[: max(steps, 1)]
+    if group > 1 and steps > 1:
+        found += costs.of(vectors - 1, columns, False, group)[: max(steps // group, 1)]
+    if len(found) == 1:
+        return found[0]
+    return min(found, key=lambda cost: cost.step * steps + cost.end, default=None)
 
 
 def group_size(rows: int, lanes: int) -> int:
@@ -187,82 +280,3 @@ def group_size(rows: int, lanes: int) -> int:
     if rows == 0 or rows > lanes // 2:
         return 1
     return 4 if lanes == 16 and rows <= 4 else 2
-
-
-@dataclass(frozen=True, slots=True)
-class Band:
-    """Equal rows of tiles: `count` rows of `vectors` each, cut into tiles of `columns`; the last may end in a part."""
-
-    vectors: int
-    columns: int
-    count: int
-    is_last: bool
-
-
-def choose_tile(dtype: DType, machine: Machine, m: int, n: int, k: int) -> tuple[int, int]:
-    """Return (vectors of m, columns) of the microkernel of C[m, n] += A B with k products, m contiguous in A and C."""
-    lanes = machine.vector_bits // 8 // dtype.size
-    fragments = ((VECTOR, False), (BROADCAST, True))
-    isa = machine.vectors
-    demand = Demand(
-        -(-m // lanes), n, k, fragments, isa.registers, 0, isa.embedded_broadcast, isa.fmas_per_cycle, lanes
-    )
-    band = bands_of(demand)[0]
-    return band.vectors, band.columns
-
-
-@lru_cache(1024)
-def bands_of(demand: Demand, most_columns: int = 32, most_vectors: int = 8) -> tuple[Band, ...]:
-    """Return the bands of tiles with the least estimated time, the smaller code where that is equal."""
-    best: tuple[float, int] | None = None
-    choice: tuple[Band, ...] = ()
-    cut: dict[tuple[int, bool], tuple[float, int, int] | None] = {}
-    for vectors in range(1, min(max(demand.vectors, 1), most_vectors) + 1):
-        cost, code = 0.0, 0
-        bands: list[Band] = []
-        for rows, count, is_last in row_parts(demand, vectors):
-            if (rows, is_last) not in cut:
-                cut[rows, is_last] = _best_columns(demand, rows, is_last, most_columns)
-            found = cut[rows, is_last]
-            if found is None:
-                break
-            cost, code = cost + count * found[0], code + found[1]
-            bands.append(Band(rows, found[2], count, is_last))
-        else:
-            if best is None or (round(cost, 1), code) < best:
-                best, choice = (round(cost, 1), code), tuple(bands)
-    assert choice, f"no tile fits {demand}"
-    return choice
-
-
-def _best_columns(demand: Demand, rows: int, is_last: bool, most: int) -> tuple[float, int, int] | None:
-    """Return (cycles, size of the code, columns) of the best cut of one row of tiles, None if none fits."""
-    options: list[tuple[float, int, int]] = []
-    for columns in _even_columns(demand, rows, is_last, most):
-        tiles = [(*demand.fastest(rows, width, is_last), count) for width, count in parts(demand.columns, columns)]
-        cost = sum(count * cycles for cycles, tile, count in tiles if tile is not None)
-        code = sum(tile.accumulators + tile.grouped for _, tile, _ in tiles if tile is not None)
-        options.append((round(cost, 1), code, columns))
-    return min(options, default=None)
-
-
-def _even_columns(demand: Demand, rows: int, is_last: bool, most: int) -> list[int]:
-    """Return widths that cut n into nearly equal parts: the widest that the registers allow and a few narrower ones."""
-    n = max(demand.columns, 1)
-    widest = min(n, most, demand.registers // rows)
-    while widest and demand.with_sets(rows, widest, is_last) is None:
-        widest -= 1
-    if not widest:
-        return []
-    fewest = -(-n // widest)
-    return list(dict.fromkeys(-(-n // count) for count in range(fewest, 2 * fewest + 2)))[:5]
-
-
-def row_parts(demand: Demand, vectors: int) -> list[tuple[int, int, bool]]:
-    """Return (vectors, count, whether they end in a part of a vector) of the rows of tiles."""
-    rows_of = [(rows, count, False) for rows, count in parts(demand.vectors, vectors)]
-    if demand.tail and rows_of:
-        rows, count, _ = rows_of.pop()
-        rows_of += [(rows, count - 1, False)] if count > 1 else []
-        rows_of.append((rows, 1, True))
-    return rows_of

@@ -153,7 +153,7 @@ class Flow:
     def _add_tiles(self, operation: Operation) -> float:
         """Add the loops over the kernel's tiles and its steps of k; return the cycles of all calls."""
         prims, walk, machine = self.schedule.prims, self.walk, self.machine
-        lanes = machine.vector_bits // 8 // operation.output.dtype.size
+        isa, size = machine.vectors, operation.output.dtype.size
         ms, ns, ks, batches = (self._blocks(name) for name in (prims.m, prims.n, prims.k, prims.batch))
         calls = walk.runs[-1]
         for part in (ms, ns, ks, batches):
@@ -163,9 +163,9 @@ class Flow:
             for n, columns in ns:
                 for k, steps in ks:
                     for batch, times in batches:
-                        tiling = tiling_of(m, n, k * batch, lanes, machine.registers, gathers)
+                        tiling = tiling_of(m, n, k * batch, isa, size, gathers)
                         cycles += each * columns * steps * times * (CALL + tiling.cycles)
-        tiles = tiling_of(ms[0][0], ns[0][0], 64, lanes, machine.registers, gathers)
+        tiles = tiling_of(ms[0][0], ns[0][0], 64, isa, size, gathers)
         self._add_steps(((prims.m, tiles.m), (prims.n, tiles.n)))
         self.tile = walk.depth
         self._add_steps(((prims.batch, 1), (prims.k, 1)))
