@@ -14,6 +14,7 @@ from einloom.ir.blocks import cut
 from einloom.ir.copies import Level, copy_loops, copy_runs, indices, levels_of
 from einloom.ir.curve import LONGEST_CURVE
 from einloom.ir.fused import FusedView, rows_of
+from einloom.ir.groups import grouped_copy, grouped_in_place, in_groups
 from einloom.ir.layout import PackedLayout
 from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Iteration, Loop, Nest, Node, Pack
 from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
@@ -51,6 +52,7 @@ class _Binder:
         if not self.sums_nothing:
             for pack in schedule.packs:
                 self._place(pack)
+        self.group = self._group_of_products()
         self.names = self._loop_names()
 
     def nest(self) -> Nest:
@@ -156,10 +158,13 @@ class _Binder:
         position = self._position(pack)
         operand = self.operation.operands[position]
         spans = {name: self._span(name, pack.loop) for name in self.extents if self.view.depends(operand.name, name)}
+        if pack.group > 1:
+            spans = in_groups(spans, pack, self.schedule.prims.k, operand.name)
         layout = PackedLayout.of(pack.layout, spans, operand.name)
         end = max((b.offset + b.size * b.dtype.size for b in self.buffers if b.offset is not None), default=0)
         offset = -(-end // ALIGNMENT) * ALIGNMENT
-        self.buffers.append(Buffer(f"scratch{len(self.packs)}", self._packed_type(operand), offset, layout.size))
+        dtype, size = pack.grouped or self._packed_type(operand), layout.size * pack.group
+        self.buffers.append(Buffer(f"scratch{len(self.packs)}", dtype, offset, size))
         self.layouts[position] = layout
         self.packs[position] = pack
 
@@ -219,6 +224,10 @@ class _Binder:
     def _pack_node(self, operand: int) -> Pack:
         tensor, layout, scratch = self.operation.operands[operand], self.layouts[operand], self._scratch(operand)
         lengths = {axis: self._lengths(axis, self.packs[operand].loop) for axis in self.extents}
+        if self.packs[operand].group > 1:
+            assert self.schedule.prims.k is not None
+            strides, parts = self.view.strides[tensor.name], self.view.parts[tensor.name]
+            return grouped_copy(self.packs[operand], layout, lengths, strides, parts, self.schedule.prims.k, scratch)
         levels = levels_of(layout, lengths, self.view.strides[tensor.name], self.view.parts[tensor.name])
         runs = copy_runs(levels)
         kernel = tuple(level for run in runs for level in run)
@@ -280,8 +289,27 @@ class _Binder:
             if pack is None or depth < pack.loop:
                 moves.append((operand.name, self._advance(operand, axis, step, span)))
             else:
-                moves.append((self._scratch(index), self.layouts[index].advance(axis, step, span)))
+                moves.append((self._scratch(index), self._advance_packed(index, axis, step, span)))
         return tuple(moves)
+
+    def _advance_packed(self, index: int, axis: str, step: int, span: int) -> int:
+        """How far a step of a loop moves along a packed block, in elements."""
+        group, layout = self.packs[index].group, self.layouts[index]
+        if group == 1 or axis != self.schedule.prims.k:
+            return layout.advance(axis, step, span) * group
+        if step % group and step < span:
+            raise ScheduleError(f"a loop over {axis} in steps of {step} cuts groups of {group}")
+        return layout.advance(axis, -(-step // group), -(-span // group)) * group
+
+    def _group_of_products(self) -> int:
+        """How many neighbours along k the primitive takes at once: both inputs are grouped, or neither is."""
+        groups = {self.packs[i].group for i in range(self.operation.main.inputs) if i in self.packs}
+        group = max(groups, default=1)
+        if group > 1 and (groups != {group} or len(self.operation.inputs) != 2):
+            raise ScheduleError(
+                f"one input is packed in groups of {group}, the other in others\n  Group both alike, or neither."
+            )
+        return group
 
     def _advance(self, operand: Operand, axis: str, step: int, span: int) -> int:
         """How far a step of a loop moves along the operand where it lies; along fused axes by whole rows."""
@@ -337,7 +365,7 @@ class _Binder:
         blocks = tuple(self._block(axis) for axis in axes)
         if main.is_contraction and self.sums_nothing:
             blocks = (*blocks[:2], Block(None, 0), blocks[3])
-        return Call(main, blocks, accesses, starts)
+        return Call(main, blocks, accesses, starts, group=self.group)
 
     def _vector_operand(self) -> int:
         m = self.schedule.prims.m
@@ -347,10 +375,18 @@ class _Binder:
         operand: Operand = self.operation.operands[index]
         if index in self.packs:
             layout = self.layouts[index]
+            group = self.packs[index].group
             sizes = {axis: self._block(axis).size for axis in axes if axis is not None}
-            strides = tuple(0 if axis is None else layout.stride(axis, sizes[axis]) for axis in axes)
+            if group > 1 and self.schedule.prims.k in sizes:
+                sizes[self.schedule.prims.k] = -(-sizes[self.schedule.prims.k] // group)
+            strides = tuple(0 if axis is None else group * layout.stride(axis, sizes[axis]) for axis in axes)
             return Access(self._scratch(index), strides)
-        return Access(operand.name, tuple(0 if axis is None else self._stride(operand, axis) for axis in axes))
+        strides = tuple(0 if axis is None else self._stride(operand, axis) for axis in axes)
+        if self.group > 1 and index < self.operation.main.inputs and len(axes) > 2:
+            assert self.schedule.prims.k is not None
+            lengths = self._lengths(self.schedule.prims.k, len(self.schedule.loops))
+            strides = grouped_in_place(strides, lengths, self.group, operand.name)
+        return Access(operand.name, strides)
 
     def _stride(self, operand: Operand, axis: str) -> int:
         """The stride along an axis that the primitive takes of the operand where it lies."""

@@ -18,8 +18,8 @@ from numpy.lib.stride_tricks import as_strided
 
 from einloom.dtypes import DType, promoted
 from einloom.ir import meanings
-from einloom.ir.nest import Block, Call, Guard, Iteration, Loop, Nest, Node, Pack, When, parallel_loops
-from einloom.ir.numbers import narrowed, widened
+from einloom.ir.nest import Access, Block, Call, Guard, Iteration, Loop, Nest, Node, Pack, When, parallel_loops
+from einloom.ir.numbers import narrowed, wide_type, widened
 from einloom.ir.operation import DimType, Operation, Primitive, Touch
 from einloom.ir.schedule import ExecType
 from einloom.ir.sharing import Team
@@ -222,6 +222,9 @@ class _NestRun:
 
     def call(self, call: Call) -> None:
         sizes = [self._size(block) for block in call.blocks]
+        if call.group > 1:
+            self.call_on_groups(call, sizes)
+            return
         *inputs, output = (
             self.memories[access.buffer].view(sizes, access.strides, self.position[access.buffer])
             for access in call.accesses
@@ -240,6 +243,31 @@ class _NestRun:
         else:
             result = _UNARY[call.primitive](values[0] if values else widened(output, dtypes[-1], computed))
         output[...] = narrowed(result, dtypes[-1])
+
+    def call_on_groups(self, call: Call, sizes: list[int]) -> None:
+        """Multiply or copy groups of neighbours along k; what is behind the last one in its group is 0."""
+        dtypes = [self.dtypes[access.buffer] for access in call.accesses]
+        if not call.primitive.is_contraction:
+            source, target = call.accesses
+            copied = self._groups(target, sizes, 1, call.group)
+            padded: Array = np.zeros((sizes[0], copied.shape[1] * call.group), wide_type(dtypes[0]))
+            values = self.memories[source.buffer].view(sizes, source.strides, self.position[source.buffer])
+            padded[:, : sizes[1]] = widened(values, dtypes[0])
+            copied[...] = narrowed(padded.reshape(copied.shape), dtypes[1])
+            return
+        a, b = (
+            widened(self._groups(access, sizes, 2, call.group), dtype)
+            for access, dtype in zip(call.accesses[:2], dtypes)
+        )
+        zero = call.starts is not None and all(self.edges[Iteration.FIRST][name] for name in call.starts)
+        output, computed = self._kept(call, sizes), dtypes[-1].accumulate
+        total = _sum(a.astype(wide_type(computed)) * b, (2, 3, 4))
+        output[...] = narrowed(total if zero else widened(output, dtypes[-1]) + total, dtypes[-1])
+
+    def _groups(self, access: Access, sizes: list[int], axis: int, group: int) -> Array:
+        """The block of an access whose axis number `axis` counts elements in groups; its last axis is the group."""
+        extents = [*sizes[:axis], -(-sizes[axis] // group), *sizes[axis + 1 :], group]
+        return self.memories[access.buffer].view(extents, (*access.strides, 1), self.position[access.buffer])
 
     def _size(self, block: Block) -> int:
         if block.axis is None:

@@ -184,6 +184,9 @@ class Call:
         starts: for contractions: the loops that must all be in their first iteration for the output to start from zero;
             empty: it always starts from zero; None: it is always added to.
         streams: for copies: the output is written past the caches.
+        group: for contractions: so many neighbours along k lie side by side in both inputs, and strides along k are
+            from one group to the next; k counts elements, and what is behind the last one in its group is 0. For
+            copies: the second block is k, and the output takes groups.
     """
 
     primitive: Primitive
@@ -191,6 +194,7 @@ class Call:
     accesses: tuple[Access, ...]
     starts: tuple[str, ...] | None = None
     streams: bool = False
+    group: int = 1
 
 
 class Iteration(StrEnum):
@@ -338,4 +342,5 @@ def _call_line(call: Call) -> str:
     if call.starts is not None:
         start = " from zero" if not call.starts else f" from zero when {' '.join(call.starts)} first"
     past = " past the caches" if call.streams else ""
-    return f"{call.primitive} {sizes}".ljust(30) + f"  {places}{start}{past}"
+    groups = f" in groups of {call.group}" if call.group > 1 else ""
+    return f"{call.primitive} {sizes}".ljust(30) + f"  {places}{start}{past}{groups}"

@@ -15,7 +15,7 @@ import numpy as np
 
 from einloom.dtypes import BFLOAT16, TRUTH, DType, Kind
 
-__all__ = ["elements_of", "narrowed", "widened"]
+__all__ = ["elements_of", "narrowed", "wide_type", "widened"]
 
 Array = np.ndarray[Any, Any]
 
@@ -33,6 +33,11 @@ _CARRIERS = {BFLOAT16: np.dtype(np.uint16), TRUTH: np.dtype(np.uint32)}
 def elements_of(dtype: DType) -> np.dtype[Any]:
     """Return NumPy's type of elements, or of what they travel as where NumPy has no such type."""
     return _CARRIERS.get(dtype) or np.dtype(dtype.name)
+
+
+def wide_type(dtype: DType) -> type[np.generic]:
+    """Return NumPy's type that elements of type `dtype` are computed in."""
+    return _WIDE[dtype.kind]
 
 
 def widened(array: Array, dtype: DType, computed: DType | None = None) -> Array:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from einloom.dtypes import DType
 from einloom.errors import ScheduleError
 
 __all__ = [
@@ -96,11 +97,19 @@ class ScheduledPack:
         operand: position of the input operand; `OUTPUT` for the output.
         loop: how many loops enclose the copy.
         layout: the digits of the packed block, outermost first; the last one is contiguous.
+        grouped: the type of the packed elements, of which neighbours along the primitive's k lie side by side, as many
+            as fill 4 bytes: then digits of that axis count groups. None: elements lie alone, in the type computed in.
     """
 
     operand: int
     loop: int
     layout: tuple[Digit, ...]
+    grouped: DType | None = None
+
+    @property
+    def group(self) -> int:
+        """How many neighbours along k lie side by side."""
+        return 1 if self.grouped is None else self.grouped.group
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +164,8 @@ class Schedule:
         parts.append(" ".join(["prim", *(f"{role}={name}" for role, name in taken if name is not None)]))
         for pack in self.packs:
             digits = "".join(f" {d.axis}:{d.step}" if d.step != 1 else f" {d.axis}" for d in pack.layout)
-            parts.append(f"pack {operand_name(pack.operand)}@{pack.loop}{digits}")
+            kind = "" if pack.grouped is None else f":{pack.grouped}"
+            parts.append(f"pack {operand_name(pack.operand)}@{pack.loop}{kind}{digits}")
         return " ".join(parts)
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 
-from einloom.dtypes import data_type
+from einloom.dtypes import TYPES, DType, data_type
 from einloom.errors import ScheduleError
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
@@ -88,7 +88,7 @@ class _ScheduleReader:
         self.mode = ""
         self.loops: list[ScheduledLoop] = []
         self.prims: dict[str, str] = {}
-        self.packs: list[tuple[int, int, list[Digit]]] = []
+        self.packs: list[tuple[int, int, DType | None, list[Digit]]] = []
         self.fused: list[Fused] = []
 
     def read(self, word: str) -> None:
@@ -113,14 +113,15 @@ class _ScheduleReader:
 
     def _pack(self, word: str) -> None:
         if "@" in word:
-            operand, loop = word.split("@")
-            self.packs.append((_position(operand), int(loop), []))
+            operand, place = word.split("@")
+            loop, colon, kind = place.partition(":")
+            self.packs.append((_position(operand), int(loop), TYPES[kind] if colon else None, []))
         else:
             axis, colon, step = word.partition(":")
-            self.packs[-1][2].append(Digit(_named(axis), int(step) if colon else 1))
+            self.packs[-1][3].append(Digit(_named(axis), int(step) if colon else 1))
 
     def schedule(self) -> Schedule:
-        packs = tuple(ScheduledPack(operand, loop, tuple(digits)) for operand, loop, digits in self.packs)
+        packs = tuple(ScheduledPack(operand, loop, tuple(digits), kind) for operand, loop, kind, digits in self.packs)
         return Schedule(tuple(self.loops), Prims(**self.prims), packs, tuple(self.fused))
 
 

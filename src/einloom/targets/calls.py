@@ -12,7 +12,7 @@ from einloom.dtypes import DType, promoted
 from einloom.errors import InternalError
 from einloom.ir.nest import Call, Iteration
 from einloom.ir.operation import Primitive
-from einloom.kernels import Binary, Brgemm, Spec, Stream, Unary
+from einloom.kernels import Binary, Brgemm, Interleave, Spec, Stream, Unary
 from einloom.kernels.emit import emit_kernel
 from einloom.targets.loops import LoopLowering, LoopState
 from einloom.targets.positions import Positions, Register
@@ -95,6 +95,8 @@ def kernel_spec(
     """
     strides = [access.strides for access in call.accesses]
     dtype = promoted(*types).accumulate
+    if call.group > 1:
+        return _spec_of_groups(call, sizes, types, beta)
     if call.primitive.is_contraction:
         m, n, k, batch = sizes
         a, b = _four(strides[0]), _four(strides[1]) if len(strides) == 3 else None
@@ -113,6 +115,25 @@ def kernel_spec(
         a, b = _two(strides[0]), _two(strides[-1])
         return Unary(call.primitive.value, types[0], m, n, a=a, b=b, output=types[1]), (0, 1)
     raise InternalError(f"no kernel computes {call.primitive}; please report this with the nest's text:\n{call}")
+
+
+def _spec_of_groups(
+    call: Call, sizes: tuple[int, ...], types: tuple[DType, ...], beta: int | None
+) -> tuple[Spec, tuple[int, ...]]:
+    """The kernel that multiplies or copies groups: strides are counted in groups but those of single elements."""
+    group, (first, *others) = call.group, [access.strides for access in call.accesses]
+    if not call.primitive.is_contraction:
+        m, n = sizes
+        return Interleave(types[0], m, n, a=_two(first), b=_two(_divided(others[0], group))), (0, 1)
+    m, n, k, batch = sizes
+    a, b = _four(_divided(first, group)), _four(_divided(others[0], group))
+    c, dtype = _two(others[1]), types[-1].accumulate
+    spec = Brgemm(dtype, m, n, -(-k // group), batch, a=a, b=b, c=c, beta=beta, memory=types, grouped=True)
+    return spec, (0, 1, 2)
+
+
+def _divided(strides: tuple[int, ...], group: int) -> tuple[int, ...]:
+    return tuple(stride // group for stride in strides)
 
 
 def _two(strides: tuple[int, ...]) -> tuple[int, int]:
