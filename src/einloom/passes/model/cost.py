@@ -27,11 +27,12 @@ from einloom.passes.model.walk import Walk
 
 __all__ = ["Cost", "CostModel", "cost_of"]
 
-PIECE, COPIED_PIECE = 7.0, 3.0
-"""How many lines of a run the first line of a piece takes longer, from L3 or memory: a latency, ten of them at once.
+PIECE = 7.0
+"""How many lines of a run the first line of a piece takes longer, from L3 or memory: a latency, ten of them at once."""
 
-Copies, which do nothing else, have more of them under way.
-"""
+COPIED_PIECE, ALONE, RESTART = 1.0, 1.0, 64
+"""The same for copies, which do nothing else and have more of them under way; what each of the first lines of a piece
+takes longer there, since nobody has asked for them ahead; and how many lines those are, those of a page."""
 
 NEAR_SHOWS, FAR_SHOWS = 0.05, 0.2
 """How much of the transfers from L2, and from beyond it, shows where arithmetic takes longer; of arithmetic, elsewhere,
@@ -39,10 +40,6 @@ as much as of the latter."""
 
 WRITTEN_NEAR, WRITTEN_FAR = 0.4, 1.3
 """What it takes to write lines back to L2, and beyond it, of the time to read them: nothing hides the end of a tile."""
-
-ALONE, RESTART = 0.7, 64
-"""How many lines each of the first ones of a piece takes longer that permutations read, and how many those are: what is
-not read ahead from where the last block ended waits for memory, up to the end of a page."""
 
 TOGETHER = 0.5
 """The share of L1 from which on a staged block leaves before any of the next one is read."""
@@ -123,7 +120,6 @@ class CostModel:
                 streamed = distant
             else:
                 read += distant
-                waits += 0.0 if each.writes else ALONE * min(RESTART * each.pieces, 1.0) * distant
         block = flow.scratch.get(flow.output)
         together = 0.0 if block is None else max(1 - block.at[block.first].room / (TOGETHER * self.machine.l1d), 0.0)
         return Cost(0.0, near, read + streamed - together * min(read, streamed), waits, copies)
@@ -155,13 +151,14 @@ class CostModel:
 def _seconds(traffic: Traffic, rates: Rates) -> tuple[float, float, float]:
     """Return how long the transfers of a buffer take, from L2 and from beyond it, and how long is waited besides."""
     first, second, third = traffic.lines
-    piece = COPIED_PIECE if traffic.copies else PIECE
     if traffic.streams:
         seconds = first * LINE / rates.stream
         return 0.0, seconds, STREAMED_PIECE * traffic.pieces * seconds
     near = LINE * max(first - second, 0.0) / rates.l2
     far = LINE * (max(second - third, 0.0) / rates.l3 + third / rates.memory)
-    waits = piece * traffic.pieces * far
+    waits = PIECE * traffic.pieces * far
+    if traffic.copies:
+        waits = (COPIED_PIECE * traffic.pieces + ALONE * min(RESTART * traffic.pieces, 1.0)) * far
     if traffic.writes:
         waits += WRITTEN_NEAR * near + WRITTEN_FAR * far
     return near, far, waits

@@ -42,7 +42,7 @@ class Traffic(NamedTuple):
     Attributes:
         name: the operand, or `scratch of` it.
         lines: beyond L1, L2 and L3, in all.
-        pieces: runs of lines for each line, in the order in which they are touched.
+        pieces: runs of lines for each line (beyond L2, where copies read), in the order in which they are touched.
         writes: whether they are written as well as read.
         copies: whether a copy into or out of scratch moves them, not a kernel.
         streams: whether they pass the caches.
@@ -254,9 +254,12 @@ class Flow:
         packed, writes = position in self.scratch, position == self.output
         streams = packed and writes
         at = use.at[use.last if streams else self._touched(use, writes)]
-        pieces = 1.0 if packed and not writes and self.copied_run(position) == 1 else at.pieces / at.lines
         small = packed and self.scratch[position].at[use.last].room <= self.machine.l1d / 2
         copies = packed and not (writes and small)  # A small block leaves while the next one is computed.
+        copies = copies or (self.moves and not writes)
+        pieces = at.pieces / at.lines
+        if packed and not writes:  # A piece is waited for each time, whether or not its ends are still there.
+            pieces = self.walk.runs[use.last] * at.pieces / max(lines[1], 1.0)
         return Traffic(self.buffers.names[position], lines, pieces, writes, copies, streams)
 
     def _touched(self, use: Use, writes: bool) -> int:
