@@ -102,7 +102,9 @@ def compile(
         dtype: type to compute in; float64 for shapes, the common type for arrays, if None.
         optimize: what `opt_einsum` takes, for three and more operands.
         memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None.
-        schedule: a `Schedule` or its text, instead of the heuristic one, for one or two operands.
+        schedule: a `Schedule`, its text or a loop string, instead of the heuristic one, for one or two operands. The
+            loops a, b, c, … of a string such as `"bcaBCb"` are the labels in alphabetical order; steps that its
+            literals do not say are those of the heuristic schedule.
         threads: how many threads; the settings' at each call if None.
         target: `"cpu"`, `"interpreter"`, or a `Machine`.
 
@@ -145,7 +147,7 @@ def _check_kinds(equation: object, schedule: object, target: object) -> None:
     if not isinstance(equation, str):
         raise EquationError(f"the equation is a {type(equation).__name__}; compile takes its text")
     if not isinstance(schedule, Schedule | str | None):
-        raise ScheduleError(f"schedule is a {type(schedule).__name__}\n  Pass a Schedule, or its text.")
+        raise ScheduleError(f"schedule is a {type(schedule).__name__}\n  Pass a Schedule, its text, or a loop string.")
     if not isinstance(target, Machine | str):
         raise UnsupportedTarget(f"target {target!r:.80}\n  Targets: 'cpu', 'interpreter' or a Machine.")
 

@@ -19,11 +19,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from einloom.errors import ScheduleError
+from einloom.ir.loop_text import parse_loop_string
 from einloom.ir.sharing import THREAD
 from einloom.jit.host import host
 from einloom.loops.nest import LoopNest
 from einloom.loops.parallel import ParallelType, parallel_degree, parallel_index, parallel_type
-from einloom.loops.parse import parse_loop_string
 from einloom.loops.plot import draw_owners
 from einloom.loops.spec import LoopSpec
 from einloom.loops.trace.index import Index

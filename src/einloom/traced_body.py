@@ -25,8 +25,9 @@ from einloom.loops.nest import LETTERS, LoopNest
 from einloom.loops.trace.captured import trace_key
 from einloom.loops.trace.compile import Compiled, compile_body
 from einloom.once import OnceTable, once
-from einloom.targets.sync import SYNC_BYTES
-from einloom.targets.team_executable import TeamExecutable, let_others_run
+from einloom.targets.cpu import lower_nest
+from einloom.targets.executable import Executable, let_others_run
+from einloom.targets.image import SYNC_BYTES, image_of
 
 __all__ = ["TracedBody", "traced_body"]
 
@@ -93,18 +94,18 @@ class TracedBody(Native):
         if all(found.array is tensors[name] for name, found in zip(self.names, given)):
             signature = (*tensors, *(signature_of(found.array) for found in given))
             self._chain.meet(self, signature, lambda: built.describe(tuple(tensors), self.names, given, regions))
-        built.executable([region.address for region in regions])
+        built.executable([region.address for region in regions], self.loops.threads)
 
     def show(self, what: str = "nest", **tensors: Any) -> str:
         """Return the nest (`"nest"`) or the machine code (`"asm"`) for such tensors as text."""
         if what not in ("nest", "asm"):
             raise ScheduleError(f"show({what!r})\n  Show 'nest' or 'asm'.")
         built = self._compiled(self._imported(tensors))
-        return built.text if what == "nest" else built.executable.kernel.listing()
+        return built.text if what == "nest" else lower_nest(built.nest, host()).assembler.listing()
 
     def nest(self, **tensors: Any) -> Nest:
         """Return the nest for such tensors."""
-        return self._compiled(self._imported(tensors)).executable.nest
+        return self._compiled(self._imported(tensors)).nest
 
     def _imported(self, tensors: dict[str, Any]) -> list[Imported]:
         if tensors.keys() != set(self.names):
@@ -142,9 +143,10 @@ class _Executable:
     """A compiled body for arguments of one kind."""
 
     def __init__(self, compiled: Compiled) -> None:
+        self.nest = compiled.nest
         self.text = str(compiled)
         self._written = compiled.written
-        self.executable = TeamExecutable(compiled.nest, host())
+        self.executable = Executable(image_of(compiled.nest, host()))
 
     def regions(self, names: tuple[str, ...], given: list[Imported]) -> list[Region]:
         """Return what arguments reach, checked."""
@@ -161,21 +163,21 @@ class _Executable:
         self, order: tuple[str, ...], names: tuple[str, ...], given: list[Imported], regions: list[Region]
     ) -> tuple[Entry, object] | None:
         """Return the entry for calls with such arguments in this order, and what it refers to; None if none can be."""
-        executable = self.executable
-        own = -(-executable.scratch_bytes // CACHE_LINE) * CACHE_LINE
-        size = own + SYNC_BYTES if executable.has_sync else own
+        executable, image = self.executable, self.executable.image
+        own = -(-executable.scratch_bytes(image.team) // CACHE_LINE) * CACHE_LINE
+        size = own + SYNC_BYTES if image.has_sync else own
         if size > MOST_SCRATCH or any(found.array.size == 0 for found in given):
             return None
         places = {name: place for place, name in enumerate(order)}
-        sync = Scratch(own) if executable.has_sync else Number(0)
-        words = (*(Data(places[name]) for name in names), Scratch(0) if size else Number(0), sync)
-        run = Call(executable.address, (*words, Number(let_others_run())), executable.threads)
-        clear = Call(_fill_memory(), (sync, Number(0), Number(SYNC_BYTES)))
+        shared = (Scratch(own), Number(let_others_run())) if image.has_sync else ()
+        words = (*(Data(places[name]) for name in names), Scratch(0) if size else Number(0), *shared)
+        run = Call(executable.address, words, image.team)
+        clear = Call(_fill_memory(), (Scratch(own), Number(0), Number(SYNC_BYTES)))
         arguments = [array_argument(found.array, r, found.array.itemsize) for found, r in zip(given, regions)]
         interned = [sys.intern(name) for name in order]
         entry = Entry(
             arguments=tuple(arguments[names.index(name)] for name in order),
-            calls=(clear, run) if executable.has_sync else (run,),
+            calls=(clear, run) if image.has_sync else (run,),
             result=Number(id(None)),
             keywords=tuple(map(id, interned)),
             apart=tuple(

@@ -6,8 +6,8 @@ import random
 from math import prod
 
 from einloom.errors import ScheduleError
+from einloom.ir.loop_text import parse_loop_string
 from einloom.loops.nest import LoopNest
-from einloom.loops.parse import parse_loop_string
 from einloom.loops.walk import run_threads
 
 from ..loops.strings import counted, random_specs, random_string, sequential_iterations, with_literal

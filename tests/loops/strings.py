@@ -6,8 +6,8 @@ import random
 import re
 from collections import Counter
 
+from einloom.ir.loop_string import Level, Literal, LoopString
 from einloom.ir.sharing import Clause, Dimension, Policy, Ways
-from einloom.loops.grammar import Level, Literal, LoopString
 from einloom.loops.nest import LETTERS, LoopNest
 from einloom.loops.spec import LoopSpec
 

@@ -14,7 +14,10 @@ MODULES += [f"einloom.loops.trace.{path.stem}" for path in sorted((PACKAGE / "lo
 PAGES = ["reference/loop-strings.md", "how-to/write-a-fused-kernel-as-loops.md"]
 
 
-@pytest.mark.parametrize("name", [*MODULES, "einloom.ir.sharing", "einloom.threaded_loop"])
+IR = [f"einloom.ir.{name}" for name in ("interchange", "loop_string", "loop_text", "schedule", "sharing")]
+
+
+@pytest.mark.parametrize("name", [*MODULES, *IR, "einloom.threaded_loop"])
 def test_examples_of_modules(name: str) -> None:
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 

@@ -7,8 +7,8 @@ import itertools
 import pytest
 
 from einloom.errors import ScheduleError
+from einloom.ir.loop_text import parse_loop_string
 from einloom.loops.generate import LoopStrings
-from einloom.loops.parse import parse_loop_string
 
 
 def brute_force(letters: str, summed: str) -> set[str]:

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from einloom.errors import ScheduleError
+from einloom.ir.loop_string import Level, Literal, LoopString
+from einloom.ir.loop_text import parse_loop_string
 from einloom.ir.sharing import Clause, Dimension, Policy, Ways
-from einloom.loops.grammar import Level, Literal, LoopString
-from einloom.loops.parse import parse_loop_string
 
 from .strings import random_specs, random_string, with_literal
 

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from einloom.errors import ArgumentError, ScheduleError
+from einloom.ir.loop_text import parse_loop_string
 from einloom.loops.nest import LoopNest
-from einloom.loops.parse import parse_loop_string
 from einloom.loops.spec import LoopSpec
 
 SIZES = {

@@ -10,8 +10,8 @@ import pytest
 import einloom as el
 from einloom.dtypes import FLOAT32
 from einloom.ir.interpret import Memory, interpret_nest
+from einloom.ir.loop_text import parse_loop_string
 from einloom.loops.nest import LoopNest
-from einloom.loops.parse import parse_loop_string
 from einloom.loops.trace.compile import compile_body
 from einloom.machine import MACHINES
 from einloom.targets.cpu import lower_nest

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from einloom.errors import ScheduleError
+from einloom.ir.loop_text import parse_loop_string
 from einloom.ir.sharing import Clause, Dimension, Grid, Policy, Ways
 from einloom.loops.nest import LoopNest
-from einloom.loops.parse import parse_loop_string
 from einloom.loops.spec import LoopSpec
 from einloom.loops.walk import run_threads, walk
 

@@ -43,7 +43,7 @@ def describe_call(
     if len(given) > MOST_OPERANDS or any(array.size == 0 for array in given):
         return None
     size, places = _scratch_places(variant.steps, given[0].dtype.itemsize)
-    if size > MOST_SCRATCH or any(step.executable is None for step in variant.steps):
+    if size > MOST_SCRATCH or any(_needs_python(step) for step in variant.steps):
         return None
     operations = [compiled.step.operation for compiled in variant.steps]
     flops, traffic = sum(o.flops for o in operations), sum(o.bytes for o in operations)
@@ -61,6 +61,11 @@ def describe_call(
         releases_interpreter=is_long(flops, traffic),
     )
     return entry, (variant, [array.dtype for array in given], name, index, arguments, watched)
+
+
+def _needs_python(step: CompiledStep) -> bool:
+    """Whether a step is interpreted, or its threads share what each call has to provide."""
+    return step.executable is None or step.executable.image.has_sync
 
 
 def _scratch_places(steps: Sequence[CompiledStep], itemsize: int) -> tuple[int, list[int]]:

@@ -17,6 +17,7 @@ from einloom.expression.operands import Expected
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.types import numpy_type
 from einloom.expression.variant import CompiledStep, Recipe, Strides, Variant
+from einloom.ir.loop_text import parse_loop_string
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_schedule
 from einloom.jit.host import host
@@ -73,7 +74,7 @@ class Expression(Native):
         self.shapes = problem.shapes
         self.output_shape = problem.output_shape
         self._expected = Expected(self.shapes, self.output_shape, label, self.dtype, travel.alignment, where)
-        schedule = parse_schedule(options.schedule) if isinstance(options.schedule, str) else options.schedule
+        schedule = _parsed(options.schedule) if isinstance(options.schedule, str) else options.schedule
         path = contraction_path(problem, options.optimize, options.memory_limit)
         self._recipe = Recipe(problem, path, travel.parts, schedule, options.target, travel.by_numpy)
         self._plan = self._recipe.plan(problem.strides)
@@ -211,3 +212,8 @@ def _strides(array: Array) -> Strides:
     strides = element_strides(array)
     assert strides is not None  # operands and outputs were checked
     return strides
+
+
+def _parsed(text: str) -> Schedule | str:
+    """A schedule's text has several words; one word is a loop string, which is applied to the operation later."""
+    return parse_schedule(text) if len(text.split()) != 1 else str(parse_loop_string(text.strip()))

@@ -6,6 +6,8 @@ import platform
 from dataclasses import replace
 from importlib import import_module
 
+from einloom.ir.interchange import axes_by_letter
+from einloom.ir.loop_text import parse_loop_string
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
@@ -28,12 +30,12 @@ if platform.machine() == "x86_64":
 _programs: OnceTable[Executable] = OnceTable(PROGRAMS)
 
 
-def program_of(operation: Operation, schedule: Schedule | None, machine: Machine, threads: int) -> Executable:
+def program_of(operation: Operation, schedule: Schedule | str | None, machine: Machine, threads: int) -> Executable:
     """Return the program of an operation for up to `threads` threads.
 
     Args:
         operation: what is computed.
-        schedule: how; None: as the passes decide.
+        schedule: how, or a loop string; None: as the passes decide.
         machine: the target.
         threads: how many threads may share the work.
 
@@ -56,13 +58,17 @@ def program_of(operation: Operation, schedule: Schedule | None, machine: Machine
 
 
 def decided(
-    operation: Operation, schedule: Schedule | None, machine: Machine, threads: int
+    operation: Operation, schedule: Schedule | str | None, machine: Machine, threads: int
 ) -> tuple[Operation, Schedule]:
     """Return the operation with its axes fused, and the schedule that its program follows."""
     from einloom.passes.fuse import fuse_as_named
     from einloom.passes.pipeline import optimize_operation
     from einloom.passes.values import Options
 
+    if isinstance(schedule, str):
+        sizes = _sizes(operation, schedule, machine, threads)
+        team = None if parse_loop_string(schedule).grid else threads
+        schedule = Schedule.from_loop_string(operation, schedule, sizes, threads=team)
     if schedule is not None:
         return fuse_as_named(operation, schedule), schedule
     return optimize_operation(operation, machine, Options(threads))
@@ -74,6 +80,29 @@ def load_compiler() -> None:
     if store is None or not store.folder.is_dir():
         for name in _compiler:
             import_module(f"einloom.{name}")
+
+
+def _sizes(operation: Operation, text: str, machine: Machine, threads: int) -> dict[str, tuple[int, ...]]:
+    """The steps of loops where a loop string leaves them out: those of the passes, else one block of the whole axis.
+
+    Where a string has more loops over an axis, their blocks grow by the prime factors of the number of inner ones.
+    """
+    from einloom.passes.pipeline import optimize_operation
+    from einloom.passes.values import Options
+
+    _, schedule = optimize_operation(operation, machine, Options(threads))
+    letters, sizes = parse_loop_string(text).letters, dict[str, tuple[int, ...]]()
+    for letter, name in axes_by_letter(operation.names).items():
+        extent = max(operation.axis(name).extent, 1)
+        steps = tuple(loop.step for loop in schedule.loops if loop.axis == name) or (extent,)
+        while len(steps) < letters.count(letter):
+            steps = (steps[0] * _least_factor(-(-extent // steps[0])), *steps)
+        sizes[name] = steps
+    return sizes
+
+
+def _least_factor(number: int) -> int:
+    return next((factor for factor in range(2, number) if number % factor == 0), max(number, 1))
 
 
 def forget_programs() -> None:

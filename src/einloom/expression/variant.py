@@ -82,7 +82,7 @@ class Recipe:
         problem: what is asked for; its strides are those that were compiled first.
         path: which tensors are contracted together.
         parts: how many elements of the problem's type make one of the operands'.
-        schedule: for the only step, instead of the heuristic one.
+        schedule: for the only step, instead of the heuristic one; a text is a loop string.
         target: `"cpu"`, `"interpreter"` or a `Machine`.
         by_numpy: whether there is no code for the type of the elements.
     """
@@ -90,7 +90,7 @@ class Recipe:
     problem: Problem
     path: Path
     parts: int
-    schedule: Schedule | None
+    schedule: Schedule | str | None
     target: str | Machine
     by_numpy: bool = False
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from einloom.dtypes import DType
 from einloom.errors import ScheduleError
+from einloom.ir.barriers import barriers_of
 from einloom.ir.blocks import cut
 from einloom.ir.copies import Level, copy_loops, copy_runs, indices, levels_of
 from einloom.ir.curve import LONGEST_CURVE
@@ -19,6 +20,7 @@ from einloom.ir.layout import PackedLayout
 from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Iteration, Loop, Nest, Node, Pack
 from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import OUTPUT, ExecType, Schedule, ScheduledPack
+from einloom.ir.statement import Barrier
 
 __all__ = ["bind"]
 
@@ -54,11 +56,12 @@ class _Binder:
                 self._place(pack)
         self.group = self._group_of_products()
         self.names = self._loop_names()
+        self.waits = barriers_of(schedule, self.roles, self.extents)
 
     def nest(self) -> Nest:
         writes_nothing = any(self.extents[name] == 0 for name, role in self.roles.items() if role is not DimType.K)
         body = () if writes_nothing else self._nodes(0)
-        return Nest(self.operation, self.view.axes, tuple(self.buffers), body)
+        return Nest(self.operation, self.view.axes, tuple(self.buffers), body, team=self.schedule.team)
 
     # ---- what is illegal -------------------------------------------------------------------------------------------
 
@@ -116,7 +119,8 @@ class _Binder:
     def _check_steps(self, name: str, extent: int) -> None:
         loops = [loop for loop in self.schedule.loops if loop.axis == name]
         steps = [loop.step for loop in loops]
-        for outer, inner in pairwise(loop for loop in loops if loop.kind is not ExecType.SEQ):
+        together = [loop for loop in loops if loop.kind is not ExecType.SEQ and self.schedule.team is None]
+        for outer, inner in pairwise(together):
             if outer.step < extent and outer.step % inner.step:
                 raise ScheduleError(
                     f"dimension {name}: the step {inner.step} ({inner.kind}) does not divide the step {outer.step} "
@@ -278,7 +282,8 @@ class _Binder:
             return body  # A sum over nothing: the primitive's k is 0, the touches still run once.
         step = min(loop.step, span)
         moves = self._advances(loop.axis, step, span, depth)
-        return (Loop(self.names[depth], loop.axis, loop.kind, step, span, tuple(shorter), moves, body),)
+        node = Loop(self.names[depth], loop.axis, loop.kind, step, span, tuple(shorter), moves, body, loop.ways)
+        return (node, Barrier()) if depth in self.waits else (node,)
 
     def _advances(self, axis: str, step: int, span: int, depth: int) -> tuple[tuple[str, int], ...]:
         moves: list[tuple[str, int]] = []

@@ -273,6 +273,8 @@ def primitive_axes(operation: Operation, names: Sequence[str]) -> Prims:
 def _written(operation: Operation, schedule: Schedule) -> TensorOperationConfig:
     if schedule.fused:
         raise ScheduleError(f"a configuration cannot say that axes are fused\n  {schedule}")
+    if schedule.team is not None:
+        raise ScheduleError(f"a configuration cannot say that there is a team of {schedule.team}\n  {schedule}")
     extents = {axis.name: axis.extent for axis in operation.axes}
     left = dict(extents)
     entries: list[tuple[str, ExecType, int, int]] = []  # axis, kind, size, indices a step

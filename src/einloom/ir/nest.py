@@ -277,6 +277,16 @@ class Nest:
         shared = (node for node in walk(self.body) if isinstance(node, Loop) and node.kind is ExecType.SHARED)
         return self.team is not None and not self.team.clause.is_static and any(loop.ways is None for loop in shared)
 
+    @property
+    def has_sync(self) -> bool:
+        """Whether the threads of a team have more in common than the operands: tickets, or barriers."""
+        return self.takes_tickets or self.runs_together
+
+    @property
+    def runs_together(self) -> bool:
+        """Whether the threads of a team must run at the same time, for they wait for each other."""
+        return self.team is not None and self.team.threads > 1 and self.has_barriers
+
     def __str__(self) -> str:
         head = [] if self.team is None else [str(self.team), *map(str, self.cursors)]
         return "\n".join([*head, *(line for node in self.body for line in _lines(node, 0))])

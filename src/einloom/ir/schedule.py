@@ -12,12 +12,19 @@ shared m:32 seq k:8 prim m=m n=n k=k
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import combinations
 from typing import Any
 
 from einloom.dtypes import DType
 from einloom.errors import ScheduleError
+from einloom.ir.interchange import axes_by_letter, steps_of, string_of
+from einloom.ir.loop_string import MOST_THREADS, Level, LoopString
+from einloom.ir.loop_text import parse_loop_string
+from einloom.ir.operation import DimType, Operation
+from einloom.ir.sharing import Clause, Team, Ways
 
 __all__ = [
     "OUTPUT",
@@ -71,11 +78,25 @@ class Fused:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledLoop:
-    """A loop over the axis `axis`; one iteration covers `step` indices."""
+    """A loop over the axis `axis`; one iteration covers `step` indices.
+
+    In a schedule with a team a dimension of the grid of threads may share it (`ways`), and threads may wait for each
+    other behind it (`barrier`).
+    """
 
     axis: str
     step: int
     kind: ExecType = ExecType.SEQ
+    ways: Ways | None = None
+    barrier: bool = False
+
+    @property
+    def level(self) -> Level:
+        """The loop as a level of a loop string, but for its letter and its steps."""
+        return Level("a", self.kind is ExecType.SHARED, self.ways, None, self.barrier)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.axis}:{self.step}{self.ways or ''}{'|' if self.barrier else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,21 +150,35 @@ class Prims:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Loops (outermost first), what the primitive takes, packs, and axes that are walked as one.
+    """Loops (outermost first), what the primitive takes, packs, axes that are walked as one, and who runs the loops.
+
+    With a team the schedule is for a fixed number of threads: shared loops may stand anywhere, as in a loop string, a
+    clause says how their iterations are handed out, or a grid shares each of them, and threads may wait behind loops.
+
+    >>> from einloom.ir.sharing import Policy
+    >>> loops = (ScheduledLoop("k", 8), ScheduledLoop("m", 32, ExecType.SHARED))
+    >>> print(Schedule(loops, Prims(m="m", n="n", k="k"), team=Team(4, clause=Clause(Policy.DYNAMIC, 1))))
+    team 4 schedule(dynamic,1) seq k:8 shared m:32 prim m=m n=n k=k
 
     Raises:
-        ScheduleError: a step below 1, `prim` among the loops, a shared loop inside a sequential one, an axis that the
-            primitive takes twice, or more than 256 loops or digits of a layout.
+        ScheduleError: a step below 1, `prim` among the loops, an axis that the primitive takes twice, or more than 256
+            loops or digits of a layout; without a team a shared loop inside a sequential one; with one what
+            `LoopString` refuses, curves, and packs between loops that are one parallel loop.
     """
 
     loops: tuple[ScheduledLoop, ...]
     prims: Prims
     packs: tuple[ScheduledPack, ...] = ()
     fused: tuple[Fused, ...] = ()
+    team: Team | None = None
 
     def __post_init__(self) -> None:
         _check_kinds(self)
         _check_loops(self.loops)
+        if self.team is None:
+            _check_without_team(self.loops)
+        else:
+            _check_team(self, self.team)
         names = self.prims.names
         if len(set(names)) != len(names):
             raise ScheduleError(f"the primitive takes a dimension twice: {' '.join(names)}")
@@ -155,10 +190,74 @@ class Schedule:
         """The loops whose iterations are shared among threads."""
         return tuple(loop for loop in self.loops if loop.kind is ExecType.SHARED)
 
+    @property
+    def clause(self) -> Clause | None:
+        """How a team shares its parallel loop, if that was said."""
+        return None if self.team is None or self.team.clause == Clause() else self.team.clause
+
+    def to_loop_string(self) -> str:
+        """Return the loops as a loop string: letters stand for the axes in the order of their names.
+
+        >>> loops = (ScheduledLoop("m", 32, ExecType.SHARED), ScheduledLoop("k", 8), ScheduledLoop("m", 4))
+        >>> Schedule(loops, Prims(m="m", n="n", k="k")).to_loop_string()
+        'B[,,4,(32)]a[,,8,()]b'
+
+        `from_loop_string(operation, text, prims=…, threads=…)` gives the schedule back.
+
+        Raises:
+            ScheduleError: with all that the notation cannot say: packs, axes that are walked as one, curves.
+        """
+        unsaid = [f"pack {operand_name(pack.operand)}@{pack.loop}" for pack in self.packs]
+        unsaid += [f"fuse {fused.name}={'*'.join(fused.parts)}" for fused in self.fused]
+        unsaid += [f"sfc {loop.axis}:{loop.step}" for loop in self.loops if loop.kind is ExecType.SFC]
+        unsaid += [] if self.loops else ["a primitive without loops"]
+        if not unsaid:
+            names = (*(loop.axis for loop in self.loops), *self.prims.names)
+            string = string_of([(loop.axis, loop.step, loop.level) for loop in self.loops], names, self.clause)
+            if self.team == _team(string, self.loops, self.team and self.team.threads):
+                return str(string)
+            unsaid = [f"a team of {self.team} for loops that any number of threads share"]
+        said = ", ".join(unsaid)
+        raise ScheduleError(f"a loop string cannot say: {said}\n  {self}\n  Use the schedule's own text.")
+
+    @staticmethod
+    def from_loop_string(
+        operation: Operation,
+        text: str,
+        block_sizes: Mapping[str, Sequence[int]] | None = None,
+        prims: Prims | None = None,
+        threads: int | None = None,
+    ) -> Schedule:
+        """Return the schedule that a loop string means for an operation.
+
+        Args:
+            operation: its axes are the loops a, b, c, … in the order of their names.
+            text: the string. An axis that it does not name is the primitive's.
+            block_sizes: by axis, sizes of blocks, outermost first, and as the last one the step of the innermost loop:
+                an axis that stands there n times takes the first n - 1 and the last. Literals of the string go before.
+            prims: the axes that the primitive takes; None: those of which a block has more than one index.
+            threads: how many threads a team has that the string asks for, by a clause, a barrier or a parallel loop
+                inside another one; None: as many as the grid, else 1.
+
+        Raises:
+            ScheduleError: a letter without an axis or a step, blocks that no primitive takes, or `threads` that are not
+                as many as the grid's.
+        """
+        string = parse_loop_string(text)
+        axes = axes_by_letter(operation.names)
+        loops = [
+            ScheduledLoop(
+                axes[level.letter], step, ExecType.SHARED if level.parallel else ExecType.SEQ, level.ways, level.barrier
+            )
+            for level, step in zip(string.levels, steps_of(string, axes, block_sizes or {}))
+        ]
+        return Schedule(tuple(loops), prims or _prims(operation, loops), team=_team(string, loops, threads))
+
     def __str__(self) -> str:
         """Return the text form, which `einloom.ir.text.parse_schedule` reads."""
         parts = [f"fuse {fused.name}={'*'.join(fused.parts)}" for fused in self.fused]
-        parts += [f"{loop.kind} {loop.axis}:{loop.step}" for loop in self.loops]
+        parts += [] if self.team is None else [f"team {self.team.threads}"]
+        parts += [str(part) for part in (self.clause, *self.loops) if part is not None]
         prims = self.prims
         taken = (("m", prims.m), ("n", prims.n), ("k", prims.k), ("batch", prims.batch))
         parts.append(" ".join(["prim", *(f"{role}={name}" for role, name in taken if name is not None)]))
@@ -172,6 +271,44 @@ class Schedule:
 def operand_name(position: int) -> str:
     """Return what texts call the operand of a pack."""
     return "out" if position == OUTPUT else f"in{position}"
+
+
+def _team(string: LoopString, loops: Sequence[ScheduledLoop], threads: int | None) -> Team | None:
+    """The team that a string asks for; None where any number of threads may run it: parallel loops come first.
+
+    Without a team the blocks of shared loops over one axis have to divide each other.
+    """
+    grid = string.grid
+    if grid is not None and threads not in (None, grid.threads):
+        raise ScheduleError(
+            f"threads={threads}, but the grid of {string} has {grid.threads}\n  Leave threads out, or make them agree."
+        )
+    shares = string.clause not in (None, Clause()) or any(
+        outer.axis == inner.axis and outer.step % inner.step
+        for outer, inner in combinations([loop for loop in loops if loop.kind is ExecType.SHARED], 2)
+    )
+    if not (grid or shares or string.group.start or any(level.barrier for level in string.levels)):
+        return None
+    count = grid.threads if grid else threads or 1
+    return Team(count if string.is_parallel else 1, grid, string.clause or Clause())
+
+
+def _prims(operation: Operation, loops: Sequence[ScheduledLoop]) -> Prims:
+    """The axes whose blocks have more than one index: m is the one that is nearest to contiguous in the output."""
+    blocks = {axis.name: axis.extent for axis in operation.axes} | {loop.axis: loop.step for loop in loops}
+    near = dict(zip((axis.name for axis in operation.axes), map(abs, operation.output.strides)))
+    first = dict(zip((axis.name for axis in operation.axes), map(abs, operation.operands[0].strides)))
+    taken = [axis for axis in operation.axes if blocks[axis.name] > 1]
+    kept = sorted((axis.name for axis in taken if axis.role is not DimType.K), key=lambda name: near[name])
+    summed = sorted((axis.name for axis in taken if axis.role is DimType.K), key=lambda name: first[name])
+    if len(kept) > 2 or len(summed) > 2:
+        raise ScheduleError(
+            f"blocks of {' '.join(kept + summed)} have more than one index; a primitive takes two axes of the output "
+            "and two that are summed over\n  Give loops over the others the step 1, or pass prims=."
+        )
+    m, n = (*kept, None, None)[:2]
+    k, batch = (*summed, None, None)[:2]
+    return Prims(m, n, k, batch)
 
 
 def _check_kinds(schedule: Schedule) -> None:
@@ -195,19 +332,47 @@ def _is_a(kind: type, value: object) -> bool:
 def _check_loops(loops: tuple[ScheduledLoop, ...]) -> None:
     if len(loops) > MOST_LOOPS:
         raise ScheduleError(f"the schedule has {len(loops):,} loops; at most {MOST_LOOPS} go")
-    sequential = None
     for loop in loops:
         if loop.step < 1:
             raise ScheduleError(f"the loop over {loop.axis} has step {loop.step}; a step is at least 1")
         if loop.kind is ExecType.PRIM:
             raise ScheduleError(f"dimension {loop.axis} is prim outside the primitive; prim dimensions come last")
+
+
+def _check_without_team(loops: tuple[ScheduledLoop, ...]) -> None:
+    sequential = None
+    for loop in loops:
+        if loop.ways is not None or loop.barrier:
+            raise ScheduleError(f"{loop} is for a team\n  Say how many threads there are: team 4 …")
         if loop.kind is ExecType.SHARED and sequential:
             raise ScheduleError(
                 f"dimension {loop.axis} is shared inside the sequential dimension {sequential}\n"
-                "  Shared dimensions come first.",
+                "  Shared dimensions come first, or there is a team of so many threads: team 4 …",
             )
         if loop.kind is not ExecType.SHARED:
             sequential = sequential or loop.axis
+
+
+def _check_team(schedule: Schedule, team: Team) -> None:
+    if any(loop.kind is ExecType.SFC for loop in schedule.loops):
+        raise ScheduleError(f"{schedule}\n  a team has no loops along curves: make them seq or shared")
+    if not 1 <= team.threads <= MOST_THREADS:
+        raise ScheduleError(f"a team of {team.threads} threads\n  Give 1 to {MOST_THREADS}.")
+    if not schedule.loops:
+        return
+    loops = [(loop.axis, loop.step, loop.level) for loop in schedule.loops]
+    string = string_of(loops, [loop.axis for loop in schedule.loops], schedule.clause)
+    if team.grid != string.grid or (string.grid and string.grid.threads != team.threads):
+        raise ScheduleError(f"{schedule}\n  the team is {team}, the loops share a grid {string.grid or 'of none'}")
+    if team.threads > 1 and not string.is_parallel:
+        raise ScheduleError(f"{schedule}\n  a team of {team.threads}, but no shared loop: all would compute the same")
+    innermost = max((place for place, loop in enumerate(schedule.loops) if loop.kind is ExecType.SHARED), default=-1)
+    for pack in schedule.packs:
+        if pack.loop in string.group[1:] or (pack.operand == OUTPUT and pack.loop <= innermost):
+            raise ScheduleError(
+                f"{operand_name(pack.operand)} is packed at loop {pack.loop}; loops up to {innermost} are shared\n"
+                "  Pack it inside all shared loops, or, an input, outside all of them."
+            )
 
 
 def _check_pack(pack: ScheduledPack, loops: int) -> None:

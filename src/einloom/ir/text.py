@@ -13,7 +13,8 @@ last=add:residual,relu,sign>mask`.
 
 A schedule, one line: `shared m:32 seq k:8 prim m=m n=n k=k pack in0@1 m:16 k m`. A packed layout lists its digits,
 outermost first; a digit without a step has step 1. Axes that are walked as one stand in front:
-`fuse cd=c*d seq cd:8 …`.
+`fuse cd=c*d seq cd:8 …`. So does a team of threads, `team 4 schedule(dynamic,1) seq k:8| shared m:32 …`, whose loops
+may have ways, `shared m:32{R:2}`, and a barrier behind them, `seq k:8|`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ import re
 
 from einloom.dtypes import TYPES, DType, data_type
 from einloom.errors import ScheduleError
+from einloom.ir.loop_text import parse_clause
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
+from einloom.ir.sharing import Clause, Dimension, Grid, Team, Ways
 
 __all__ = ["parse_operation", "parse_schedule"]
 
@@ -62,7 +65,8 @@ def _parse_operand(line: str, axes: tuple[Axis, ...]) -> Operand:
 
 
 _WORD = re.compile(r"\S+", re.ASCII)
-_MODES = ("seq", "shared", "sfc", "prim", "pack", "fuse")
+_MODES = ("seq", "shared", "sfc", "prim", "pack", "fuse", "team")
+_STEP = re.compile(r"([0-9]+)(?:\{([RCL]):([0-9]+)\})?(\|?)", re.ASCII)
 _LETTERS = ("m", "n", "k", "batch")
 
 
@@ -90,6 +94,8 @@ class _ScheduleReader:
         self.prims: dict[str, str] = {}
         self.packs: list[tuple[int, int, DType | None, list[Digit]]] = []
         self.fused: list[Fused] = []
+        self.threads: int | None = None
+        self.clause = Clause()
 
     def read(self, word: str) -> None:
         if word in _MODES:
@@ -101,9 +107,25 @@ class _ScheduleReader:
         elif self.mode == "fuse":
             name, parts = word.split("=")
             self.fused.append(Fused(_named(name), tuple(map(_named, parts.split("*")))))
+        elif self.mode == "team":
+            self._team(word)
         else:
-            axis, step = word.split(":")
-            self.loops.append(ScheduledLoop(_named(axis), int(step), ExecType(self.mode)))
+            self._loop(word)
+
+    def _team(self, word: str) -> None:
+        if self.threads is None:
+            self.threads = int(word)
+        else:
+            self.clause = parse_clause(word)
+
+    def _loop(self, word: str) -> None:
+        axis, colon, rest = word.partition(":")
+        match = _STEP.fullmatch(rest)
+        if not colon or match is None:
+            raise ValueError("no axis:step")
+        step, dimension, count, bar = match.groups()
+        ways = Ways(Dimension(dimension), int(count)) if dimension else None
+        self.loops.append(ScheduledLoop(_named(axis), int(step), ExecType(self.mode), ways, bool(bar)))
 
     def _primitive(self, word: str) -> None:
         letter, name = word.split("=")
@@ -122,7 +144,9 @@ class _ScheduleReader:
 
     def schedule(self) -> Schedule:
         packs = tuple(ScheduledPack(operand, loop, tuple(digits), kind) for operand, loop, kind, digits in self.packs)
-        return Schedule(tuple(self.loops), Prims(**self.prims), packs, tuple(self.fused))
+        ways = tuple(loop.ways for loop in self.loops if loop.ways is not None)
+        team = None if self.threads is None else Team(self.threads, Grid.of(ways) if ways else None, self.clause)
+        return Schedule(tuple(self.loops), Prims(**self.prims), packs, tuple(self.fused), team)
 
 
 def _named(axis: str) -> str:

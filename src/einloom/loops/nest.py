@@ -1,6 +1,6 @@
 """`LoopNest`: a loop string applied to the specifications of its loops and a number of threads. Nothing is open.
 
->>> from einloom.loops.parse import parse_loop_string
+>>> from einloom.ir.loop_text import parse_loop_string
 >>> specs = (LoopSpec(0, 8, 2), LoopSpec(0, 10, 1, (4,)))
 >>> print(LoopNest.of(parse_loop_string("bAB"), specs, threads=2))
 #pragma omp parallel
@@ -20,13 +20,11 @@ from functools import lru_cache
 from einloom.config import thread_count
 from einloom.errors import ScheduleError
 from einloom.ir.blocks import cut
+from einloom.ir.loop_string import LETTERS, Level, LoopString
 from einloom.ir.sharing import Clause, Grid, Ways
-from einloom.loops.grammar import Level, LoopString
 from einloom.loops.spec import LoopSpec
 
 __all__ = ["LETTERS", "LoopNest", "NestLoop"]
-
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)

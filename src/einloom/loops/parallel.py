@@ -1,6 +1,6 @@
 """What a body may ask about the threads that run it: the four helpers of PARLOOPER, as functions of a nest.
 
->>> from einloom.loops.parse import parse_loop_string
+>>> from einloom.ir.loop_text import parse_loop_string
 >>> from einloom.loops.spec import LoopSpec
 >>> specs = (LoopSpec(0, 6), LoopSpec(0, 8, 1, (4, 2)), LoopSpec(0, 8, 1, (4,)))
 >>> nest = LoopNest.of(parse_loop_string("bC{R:5}B{C:4}cbA{L:3}"), specs)

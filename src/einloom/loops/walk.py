@@ -2,7 +2,7 @@
 
 `walk` is the reference that everything generated is compared with; Python bodies are run by it.
 
->>> from einloom.loops.parse import parse_loop_string
+>>> from einloom.ir.loop_text import parse_loop_string
 >>> from einloom.loops.spec import LoopSpec
 >>> nest = LoopNest.of(parse_loop_string("aB|"), (LoopSpec(0, 2), LoopSpec(0, 3)), threads=2)
 >>> [step or "wait" for step in walk(nest, 1)]

@@ -12,10 +12,11 @@ import numpy as np
 
 from einloom.jit.arrays import array_address
 from einloom.jit.kernel import Kernel
-from einloom.jit.threads import run_team
-from einloom.targets.image import Image
+from einloom.jit.threads import launch_address, launch_together_address, run_team, run_together
+from einloom.once import once
+from einloom.targets.image import SYNC_BYTES, Image
 
-__all__ = ["Executable", "scratch"]
+__all__ = ["Executable", "let_others_run", "scratch"]
 
 ALIGNMENT = 64
 
@@ -66,16 +67,32 @@ class Executable:
     def __call__(self, addresses: Sequence[int], threads: int) -> None:
         """Run on operands whose index 0 lies at `addresses` (inputs, then the output), on up to `threads` threads.
 
+        The threads of a team without barriers share the cores, however many they are.
+
         Raises:
             UnsupportedTarget: the code does not run here.
+            DeviceError: there are barriers, and not as many threads as wait there.
         """
-        shares = self.shares(threads)
         with scratch(self.scratch_bytes(threads)) as place:
-            block = self._block(*addresses, place)
+            if self.image.has_sync:
+                self._run_team(*addresses, place)
+                return
+            shares, block = self.shares(threads), self._block(*addresses, place)
             if shares == 1:
                 self.kernel.call(ctypes.addressof(block), 0, 1, at=self.image.entry)
             else:
                 run_team(self.address, block, shares)
+
+    def _run_team(self, *words: int) -> None:
+        sync = (ctypes.c_int64 * (SYNC_BYTES // 8))()
+        block = (ctypes.c_int64 * (len(words) + 2))(*words, ctypes.addressof(sync), let_others_run())
+        run = run_together if self.image.together else run_team
+        run(self.address, block, self.image.team)
+
+    @property
+    def launch(self) -> int:
+        """The address of the function that starts the threads; see `einloom.jit.threads`."""
+        return launch_together_address() if self.image.together else launch_address()
 
     @property
     def address(self) -> int:
@@ -84,8 +101,14 @@ class Executable:
 
     def shares(self, threads: int) -> int:
         """Return among how many threads the work is shared if up to `threads` may be used."""
-        return min(threads, self.image.shared_trips)
+        return self.image.team or min(threads, self.image.shared_trips)
 
     def scratch_bytes(self, threads: int) -> int:
         """Return the scratch of all these threads together, in bytes."""
         return self.image.scratch_bytes * self.shares(threads)
+
+
+@once
+def let_others_run() -> int:
+    """Return the address of the C library's function that gives the rest of a thread's time to others."""
+    return ctypes.cast(ctypes.CDLL(None).sched_yield, ctypes.c_void_p).value or 0

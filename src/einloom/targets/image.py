@@ -11,7 +11,10 @@ from dataclasses import asdict, dataclass, field
 from einloom.ir.nest import Nest
 from einloom.machine import Machine
 
-__all__ = ["Image", "image_of"]
+__all__ = ["SYNC_BYTES", "Image", "image_of"]
+
+SYNC_BYTES = 192
+"""Zeroed bytes that threads share which wait for each other, or take pieces as they come; see `sync`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,9 @@ class Image:
         operands: how many addresses it takes besides that of the scratch.
         scratch_bytes: scratch of one thread.
         shared_trips: iterations that threads share.
+        team: how many threads it is for, neither more nor fewer; 0: any number.
+        has_sync: whether they share more than operands; then there are two more arguments, see `teams`.
+        together: whether they must run at the same time.
         labels: names of places in the code, for profilers and debuggers.
     """
 
@@ -35,6 +41,9 @@ class Image:
     operands: int
     scratch_bytes: int
     shared_trips: int
+    team: int = 0
+    has_sync: bool = False
+    together: bool = False
     labels: tuple[tuple[str, int], ...] = field(default=(), repr=False)
 
     def to_bytes(self) -> bytes:
@@ -71,5 +80,8 @@ def image_of(nest: Nest, machine: Machine) -> Image:
         len(nest.operation.operands),
         program.scratch_bytes,
         program.shared_trips,
+        0 if nest.team is None else nest.team.threads,
+        nest.has_sync,
+        nest.runs_together,
         assembler.labels,
     )

@@ -6,6 +6,7 @@ another machine or read on another one, it is the same.
 
 from __future__ import annotations
 
+from einloom.errors import ScheduleError
 from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
@@ -25,7 +26,15 @@ def asm_text(operation: Operation, schedule: Schedule, machine: Machine) -> str:
 def nest_text(operation: Operation, schedule: Schedule, machine: Machine) -> str:
     """Return costs, schedule and nest; the schedule may be passed back as `schedule=`."""
     nest = bind(operation, schedule)
-    return f"{_costs_text(operation, lower_nest(nest, machine))}\n\n{schedule}\n\n{nest}"
+    return f"{_costs_text(operation, lower_nest(nest, machine))}\n\n{schedule}\n{_loop_string_text(schedule)}\n\n{nest}"
+
+
+def _loop_string_text(schedule: Schedule) -> str:
+    """The schedule as a loop string, or what no loop string says of it."""
+    try:
+        return f"loop string: {schedule.to_loop_string()}"
+    except ScheduleError as error:
+        return str(error).partition("\n")[0]
 
 
 def _costs_text(operation: Operation, program: Program) -> str:

@@ -1,6 +1,7 @@
 """`Sync`: what the threads of one execution share: the next ticket of a parallel loop, and a barrier.
 
-Both are words in `SYNC_BYTES` zeroed bytes, each in a cache line of its own. Who takes which piece is said in `teams`.
+Both are words in the zeroed bytes that an `Image` asks for, each in a cache line of its own. Who takes which piece is
+said in `teams`.
 """
 
 from __future__ import annotations
@@ -8,12 +9,11 @@ from __future__ import annotations
 from einloom.ir.nest import Call, walk
 from einloom.targets.positions import Positions
 
-__all__ = ["SYNC_BYTES", "Sync", "sync_variables"]
+__all__ = ["Sync", "sync_variables"]
 
 TICKETS, ARRIVALS, ENDED = 0, 64, 128
 """Where the shared bytes hold the next ticket, how many threads came to barriers, and how many were let through."""
 
-SYNC_BYTES = 192
 SPINS = 2000
 """How often a thread looks before it lets others run."""
 

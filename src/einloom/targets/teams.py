@@ -1,7 +1,8 @@
 """`TeamLowering`: the parallel loops of nests with a team, anywhere, shared by a clause or by a grid of threads.
 
-The program is for a fixed number of logical threads. Its argument block holds, behind the scratch, the address of
-zeroed bytes that the threads of one execution share, and that of a function that lets other threads run (`sync`).
+The program is for a fixed number of logical threads. If they wait for each other, or take pieces as they come, its
+argument block holds, behind the scratch, the address of zeroed bytes that the threads of one execution share, and that
+of a function that lets other threads run (`sync`).
 
 Where threads take pieces as they come, one counter hands out tickets for all encounters of the parallel loop in their
 order: a thread that draws a ticket of a later encounter keeps it until it gets there, so no encounter needs a counter
@@ -25,7 +26,7 @@ __all__ = ["TeamLowering", "team_variables"]
 
 def team_variables(nest: Nest, short: Sequence[str]) -> list[str]:
     """Return the variables of a nest with a team, those of its other loops aside."""
-    names = [f"at {cursor.name}" for cursor in nest.cursors]
+    names = [f"at {cursor.name}" for cursor in nest.cursors] + [f"at {name}" for name in _without_cursor(nest)]
     names += ["thread", *sync_variables(), "round", "piece"]
     names += [f"coordinate {ways.dimension}" for ways in _all_ways(nest)]
     for node in walk(nest.body):
@@ -60,7 +61,7 @@ class TeamLowering:
         block, thread = vm.arguments[:2]
         variables.write("thread", thread)
         operands = len(self.nest.operation.operands)
-        for name, word in (("sync", operands + 1), ("others", operands + 2)):
+        for name, word in (("sync", operands + 1), ("others", operands + 2)) if self.nest.has_sync else ():
             vm.load(self.positions.work, block, 8 * word)
             variables.write(name, self.positions.work)
         self._place_cursors(block, operands)
@@ -83,6 +84,8 @@ class TeamLowering:
                 vm.load(other, block, 8 * operands)
                 vm.add(other, work)
                 vm.add_constant(other, buffer.offset)
+            if buffer.name in _without_cursor(self.nest):
+                variables.write(f"at {buffer.name}", other)
             for cursor in self.nest.cursors:
                 if cursor.buffer == buffer.name:
                     vm.sum_constant(work, other, cursor.start * self.positions.element(cursor.name))
@@ -224,6 +227,11 @@ class TeamLowering:
             self.variables.copy(f"at {moved}", f"base {loops[0].name} {moved}")
         for axis in _shortened(loops, self.positions.short):
             self.variables.copy(f"left {axis}", f"entry {loops[0].name} {axis}")
+
+
+def _without_cursor(nest: Nest) -> list[str]:
+    """The buffers whose own positions are used: a nest has cursors for all of them, or none."""
+    return [] if nest.cursors else [buffer.name for buffer in nest.buffers]
 
 
 def _all_ways(nest: Nest) -> list[Ways]:

@@ -10,7 +10,7 @@ loop; several of them, side by side, are one parallel loop over all their iterat
 shared by a dimension of a grid of threads. Brackets say what the loop is, instead of its `LoopSpec`, or some of it:
 an empty place keeps the `LoopSpec`'s. A bar is a barrier behind the loop.
 
->>> from einloom.loops.parse import parse_loop_string
+>>> from einloom.ir.loop_text import parse_loop_string
 >>> string = parse_loop_string("bC{R:16}a[0,64,2,()]bcb|")
 >>> string.levels[1]
 Level(letter='c', parallel=True, ways=Ways(dimension=<Dimension.ROWS: 'R'>, count=16), literal=None, barrier=False)
@@ -25,7 +25,9 @@ from dataclasses import dataclass
 from einloom.errors import ScheduleError
 from einloom.ir.sharing import Clause, Dimension, Grid, Ways
 
-__all__ = ["Level", "Literal", "LoopString", "caret_error"]
+__all__ = ["LETTERS", "MOST_THREADS", "Level", "Literal", "LoopString", "caret_error"]
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 MOST_LEVELS = 256
 MOST_THREADS = 4096

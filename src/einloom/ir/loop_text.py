@@ -6,10 +6,10 @@ import re
 from functools import lru_cache
 
 from einloom.errors import ScheduleError
+from einloom.ir.loop_string import Level, Literal, LoopString, caret_error
 from einloom.ir.sharing import Clause, Dimension, Policy, Ways
-from einloom.loops.grammar import Level, Literal, LoopString, caret_error
 
-__all__ = ["parse_loop_string"]
+__all__ = ["parse_clause", "parse_loop_string"]
 
 _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _SPACE = re.compile(r" *")
@@ -24,6 +24,15 @@ def parse_loop_string(text: object) -> LoopString:
     if not isinstance(text, str):
         raise ScheduleError(f"the loop string is {text!r:.80}\n  Give a text such as 'bcaBCb'.")
     return _parsed(text)
+
+
+def parse_clause(text: str) -> Clause:
+    """Return the clause of a text: `parse_clause(str(x)) == x`.
+
+    Raises:
+        ScheduleError: it is none; a caret marks the place.
+    """
+    return _Reader(text).whole_clause()
 
 
 @lru_cache(1024)
@@ -46,6 +55,13 @@ class _Reader:
         if self.place < len(self.text):
             raise self._error("the loop string ends with its clause", "Leave out what follows.")
         return LoopString(tuple(levels), clause)
+
+    def whole_clause(self) -> Clause:
+        """Return the clause that is all the text."""
+        clause = self._clause()
+        if self.place < len(self.text):
+            raise self._error("the text ends with the clause", "Leave out what follows.")
+        return clause
 
     def _level(self) -> Level:
         letter = self.text[self.place]
