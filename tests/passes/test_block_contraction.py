@@ -30,13 +30,13 @@ COLUMNS = contraction("i 1600 m, j 1600 n, k 1600 k", "ki", "kj", "ij")
     [
         pytest.param(
             PRODUCT,
-            Plan("vector block", packs_element=False),
+            Plan("vector block, element in place", packs_element=False),
             "seq j:288 seq k:534 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j",
             id="rows are read where they lie, a panel of a few at a time",
         ),
         pytest.param(
             COLUMNS,
-            Plan("vector block, element packed"),
+            Plan("vector block"),
             "seq j:288 seq k:534 seq i:80 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j pack in0@3 i:8 k i",
             id="contiguous columns that are read one by one are cut into panels where their lines exceed L1",
         ),
@@ -54,13 +54,13 @@ COLUMNS = contraction("i 1600 m, j 1600 n, k 1600 k", "ki", "kj", "ij")
         ),
         pytest.param(
             COLUMNS,
-            Plan("vector block, element packed", k_parts=2),
+            Plan("vector block", k_parts=2),
             "seq j:432 seq k:320 seq i:136 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j pack in0@3 k i",
             id="half the k: contiguous columns that are read one by one are copied straight",
         ),
         pytest.param(
             contraction("d 84 m, b 84 m, e 84 k, a 84 m, c 24 n", "dbea", "ec", "abcd"),
-            Plan("vector block", packs_element=False, long_runs=True),
+            Plan("vector block, element in place", packs_element=False, long_runs=True),
             "seq d:16 seq b:1 seq a:1 prim m=d n=c k=e pack in0@2 a e d",
             id="a block holds runs of a tensor that is read once: all of a and e, panels of one vector",
         ),
@@ -72,7 +72,7 @@ COLUMNS = contraction("i 1600 m, j 1600 n, k 1600 k", "ki", "kj", "ij")
         ),
         pytest.param(
             contraction("e 32 m, f 32 k, b 36 m, a 36 m, d 36 m, c 24 n", "efbad", "cf", "abcde"),
-            Plan("vector block", packs_element=False, long_runs=True),
+            Plan("vector block, element in place", packs_element=False, long_runs=True),
             "seq b:1 seq a:4 seq a:1 seq d:1 prim m=e n=c k=f pack in0@2 f a d e",
             id="the reduced axis stands outside where neighbours would alias in L1",
         ),
@@ -106,7 +106,7 @@ def test_large_products_pack_the_vector_operand(machine: Machine) -> None:
 
 
 def test_blocks_shrink_with_the_caches() -> None:
-    prims, plan = identify_primitive(COLUMNS), Plan("vector block, element packed")
+    prims, plan = identify_primitive(COLUMNS), Plan("vector block")
     machines = [replace(AVX2, l2=size) for size in (2**20, 2**19, 2**18)]
     schedules = [Blocking(COLUMNS, prims, machine).schedule(plan) for machine in machines]
     elements = [_block(schedule) for schedule in schedules if schedule is not None]

@@ -91,7 +91,7 @@ def test_every_family_is_among_what_was_tried() -> None:
         machine = _tiny(AVX512) if seed % 2 else AVX512
         for proposal in _proposals(_operation(random.Random(seed)), machine)[1]:
             tried[proposal.family] = tried.get(proposal.family, 0) + 1
-    families = ["in place", "vector block", "vector block, element packed", "element once", "five loops"]
+    families = ["in place", "vector block", "vector block, element in place", "element once", "five loops"]
     families += ["vector block, fused", "element once, fused", "five loops, fused"]
     families += ["direct"]
     families += [f"{way}, in the order of the {name}" for way in ("direct", "staged") for name in ("input", "output")]

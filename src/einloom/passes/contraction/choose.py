@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.passes.contraction.blocking import Blocking
-from einloom.passes.contraction.families import FAMILIES, Proposal, Setting, in_place, neighbours
+from einloom.passes.contraction.families import FAMILIES, VARIATIONS, Proposal, Setting, in_place, neighbours
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.tiles import SCRATCH_LIMIT
@@ -29,34 +29,58 @@ class Costed:
     cost: Cost
 
 
-def _proposed(setting: Setting) -> list[Proposal]:
-    """What all families propose, each schedule once."""
-    return _distinct(each for family in FAMILIES for proposed in family(setting) for each in _made(setting, proposed))
-
-
 def every_proposal(operation: Operation, schedule: Schedule, context: Context) -> list[Proposal]:
-    """Return all that could be chosen, on any machine: the proposals of every family and all their neighbours."""
+    """Return all that could be chosen, on any machine: of every family, with all variations and all neighbours."""
     setting = _setting(operation, schedule, context)
-    found = _proposed(setting)
-    plans = [each.plan for each in found if each.plan is not None]
-    near = (each for plan in plans for other in neighbours(plan) for each in _made(setting, other))
+    found = list(_of_families(setting))
+    found += [each for other in found if other.plan for each in _varied(setting, other.plan)]
+    found += [each for other in found if other.plan for each in _made(setting, neighbours(other.plan))]
     model = CostModel(operation, context.machine)
-    return [each for each in _distinct(iter([*found, *near])) if model.scratch_bytes(each.schedule) <= SCRATCH_LIMIT]
+    return [each for each in _distinct(found) if model.flow(each.schedule).scratch_bytes <= SCRATCH_LIMIT]
 
 
 def costed(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:
-    """Return proposals with their costs, the cheapest first: of every family, then neighbours of the best."""
+    """Return proposals with their costs, the cheapest first.
+
+    They are those of every family, then variations of the cheapest plan, then its neighbours.
+    """
     setting = _setting(operation, schedule, context)
     if operation.points <= LITTLE or not context.options.packing:
         return [Costed(each, Cost(0.0, 0.0, 0.0, 0.0, 0.0)) for each in _plainest(setting)]
-    model = CostModel(operation, context.machine)
-    found = list(_costed(setting, model, _proposed(setting)))
-    best = min(found, key=_seconds)
-    if best.proposal.plan is not None:
-        near = _distinct(each for plan in neighbours(best.proposal.plan) for each in _made(setting, plan))
-        known = {each.proposal.schedule for each in found}
-        found += _costed(setting, model, (each for each in near if each.schedule not in known))
-    return sorted(found, key=_seconds)
+    choice = _Choice(setting)
+    choice.add(_of_families(setting))
+    for vary in (_varied, lambda setting, plan: _made(setting, neighbours(plan))):
+        plan = choice.best.proposal.plan
+        if plan is not None:
+            choice.add(vary(setting, plan))
+    return sorted(choice.found.values(), key=_seconds)
+
+
+class _Choice:
+    """The proposals so far with their costs, by schedule."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.model = CostModel(setting.operation, setting.machine)
+        self.found: dict[Schedule, Costed] = {}
+
+    def add(self, proposals: Iterable[Proposal]) -> None:
+        """Cost the proposals that are new and find enough scratch, as threads share them."""
+        threads = self.setting.options.threads
+        for proposal in proposals:
+            schedule = proposal.schedule
+            if schedule in self.found:
+                continue
+            if threads > 1:
+                schedule = parallelise(self.setting.operation, schedule, threads)
+            flow = self.model.flow(schedule)
+            if flow.scratch_bytes <= SCRATCH_LIMIT:
+                self.found[proposal.schedule] = Costed(proposal, self.model.cost_of_flow(flow, threads))
+
+    @property
+    def best(self) -> Costed:
+        """The cheapest; of equally cheap ones the first."""
+        return min(self.found.values(), key=_seconds)
 
 
 def _setting(operation: Operation, schedule: Schedule, context: Context) -> Setting:
@@ -64,33 +88,36 @@ def _setting(operation: Operation, schedule: Schedule, context: Context) -> Sett
     return Setting(operation, schedule.prims, context.machine, context.options, blocking)
 
 
-def _plainest(setting: Setting) -> list[Proposal]:
+def _plainest(setting: Setting) -> Iterator[Proposal]:
     """The proposal of small work: the vector operand is packed if kernels would have to gather it."""
     packs = setting.gathers and setting.options.packing
-    plans = [Plan("vector block", packs_element=False)] if packs else list(in_place(setting))
-    return [each for plan in plans for each in _made(setting, plan)]
+    plans = [Plan("vector block, element in place", packs_element=False)] if packs else in_place(setting)
+    return _made(setting, plans)
 
 
-def _made(setting: Setting, proposed: Plan | Proposal) -> Iterator[Proposal]:
-    if isinstance(proposed, Proposal):
-        yield proposed
-    elif (schedule := setting.blocking.schedule(proposed)) is not None:
-        yield Proposal(proposed.family, schedule, proposed)
+def _of_families(setting: Setting) -> Iterator[Proposal]:
+    return _made(setting, (each for family in FAMILIES for each in family(setting)))
 
 
-def _distinct(found: Iterator[Proposal]) -> list[Proposal]:
-    return list({each.schedule: each for each in reversed(list(found))}.values())[::-1]
+def _varied(setting: Setting, plan: Plan) -> Iterator[Proposal]:
+    return _made(setting, (each for vary in VARIATIONS for each in vary(setting, plan)))
 
 
-def _costed(setting: Setting, model: CostModel, proposals: Iterable[Proposal]) -> Iterator[Costed]:
-    """Yield the proposals that find enough scratch, with their costs as threads share them."""
-    threads = setting.options.threads
-    for proposal in proposals:
-        schedule = proposal.schedule
-        if threads > 1:
-            schedule = parallelise(setting.operation, schedule, threads)
-        if model.scratch_bytes(schedule) <= SCRATCH_LIMIT:
-            yield Costed(proposal, model.cost(schedule, threads))
+def _made(setting: Setting, proposed: Iterable[Plan | Proposal]) -> Iterator[Proposal]:
+    """Yield proposals, of plans the schedules that the operation has room for."""
+    for each in proposed:
+        if isinstance(each, Proposal):
+            yield each
+        elif (schedule := setting.blocking.schedule(each)) is not None:
+            yield Proposal(each.family, schedule, each)
+
+
+def _distinct(found: Iterable[Proposal]) -> list[Proposal]:
+    """Return the proposals, each schedule once, by the first that proposes it."""
+    schedules: dict[Schedule, Proposal] = {}
+    for each in found:
+        schedules.setdefault(each.schedule, each)
+    return list(schedules.values())
 
 
 def _seconds(each: Costed) -> float:

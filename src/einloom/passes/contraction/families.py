@@ -1,10 +1,12 @@
 """Families of schedules for contractions: each function proposes a few; the cheapest of all is taken.
 
-A family is a function from a `Setting` to proposals. A new one gets a function and a place in `FAMILIES`.
+A family is a function from a `Setting` to proposals; a variation is one from the plan that was cheapest so far as well.
+A new one gets a function and a place in `FAMILIES` or `VARIATIONS`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -18,7 +20,10 @@ from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import vector_operand
 from einloom.passes.values import Options
 
-__all__ = ["FAMILIES", "Family", "Proposal", "Setting", "neighbours"]
+__all__ = ["FAMILIES", "VARIATIONS", "Family", "Proposal", "Setting", "Variation", "neighbours"]
+
+FEW = 2
+"""Blocks of k up to which the output may be written again for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,12 @@ class Setting:
         return m is not None and self.operation.stride(operand, m) not in (0, 1)
 
     @property
+    def summed(self) -> int:
+        """Products that are added up, as far as kernels take them together."""
+        taken = (self.prims.k, self.prims.batch)
+        return math.prod(self.operation.axis(name).extent for name in taken if name is not None)
+
+    @property
     def exceeds_cache(self) -> bool:
         """Whether the output is larger than the second-level cache."""
         output = self.operation.output
@@ -63,6 +74,7 @@ class Proposal:
 
 
 Family = Callable[[Setting], Iterator[Plan | Proposal]]
+Variation = Callable[[Setting, Plan], Iterator[Plan | Proposal]]
 
 
 def in_place(setting: Setting) -> Iterator[Plan]:
@@ -72,8 +84,8 @@ def in_place(setting: Setting) -> Iterator[Plan]:
 
 def vector_block(setting: Setting) -> Iterator[Plan]:
     """A block of the vector operand in L2 streams past panels of the other, packed or where they lie, in L1."""
-    yield Plan("vector block", packs_element=False)
-    yield Plan("vector block, element packed")
+    yield Plan("vector block, element in place", packs_element=False)
+    yield Plan("vector block")
 
 
 def element_once(setting: Setting) -> Iterator[Plan]:
@@ -82,16 +94,12 @@ def element_once(setting: Setting) -> Iterator[Plan]:
 
 
 def five_loops(setting: Setting) -> Iterator[Plan]:
-    """GotoBLAS: a block of the element operand in L2, a panel of the vector operand in L1, all of its block in L3."""
-    yield Plan("five loops", vector_inside=True, panels=True)
+    """GotoBLAS: a block of the element operand in L2, a panel of the vector operand in L1, all of its block in L3.
 
-
-def staged(setting: Setting) -> Iterator[Plan]:
-    """Blocks or tiles of the output are computed in scratch and leave it in long runs past the caches."""
-    if setting.exceeds_cache:
-        for packs_element in (False, True):
-            yield Plan("staged blocks", packs_element=packs_element, staging=Staging.BLOCKS)
-            yield Plan("staged tiles", packs_element=packs_element, staging=Staging.TILES)
+    Where L1 holds only a small part of the sum, the output would be read and written again too often.
+    """
+    if setting.summed <= FEW * setting.blocking.targets.k_inside:
+        yield Plan("five loops", vector_inside=True, panels=True)
 
 
 def large_input(setting: Setting) -> Iterator[Proposal]:
@@ -101,15 +109,28 @@ def large_input(setting: Setting) -> Iterator[Proposal]:
         yield Proposal("large input in order", schedule)
 
 
-def fused_rows(setting: Setting) -> Iterator[Proposal]:
-    """Axes that are one run in the output, but not in an input, are one axis of the kernels: full tiles."""
-    most = setting.options.max_kernel_size
-    for family, schedule in fused_schedules(setting.operation, setting.prims, setting.machine, most):
-        yield Proposal(family, schedule)
-
-
-FAMILIES: tuple[Family, ...] = (in_place, vector_block, element_once, five_loops, staged, large_input, fused_rows)
+FAMILIES: tuple[Family, ...] = (in_place, vector_block, element_once, five_loops, large_input)
 """All families, the plainest first: of equally cheap proposals the first one is taken."""
+
+
+def staged(setting: Setting, plan: Plan) -> Iterator[Plan]:
+    """Blocks or tiles of the output are computed in scratch and leave it in long runs past the caches."""
+    if setting.exceeds_cache:
+        yield Plan("staged blocks", packs_element=plan.packs_element, staging=Staging.BLOCKS)
+        yield Plan("staged tiles", packs_element=plan.packs_element, staging=Staging.TILES)
+
+
+def fused_rows(setting: Setting, plan: Plan) -> Iterator[Proposal]:
+    """Axes that are one run in the output, but not in an input, are one axis of the kernels: full tiles."""
+    if not (plan.packs_vector and plan.packs_element):
+        plan = Plan("vector block")
+    most = setting.options.max_kernel_size
+    for schedule in fused_schedules(setting.operation, setting.prims, setting.machine, plan, most):
+        yield Proposal(f"{plan.family}, fused", schedule)
+
+
+VARIATIONS: tuple[Variation, ...] = (staged, fused_rows)
+"""All that is tried of the cheapest plan of any family."""
 
 
 def neighbours(plan: Plan) -> Iterator[Plan]:

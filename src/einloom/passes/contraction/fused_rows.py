@@ -23,17 +23,11 @@ __all__ = ["fused_schedules"]
 WIDE = 8
 """Axes of so many tiles are left alone: what their rests cost is little."""
 
-PLANS = (
-    Plan("vector block"),
-    Plan("element once", element_first=True, panels=True),
-    Plan("five loops", vector_inside=True, panels=True),
-)
-
 
 def fused_schedules(
-    operation: Operation, prims: Prims, machine: Machine, most: int | None = None
-) -> Iterator[tuple[str, Schedule]]:
-    """Yield schedules, with the names of their families, in which the primitive takes several axes as its m or n.
+    operation: Operation, prims: Prims, machine: Machine, plan: Plan, most: int | None = None
+) -> Iterator[Schedule]:
+    """Yield schedules of a plan that packs both inputs, in which the primitive takes several axes as its m or n.
 
     before: prim m=d n=b k=f batch=e          (aefb,fdce->abcd)
     after:  fuse cd=c*d seq cd:336 … prim m=cd n=b k=f batch=e … pack in1@2 e f cd
@@ -44,7 +38,16 @@ def fused_schedules(
     if prims.m and prims.n and operation.axis(prims.m).role is operation.axis(prims.n).role:
         return  # A batch: its axes are no rows of an input each.
     for taken in dict.fromkeys(((m, None), (None, n), (m, n))):
-        yield from _schedules(operation, prims, machine, most, taken)
+        fused = tuple(each for each in taken if each is not None)
+        if not fused or {each.name for each in fused} & set(operation.names):
+            continue
+        view = FusedView.of(operation, fused)
+        taking = replace(prims, m=taken[0].name if taken[0] else prims.m, n=taken[1].name if taken[1] else prims.n)
+        walked = view.stand_in(operation)
+        schedule = Blocking(walked, taking, machine, most).schedule(plan)
+        rows = None if schedule is None else _in_whole_rows(walked, view, schedule)
+        if rows is not None:
+            yield replace(rows, fused=fused)
 
 
 def _joined(operation: Operation, name: str | None, enough: int) -> Fused | None:
@@ -64,24 +67,6 @@ def _joined(operation: Operation, name: str | None, enough: int) -> Fused | None
 
 def _lies(operation: Operation, axis: Axis, stride: int, inner: Axis) -> bool:
     return axis.role is inner.role and operation.stride(operation.output, axis.name) == stride
-
-
-def _schedules(
-    operation: Operation, prims: Prims, machine: Machine, most: int | None, taken: tuple[Fused | None, Fused | None]
-) -> Iterator[tuple[str, Schedule]]:
-    m, n = taken
-    fused = tuple(each for each in taken if each is not None)
-    if not fused or {each.name for each in fused} & set(operation.names):
-        return
-    view = FusedView.of(operation, fused)
-    walked = view.stand_in(operation)
-    prims = replace(prims, m=m.name if m else prims.m, n=n.name if n else prims.n)
-    blocking = Blocking(walked, prims, machine, most)
-    for plan in PLANS:
-        schedule = blocking.schedule(plan)
-        rows = None if schedule is None else _in_whole_rows(walked, view, schedule)
-        if rows is not None:
-            yield f"{plan.family}, fused", replace(rows, fused=fused)
 
 
 def _in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule) -> Schedule | None:

@@ -92,9 +92,16 @@ class CostModel:
 
     def cost(self, schedule: Schedule, threads: int = 1) -> Cost:
         """Return the predicted seconds of a schedule, on the thread that has most to do."""
-        flow = Flow(self.operation, schedule, self.machine, self._buffers_of(schedule.fused))
+        return self.cost_of_flow(self.flow(schedule), threads)
+
+    def flow(self, schedule: Schedule) -> Flow:
+        """Return what a schedule needs and moves."""
+        return Flow(self.operation, schedule, self.machine, self._buffers_of(schedule.fused))
+
+    def cost_of_flow(self, flow: Flow, threads: int = 1) -> Cost:
+        """Return the predicted seconds of a schedule by its flow."""
         parts = self._moving(flow) if flow.moves else self._computing(flow)
-        share = _largest_share(schedule, flow.walk, threads)
+        share = _largest_share(flow.schedule, flow.walk, threads)
         return Cost(*(share * part for part in parts))
 
     def _computing(self, flow: Flow) -> Cost:
@@ -127,11 +134,6 @@ class CostModel:
     def _pages(self, flow: Flow) -> float:
         """Return the seconds in which pages are looked up."""
         return sum(pages * cycles for (_, cycles), pages in zip(TLBS, flow.looked_up())) * self.cycle
-
-    def scratch_bytes(self, schedule: Schedule) -> int:
-        """Return how much scratch a schedule needs, for each thread."""
-        buffers = self._buffers_of(schedule.fused)
-        return sum(buffers.packed_bytes(schedule, pack) for pack in schedule.packs)
 
     def _buffers_of(self, fused: tuple[Fused, ...]) -> Buffers:
         buffers = self._buffers.get(fused)

@@ -8,14 +8,12 @@ again, is what the last iteration touched still there? It is if all that one ite
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from einloom.ir.fused import FusedView
-from einloom.ir.layout import PackedLayout
 from einloom.ir.operation import Operation
-from einloom.ir.schedule import OUTPUT, Fused, Schedule, ScheduledPack
+from einloom.ir.schedule import OUTPUT, Digit, Fused, Schedule
 from einloom.machine import Machine
 from einloom.passes.model.footprint import LINE, Footprint
 from einloom.passes.model.kernel import CALL, copy_cycles, tiling_of
@@ -76,17 +74,6 @@ class Buffers:
                 step *= part.extent
         return tuple(sorted(found))
 
-    def packed_bytes(self, schedule: Schedule, pack: ScheduledPack) -> int:
-        """Return the bytes of a packed block: along each axis whole panels, and cache lines in all."""
-        name, size = self.names[pack.operand], self.sizes[pack.operand]
-        left = {axis.name: axis.extent for axis in self.view.axes if self.view.depends(name, axis.name)}
-        for loop in schedule.loops[: pack.loop]:
-            if loop.axis in left:
-                left[loop.axis] = min(left[loop.axis], loop.step)
-        panels = {digit.axis: digit.step for digit in reversed(pack.layout)}
-        elements = math.prod(round_up(extent, panels.get(axis, 1)) for axis, extent in left.items())
-        return round_up(elements * size, LINE)
-
     def use(self, position: int, walk: Walk, strided: tuple[StridedAxis, ...], first: int, last: int) -> Use:
         """Return the use of an operand, or of scratch for it, at the depths from `first` to `last`."""
         known, size = self._known.setdefault(strided, {}), self.sizes[position]
@@ -108,6 +95,7 @@ class Flow:
         walk: the loops, those over the kernel's tiles and steps inside.
         moves: whether the primitive only moves, or works element by element.
         tensors: the uses of the operands; `scratch`: of packed blocks, by operand.
+        scratch_bytes: what all packed blocks together take.
         block: how many loops stand around a staged block, or else around a block of the primitive.
         tile: how many loops stand around a tile.
         cycles: of all calls of the primitive, with everything in L1.
@@ -126,6 +114,7 @@ class Flow:
         self.block = min((pack.loop for pack in schedule.packs if pack.operand == OUTPUT), default=walk.depth)
         self.cycles = self._add_tiles(operation) if operation.main.is_contraction else self._add_vectors(operation)
         self.tensors, self.scratch = list[Use](), dict[int, Use]()
+        self.scratch_bytes = 0
         for position, strided in enumerate(buffers.strided):
             pack = self.packs.get(position)
             last = walk.depth if pack is None else pack.loop
@@ -219,16 +208,18 @@ class Flow:
     # ---- packs ------------------------------------------------------------------------------------------------------
 
     def _packed(self, position: int) -> tuple[StridedAxis, ...]:
-        """The axes of a packed block, the innermost first."""
+        """The axes of a packed block, the innermost first; each block adds to the scratch."""
         pack, places = self.packs[position], self.walk.places
-        spans, name = self.walk.spans[pack.loop], self.buffers.names[position]
-        block = {axis: spans[i] for axis, i in places.items() if self.buffers.view.depends(name, axis)}
-        layout = PackedLayout.of(pack.layout, block, name)
-        strided = [
-            StridedAxis(s, places[d.axis], d.step, span)
-            for d, span, s in zip(layout.digits, layout.spans, layout.strides)
-        ]
-        return tuple(reversed(strided))
+        spans, above, digits = self.walk.spans[pack.loop], dict[str, int](), list[tuple[Digit, int]]()
+        for digit in pack.layout:
+            digits.append((digit, max(above.get(digit.axis, spans[places[digit.axis]]), 1)))
+            above[digit.axis] = digit.step
+        strided, stride = list[StridedAxis](), 1
+        for digit, span in reversed(digits):
+            strided.append(StridedAxis(stride, places[digit.axis], digit.step, span))
+            stride *= -(-span // digit.step)
+        self.scratch_bytes += round_up(stride * self.buffers.sizes[position], LINE)
+        return tuple(strided)
 
     def copied_run(self, position: int) -> int:
         """Return how many elements of a packed block follow each other in scratch and in the tensor."""
@@ -244,10 +235,12 @@ class Flow:
     def traffic(self) -> list[Traffic]:
         """Return what every buffer moves."""
         found = [self._tensor_traffic(position, use) for position, use in enumerate(self.tensors)]
-        found += [self._scratch_traffic(position, use) for position, use in self.scratch.items()]
-        return found + [
-            self._copied(position, use) for position, use in self.scratch.items() if position != self.output
-        ]
+        for position, use in self.scratch.items():
+            gone = self._overflows(position, use)
+            found.append(self._scratch_traffic(position, use, gone))
+            if position != self.output:
+                found.append(self._copied(position, use, gone))
+        return found
 
     def _tensor_traffic(self, position: int, use: Use) -> Traffic:
         lines = tuple([use.fetched(self.walk, *forgets, LINES) for forgets in self.forgets])
@@ -273,7 +266,7 @@ class Flow:
         depth = min(use.last, self.block)
         return max(depth - 1, 0) if use.at[depth].pieces <= STREAMS else depth
 
-    def _scratch_traffic(self, position: int, use: Use) -> Traffic:
+    def _scratch_traffic(self, position: int, use: Use, overflows: list[float]) -> Traffic:
         """What kernels fetch of a packed block: what the copy has just written is still where it fits.
 
         A staged block nobody has written before: it is fetched once.
@@ -281,32 +274,30 @@ class Flow:
         block, runs = use.at[use.first], self.walk.runs[use.first]
         staged = position == self.output
         lines: list[float] = []
-        for cache, forgets in zip(self.caches, self.forgets):
-            gone = self._overflows(cache, position, use)
+        for gone, forgets in zip(overflows, self.forgets):
             again = runs * max(use.fetched(self.walk, *forgets, LINES) - block.lines * (1 - gone), 0.0)
             lines.append(max(again, block.lines) if staged else again)
         return Traffic(f"scratch of {self.buffers.names[position]}", tuple(lines), 0.0, staged)
 
-    def _copied(self, position: int, use: Use) -> Traffic:
+    def _copied(self, position: int, use: Use, overflows: list[float]) -> Traffic:
         """What copies into a packed block move of it: a cache that no longer has the last block fetches its lines.
 
         L1 turns over with every panel; the others keep what is used until the end, if they can hold it.
         """
         block, again = use.at[use.first], self.walk.runs[use.first] - 1
-        gone = [self.forgets[0][0][use.first], *(self._overflows(cache, position, use) for cache in self.caches[1:])]
+        gone = [self.forgets[0][0][use.first], *overflows[1:]]
         lines = tuple([block.lines * (1 + again * each) for each in gone])
         return Traffic(f"copies of {self.buffers.names[position]}", lines, 0.0, writes=True, copies=True)
 
-    def _overflows(self, cache: float, position: int, use: Use) -> float:
-        """Return the share of a packed block that a cache cannot hold beside what is touched before it is used again.
+    def _overflows(self, position: int, use: Use) -> list[float]:
+        """Return the share of a packed block that each cache cannot hold beside what is touched until it is used again.
 
         That is the tensor's block; of a staged one, which goes to where passes the caches, all that computes it.
         """
         room = self.rooms[use.first]
         if position != self.output:
             room = use.at[use.first].room + self.tensors[position].at[use.first].room
-        (gone,), _ = _forgotten([room], cache)
-        return gone
+        return [_share_forgotten(room, cache) for cache in self.caches]
 
     def looked_up(self) -> list[float]:
         """Return the pages that each translation buffer has to look up."""
@@ -322,11 +313,16 @@ def _forgotten(rooms: list[float], cache: float) -> tuple[list[float], int]:
 
     With it goes the innermost depth at which anything is gone.
     """
-    gone, innermost, full, over = [0.0] * len(rooms), 0, FULL * cache, OVER * cache
+    gone, innermost, full = [0.0] * len(rooms), 0, FULL * cache
     for depth, room in enumerate(rooms):
         if room > full:
-            gone[depth], innermost = (room - full) / (over - full) if room < over else 1.0, depth
+            gone[depth], innermost = _share_forgotten(room, cache), depth
     return gone, innermost
+
+
+def _share_forgotten(room: float, cache: float) -> float:
+    """Return the share of so much room that a cache loses before it is wanted again."""
+    return min(max((room / cache - FULL) / (OVER - FULL), 0.0), 1.0)
 
 
 def traffic_of(operation: Operation, schedule: Schedule, machine: Machine) -> list[Traffic]:

@@ -90,18 +90,20 @@ class Use(NamedTuple):
         footprint: Callable[[tuple[float, ...]], Footprint],
     ) -> Use:
         """Return the use of a buffer of which `footprint` gives the block with so many indices of each axis."""
-        axes = {each.axis for each in strided}
-        at: list[Footprint] = []
-        for depth, axis in enumerate(walk.axes):
-            if at and (axis not in axes or depth > last or depth <= first):
-                at.append(at[-1])
-                continue
-            sizes, counts = walk.sizes[depth if depth > first else first], list[float]()
-            for _, place, step, most in strided:
-                count = sizes[place]
-                count = (count if count < most else most) / step
-                counts.append(count if count > 1.0 else 1.0)
-            at.append(footprint(tuple(counts)))
+        sizes, counts = walk.sizes[first], list[float]()
+        places: dict[int, list[int]] = {}
+        for place, (_, axis, step, most) in enumerate(strided):
+            counts.append(_count(sizes[axis], step, most))
+            places.setdefault(axis, []).append(place)
+        now = footprint(tuple(counts))
+        at = [now] * (first + 1)
+        for depth in range(first + 1, len(walk.axes)):
+            axis = walk.axes[depth]
+            if depth <= last and axis in places:
+                for place in places[axis]:
+                    counts[place] = _count(walk.sizes[depth][axis], *strided[place][2:])
+                now = footprint(tuple(counts))
+            at.append(now)
         return Use(strided, first, last, at)
 
     def fetched(self, walk: Walk, forgets: Sequence[float], innermost: int, of: int) -> float:
@@ -114,9 +116,18 @@ class Use(NamedTuple):
             of: what is fetched, a field of `Footprint`: lines, or pages.
         """
         at, trips = self.at, walk.trips
-        # Inside, nothing is forgotten: each is fetched once.
-        fetched = at[max(min(innermost, self.last), self.first)][of]
-        for depth in range(min(innermost, self.last), self.first, -1):
+        if innermost > self.last:
+            innermost = self.last
+        if innermost <= self.first:  # Nothing is forgotten inside: each is fetched once.
+            return at[self.first][of]
+        fetched = at[innermost][of]
+        for depth in range(innermost, self.first, -1):
             miss = forgets[depth]
             fetched *= miss * trips[depth] + (1.0 - miss) * at[depth - 1][of] / at[depth][of]
         return fetched
+
+
+def _count(size: float, step: int, most: int) -> float:
+    """Return how many steps of so many indices a block has of an axis that repeats after `most`."""
+    count = (size if size < most else most) / step
+    return count if count > 1.0 else 1.0
