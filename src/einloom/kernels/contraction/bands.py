@@ -6,6 +6,8 @@ latency of a multiply-add needs. Where equal blocks leave a narrow one, the bloc
 >>> from einloom.kernels.contraction.tiles import plain_demand
 >>> from einloom.machine import AVX2
 >>> print(*tiling_of(plain_demand(AVX2.vectors, 4, 52, 25, 92)).bands, sep="\\n")
+2 x 3 vectors: 6 x 4 + 1 x 1 columns
+1 x 1 vectors, the last a part: 1 x 13 + 1 x 12 columns
 """
 
 from __future__ import annotations
