@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from einloom.ir.configuration import TensorOperationConfig
     from einloom.loops import tpp
     from einloom.loops.trace.recorder import when
+    from einloom.products import matmul, tensordot, transpose
     from einloom.tensor_operation import TensorOperation, optimize
     from einloom.threaded_loop import LoopSpec, ThreadedLoop
 
@@ -80,11 +81,14 @@ __all__ = [
     "contract_path",
     "einsum",
     "jit",
+    "matmul",
     "optimize",
     "primitives",
     "settings",
     "space",
+    "tensordot",
     "tpp",
+    "transpose",
     "when",
 ]
 
@@ -95,7 +99,10 @@ _MEMBERS = {
     "TensorOperation": "tensor_operation",
     "TensorOperationConfig": "ir.configuration",
     "ThreadedLoop": "threaded_loop",
+    "matmul": "products",
     "optimize": "tensor_operation",
+    "tensordot": "products",
+    "transpose": "products",
     "when": "loops.trace.recorder",
 }
 

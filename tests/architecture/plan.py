@@ -12,7 +12,7 @@ FLOORS: tuple[set[str], ...] = (
     {"plan"},
     {"loops", "space"},
     {"targets"},
-    {"expression", "execution", "tensor_operation", "primitives", "threadpools", "api", "__init__"}
+    {"expression", "execution", "tensor_operation", "primitives", "threadpools", "api", "products", "__init__"}
     | {"threaded_loop", "traced_body"},
     {"bench", "cli", "__main__"},
 )

@@ -33,13 +33,23 @@ class Tree(Protocol):
         ...
 
 
+@runtime_checkable
+class Searcher(Protocol):
+    """An optimiser of another library that finds contraction trees: cotengra's."""
+
+    def search(self, inputs: Sequence[Any], output: Sequence[str], sizes: dict[str, int], /) -> Tree:
+        """Return a tree for tensors with these labels."""
+        ...
+
+
 def contraction_path(problem: Problem, optimize: Any = "auto", memory_limit: Any = None) -> Path:
     """Return the path that `optimize` stands for: whatever `opt_einsum` or NumPy take.
 
     Args:
         problem: what is contracted.
         optimize: the name of a strategy, a bool, None, a path, NumPy's `["einsum_path", …]` and `(name, limit)`, an
-            optimiser object or function of `opt_einsum`'s form, or a tree that has `get_path()`.
+            optimiser object or function of `opt_einsum`'s form, an optimiser that has `search()`, or a tree that has
+            `get_path()`.
         memory_limit: most elements of an intermediate tensor, or `"max_input"`; None: any.
 
     Raises:
@@ -103,9 +113,12 @@ def _given_path(problem: Problem, optimize: Any) -> Any:
         return optimize.get_path()
     if callable(optimize):
         symbols = _symbols(problem)
-        inputs = [frozenset(symbols[label] for label in term) for term in problem.equation.inputs]
-        output = frozenset(symbols[label] for label in problem.equation.output)
-        return optimize(inputs, output, {symbols[label]: size for label, size in problem.sizes.items()}, None)
+        inputs = [tuple(symbols[label] for label in term) for term in problem.equation.inputs]
+        output = tuple(symbols[label] for label in problem.equation.output)
+        sizes = {symbols[label]: size for label, size in problem.sizes.items()}
+        if isinstance(optimize, Searcher):
+            return optimize.search(inputs, output, sizes).get_path()
+        return optimize([frozenset(term) for term in inputs], frozenset(output), sizes, None)
     if not isinstance(optimize, (tuple, list)):
         return None
     if optimize and isinstance(optimize[0], str):

@@ -1,0 +1,1 @@
+"""einloom among the libraries that its users have."""
