@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from einloom.api import einsum
+from einloom.api import Shaped, einsum
 from einloom.errors import ArgumentError, ShapeError
 from einloom.plan.equation import label_symbols
 
@@ -98,20 +98,20 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
         raise _no_axes(f"transpose(axes={axes!r:.80})", _shape(a))
     if isinstance(a, Permutable):
         return a.permute(order)
-    if isinstance(a, np.ndarray):
+    if type(a) is np.ndarray:
         return a.transpose(order)
     symbols = label_symbols(rank)
     return einsum("".join(symbols) + "->" + "".join(symbols[i] for i in order), a)
 
 
 def _shape(a: Any) -> tuple[int, ...]:
-    return tuple(a.shape) if hasattr(a, "shape") else np.shape(a)
+    return tuple(a.shape) if isinstance(a, Shaped) else np.shape(a)
 
 
 def _pairs(axes: Any, left: int, right: int) -> tuple[tuple[int, int], ...]:
     """Return the axes that meet, of `a` and of `b`, counted from 0."""
-    if isinstance(axes, Sequence) or np.ndim(axes):
-        first, second = ([each] if np.ndim(each) == 0 else list(each) for each in axes)
+    if type(axes) in (tuple, list) or np.ndim(axes):
+        first, second = map(_listed, axes)
     else:
         count = index(axes)
         first, second = list(range(left - count, left)), list(range(count))
@@ -121,6 +121,10 @@ def _pairs(axes: Any, left: int, right: int) -> tuple[tuple[int, int], ...]:
     if any(len(set(side)) != len(pairs) for side in zip(*pairs)):
         raise ValueError
     return pairs
+
+
+def _listed(axes: Any) -> list[Any]:
+    return [axes] if np.ndim(axes) == 0 else list(axes)
 
 
 def _axis(axis: Any, rank: int) -> int:
