@@ -52,6 +52,12 @@ class Setting:
         return m is not None and self.operation.stride(operand, m) not in (0, 1)
 
     @property
+    def keeps_element(self) -> bool:
+        """Whether L1 keeps all of the element operand: no copy of it would be any closer."""
+        element = self.blocking.b
+        return element is None or self.operation.elements(element.operand) <= self.blocking.targets.small
+
+    @property
     def summed(self) -> int:
         """Products that are added up, as far as kernels take them together."""
         taken = (self.prims.k, self.prims.batch)
@@ -78,19 +84,22 @@ Variation = Callable[[Setting, Plan], Iterator[Plan | Proposal]]
 
 
 def in_place(setting: Setting) -> Iterator[Plan]:
-    """Nothing is packed: kernels read every input where it lies."""
-    yield Plan("in place", packs_vector=False, packs_element=False)
+    """Nothing is packed: kernels read every input where it lies, if its vectors lie there."""
+    if not (setting.gathers and setting.options.packing):
+        yield Plan("in place", packs_vector=False, packs_element=False)
 
 
 def vector_block(setting: Setting) -> Iterator[Plan]:
     """A block of the vector operand in L2 streams past panels of the other, packed or where they lie, in L1."""
     yield Plan("vector block, element in place", packs_element=False)
-    yield Plan("vector block")
+    if not setting.keeps_element:
+        yield Plan("vector block")
 
 
 def element_once(setting: Setting) -> Iterator[Plan]:
     """The element operand is packed once for each block of k; blocks of the vector operand pass beside it."""
-    yield Plan("element once", element_first=True, panels=True)
+    if not setting.keeps_element:
+        yield Plan("element once", element_first=True, panels=True)
 
 
 def five_loops(setting: Setting) -> Iterator[Plan]:
