@@ -30,9 +30,12 @@ __all__ = ["Cost", "CostModel", "cost_of"]
 PIECE = 7.0
 """How many lines of a run the first line of a piece takes longer, from L3 or memory: a latency, ten of them at once."""
 
-COPIED_PIECE, ALONE, RESTART = 1.0, 1.0, 64
-"""The same for copies, which do nothing else and have more of them under way; what each of the first lines of a piece
-takes longer there, since nobody has asked for them ahead; and how many lines those are, those of a page."""
+COPIED_PIECE = 1.0
+"""The same for packs and staged blocks, which have more of them under way."""
+
+ALONE, RESTART = 1.0, 64
+"""How much longer each of the first lines of a copied piece takes, since nobody has asked for them ahead; and how many
+lines those are, a page's."""
 
 NEAR_SHOWS, FAR_SHOWS = 0.05, 0.2
 """How much of the transfers from L2, and from beyond it, shows where arithmetic takes longer; of arithmetic, elsewhere,
@@ -109,7 +112,7 @@ class CostModel:
         near = far = 0.0
         waits, copies = self._pages(flow), self._copies(flow)
         for each in flow.traffic():
-            close, distant, waited = _seconds(each, self.rates)
+            close, distant, waited = _seconds(each, self.rates, COPIED_PIECE if each.copies else PIECE)
             if each.copies:
                 copies += close + distant + waited
             else:
@@ -150,7 +153,7 @@ class CostModel:
         return seconds
 
 
-def _seconds(traffic: Traffic, rates: Rates) -> tuple[float, float, float]:
+def _seconds(traffic: Traffic, rates: Rates, first_line: float = PIECE) -> tuple[float, float, float]:
     """Return how long the transfers of a buffer take, from L2 and from beyond it, and how long is waited besides."""
     first, second, third = traffic.lines
     if traffic.streams:
@@ -158,9 +161,9 @@ def _seconds(traffic: Traffic, rates: Rates) -> tuple[float, float, float]:
         return 0.0, seconds, STREAMED_PIECE * traffic.pieces * seconds
     near = LINE * max(first - second, 0.0) / rates.l2
     far = LINE * (max(second - third, 0.0) / rates.l3 + third / rates.memory)
-    waits = PIECE * traffic.pieces * far
+    waits = first_line * traffic.pieces * far
     if traffic.copies:
-        waits = (COPIED_PIECE * traffic.pieces + ALONE * min(RESTART * traffic.pieces, 1.0)) * far
+        waits += ALONE * min(RESTART * traffic.pieces, 1.0) * far
     if traffic.writes:
         waits += WRITTEN_NEAR * near + WRITTEN_FAR * far
     return near, far, waits
