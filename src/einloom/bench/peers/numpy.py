@@ -17,8 +17,12 @@ from einloom.errors import InternalError
 
 __all__ = ["plain_product", "prepare"]
 
-TRIALS, TRIAL_SECONDS = 3, 0.005
-"""Calls, and the time that they take at least, of which the fastest decides between two ways to write a case."""
+TRIALS, TRIAL_SECONDS, ENOUGH = 3, 0.005, 0.1
+"""Calls, and the time that they take at least, of which the fastest decides between two ways to write a case; after so
+many seconds whoever is called has been called often enough."""
+
+HOPELESS = 2.0
+"""How many times the fastest way's time the first call of another one may take that gets further trials."""
 
 
 def prepare(case: Case, operands: list[Array], output: Array, threads: int, target: str) -> Prepared:
@@ -37,9 +41,13 @@ def _expression(case: Case, operands: list[Array], output: Array) -> Prepared:
     """Check every way to write the case and keep the fastest."""
     reference, best = Reference(case, operands, output), None
     for name, call in numpy_ways(case, operands, output):
-        if not reference.verdict(call()).right:
+        begin = time.perf_counter()
+        result = call()
+        first = time.perf_counter() - begin
+        if not reference.verdict(result).right:
             raise InternalError(f"NumPy's {name} is not the result of {case.equation}")
-        seconds = _least_seconds(call)
+        hopeless = best is not None and first > HOPELESS * best[0] + ENOUGH
+        seconds = first if hopeless else _least_seconds(call)
         if best is None or seconds < best[0]:
             best = seconds, name, call
         output[...] = np.nan  # so that the next way has to write it
@@ -49,7 +57,7 @@ def _expression(case: Case, operands: list[Array], output: Array) -> Prepared:
 
 def _least_seconds(call: Callable[[], object]) -> float:
     least, spent, trials = float("inf"), 0.0, 0
-    while trials < TRIALS or spent < TRIAL_SECONDS:
+    while (trials < TRIALS and spent < ENOUGH) or spent < TRIAL_SECONDS:
         begin = time.perf_counter()
         call()
         passed = time.perf_counter() - begin
