@@ -14,6 +14,7 @@ from tests.ids import ADDRESS
 from tests.isas import vectors_of_host
 
 os.environ["EINLOOM_CACHE"] = "off"  # Tests compile.
+os.environ["EINLOOM_RECORDS"] = "off"
 os.environ["EINLOOM_RATES"] = "none"  # What somebody recorded of this machine changes no test, nor those it starts.
 
 

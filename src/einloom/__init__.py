@@ -43,13 +43,16 @@ if TYPE_CHECKING:
     from einloom.loops import tpp
     from einloom.loops.trace.recorder import when
     from einloom.products import matmul, tensordot, transpose
+    from einloom.search.search import Budget
     from einloom.tensor_operation import TensorOperation, optimize
     from einloom.threaded_loop import LoopSpec, ThreadedLoop
+    from einloom.tuning import tune
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ArgumentError",
+    "Budget",
     "DTypeError",
     "DeadEnd",
     "DeviceError",
@@ -89,12 +92,14 @@ __all__ = [
     "tensordot",
     "tpp",
     "transpose",
+    "tune",
     "when",
 ]
 
 
 _LAYERS = {"asm": "asm", "jit": "jit", "primitives": "primitives", "space": "space", "tpp": "loops.tpp"}
 _MEMBERS = {
+    "Budget": "search.search",
     "LoopSpec": "threaded_loop",
     "TensorOperation": "tensor_operation",
     "TensorOperationConfig": "ir.configuration",
@@ -103,6 +108,7 @@ _MEMBERS = {
     "optimize": "tensor_operation",
     "tensordot": "products",
     "transpose": "products",
+    "tune": "tuning",
     "when": "loops.trace.recorder",
 }
 

@@ -53,6 +53,7 @@ class Settings:
 
     threads: int | None = None
     fallback: Fallback = Fallback.WARN
+    records: str | bool | None = None
 
 
 _NOTHING = Settings()
@@ -67,7 +68,12 @@ def current_settings() -> Settings:
 
 
 @contextmanager
-def settings(*, threads: int | None = None, fallback: str | None = None) -> Generator[Settings]:
+def settings(
+    *,
+    threads: int | None = None,
+    fallback: str | None = None,
+    records: str | os.PathLike[str] | bool | None = None,
+) -> Generator[Settings]:
     """Set what holds for work started in this block; blocks nest, None keeps the outer block's.
 
     >>> with settings(threads=3) as inner:
@@ -77,19 +83,32 @@ def settings(*, threads: int | None = None, fallback: str | None = None) -> Gene
     Args:
         threads: how many threads are used.
         fallback: `"error"` refuses types that there is no code for, `"warn"` lets NumPy compute and says so once.
+        records: where the schedules lie that problems were tuned to: a file or a folder; True for the default file,
+            False for none. It counts for what is compiled in this block: what is compiled already stays as it is.
 
     Raises:
-        ArgumentError: `threads` is no whole number from 1 to 4096, or `fallback` is another word.
+        ArgumentError: `threads` is no whole number from 1 to 4096, `fallback` is another word, or `records` none
+            of these.
     """
     before = _current.get()
     now = before if threads is None else replace(before, threads=_checked(threads, "settings(threads=…)"))
     if fallback is not None:
         now = replace(now, fallback=_fallback(fallback))
+    if records is not None:
+        now = replace(now, records=_checked_records(records))
     token = _current.set(_equal.setdefault(now, now))
     try:
         yield now
     finally:
         _current.reset(token)
+
+
+def _checked_records(records: Any) -> str | bool:
+    if isinstance(records, bool):
+        return records
+    if isinstance(records, str | os.PathLike):
+        return os.fspath(records)
+    raise ArgumentError(f"records is {records!r:.80}\n  Give a path, True for the default file, or False for none.")
 
 
 def set_process_limit(threads: int | None) -> None:

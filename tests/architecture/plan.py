@@ -12,8 +12,9 @@ FLOORS: tuple[set[str], ...] = (
     {"plan"},
     {"loops", "space"},
     {"targets"},
+    {"search"},
     {"expression", "execution", "tensor_operation", "primitives", "threadpools", "api", "products", "__init__"}
-    | {"threaded_loop", "traced_body"},
+    | {"threaded_loop", "traced_body", "tuning"},
     {"bench", "cli", "__main__"},
 )
 """What lies directly in `einloom`: everything imports from lower floors, and from its own floor without a circle."""
@@ -66,11 +67,18 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     "bench": (
         {"cases", "__init__"},
         {"data"},
-        {"check", "choice", "process", "elementwise", "plot"},
+        {"check", "choice", "contestant", "elementwise", "plot"},
         {"peers"},
         {"measure", "worker"},
         {"report"},
         {"table"},
+    ),
+    "search": (
+        {"__init__", "timing", "process", "records", "tree"},
+        {"strategies", "problems"},
+        {"search"},
+        {"worker", "measure", "progress", "result"},
+        {"tune", "replay"},
     ),
     "cli": ({"sizes", "__init__"}, {REST}),
 }

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from einloom.bench.cases import Case
+from einloom.bench.contestant import contestant_process
 from einloom.bench.measure import Options, measure_case, measure_cases
 from einloom.bench.peers.contestants import PEERS, Contestant
-from einloom.bench.process import Process
 from einloom.bench.report import is_good, make_report
 from einloom.errors import DeviceError
 from einloom.machine import AVX2
@@ -52,7 +52,7 @@ def test_what_einloom_cannot_do_is_a_problem_not_a_crash() -> None:
 
 
 def test_answers_are_json_and_prints_of_libraries_stay_out_of_them() -> None:
-    with Process("numpy") as process:
+    with contestant_process("numpy") as process:
         assert process.start_up()["contestant"] == "numpy"
         request = {"case": TINY.to_json(), "threads": 1, "target": "cpu"}
         assert process.ask("prepare", **request)["right"] is True
@@ -64,7 +64,7 @@ def test_answers_are_json_and_prints_of_libraries_stay_out_of_them() -> None:
 
 
 def test_a_contestant_that_takes_too_long_is_ended() -> None:
-    with Process("numpy") as process:
+    with contestant_process("numpy") as process:
         process.start_up()
         process.ask("prepare", case=TINY.to_json(), threads=1, target="cpu")
         with pytest.raises(DeviceError, match=r"numpy took longer than 0 s"):
@@ -72,7 +72,7 @@ def test_a_contestant_that_takes_too_long_is_ended() -> None:
 
 
 def test_a_dead_process_says_its_last_words() -> None:
-    with Process("numpy") as process:
+    with contestant_process("numpy") as process:
         process.start_up()
         process._process.kill()
         with pytest.raises(DeviceError, match="numpy ended with code -9"):

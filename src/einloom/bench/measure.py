@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from einloom.bench.cases import Case
+from einloom.bench.contestant import contestant_process
 from einloom.bench.peers.contestants import EINLOOM, Contestant, Variant, isa_environment, variants_of
-from einloom.bench.process import Process
 from einloom.errors import DeviceError
 from einloom.machine import Machine
 
@@ -175,7 +175,7 @@ class _Client:
     def __init__(self, contestant: str, variant: Variant, options: Options) -> None:
         self.options = options
         environment = {**isa_environment(options.vector), **variant.environment}
-        self.process = Process(contestant, options.threads, environment)
+        self.process = contestant_process(contestant, options.threads, environment)
         self.figures = Figures(contestant, variant.name)
 
     def start_up(self) -> None:

@@ -12,13 +12,11 @@ Peak is in flop a second, copy in bytes read and written a second, read in bytes
 
 from __future__ import annotations
 
-import gc
 import importlib
 import json
-import os
 import sys
 import time
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
@@ -27,19 +25,21 @@ from einloom.bench.check import check_result
 from einloom.bench.data import Array, make_operands, make_output
 from einloom.bench.peers.contestants import Prepared
 from einloom.errors import UnsupportedTarget
+from einloom.search.process import private_output, send
+from einloom.search.timing import timed_calls
 
 __all__ = ["serve", "settle"]
 
 
 def serve(contestant: str, import_seconds: float) -> None:
     """Answer requests until standard input ends. The first line says who is there."""
-    answers = _private_output()
+    answers = private_output()
     session = _Session(contestant)
     package = importlib.import_module(contestant)
     version = getattr(package, "__version__", "")
-    _send(answers, {"contestant": contestant, "version": str(version), "import_seconds": import_seconds})
+    send(answers, {"contestant": contestant, "version": str(version), "import_seconds": import_seconds})
     for line in sys.stdin:
-        _send(answers, session.answer(json.loads(line)))
+        send(answers, session.answer(json.loads(line)))
 
 
 class _Session:
@@ -83,14 +83,7 @@ class _Session:
     def _measure(self, seconds: float) -> dict[str, Any]:
         """The fastest of at least two calls, for at least so many seconds."""
         assert self._prepared is not None  # asked in order
-        call, least, spent, calls = self._prepared.call, float("inf"), 0.0, 0
-        gc.disable()
-        while calls < 2 or spent < seconds:
-            begin = time.perf_counter()
-            call()
-            passed = time.perf_counter() - begin
-            least, spent, calls = min(least, passed), spent + passed, calls + 1
-        gc.enable()
+        least = min(timed_calls(self._prepared.call, seconds))
         settle()
         return {"seconds": least / self._prepared.repeats}
 
@@ -130,15 +123,3 @@ def settle(patience: float = 1.0, glance: float = 0.01) -> None:
         time.sleep(glance)
         if time.process_time() - before < glance / 4:
             return
-
-
-def _private_output() -> TextIO:
-    """Keep standard output for answers: what anybody else prints goes to standard error."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    return answers
-
-
-def _send(answers: TextIO, message: dict[str, Any]) -> None:
-    answers.write(json.dumps(message) + "\n")
-    answers.flush()

@@ -10,7 +10,7 @@ from einloom.arrays.chain import Chain
 from einloom.arrays.entry import Entry
 from einloom.arrays.library import Array, element_strides, outgoing
 from einloom.arrays.signature import signature_of
-from einloom.config import LEAST_WORK, WatchedSettings, thread_count, watched_settings
+from einloom.config import LEAST_WORK, WatchedSettings, current_settings, thread_count, watched_settings
 from einloom.expression.entries import describe_call
 from einloom.expression.fallback import allow_fallback, travel_of
 from einloom.expression.operands import Expected
@@ -27,6 +27,7 @@ from einloom.plan.carriers import is_copy
 from einloom.plan.equation import caret_lines, parse_equation
 from einloom.plan.paths import contraction_path
 from einloom.plan.problem import contiguous_strides, make_problem
+from einloom.search.records import readable_file
 
 __all__ = ["Expression"]
 
@@ -76,7 +77,8 @@ class Expression(Native):
         self._expected = Expected(self.shapes, self.output_shape, label, self.dtype, travel.alignment, where)
         schedule = _parsed(options.schedule) if isinstance(options.schedule, str) else options.schedule
         path = contraction_path(problem, options.optimize, options.memory_limit)
-        self._recipe = Recipe(problem, path, travel.parts, schedule, options.target, travel.by_numpy)
+        records = readable_file(current_settings().records)
+        self._recipe = Recipe(problem, path, travel.parts, schedule, options.target, travel.by_numpy, records)
         self._plan = self._recipe.plan(problem.strides)
         self._is_small = max(self._plan.flops, self._plan.bytes) < 2 * LEAST_WORK
         self._variants: OnceTable[Variant] = OnceTable(VARIANTS)

@@ -11,6 +11,7 @@ from typing import Any
 
 from einloom.arrays.chain import Chain
 from einloom.arrays.library import element_strides, incoming
+from einloom.config import current_settings
 from einloom.expression.conversion import Conversion
 from einloom.expression.expression import Expression
 from einloom.expression.options import DEFAULTS, Options
@@ -79,7 +80,7 @@ def _expression(text: str, operands: Sequence[Any], dtype: object, options: Opti
     def compiled() -> Expression:
         return Expression(text, shapes, computed, strides, options)
 
-    key = (text, shapes, computed, options.key)
+    key = (text, shapes, computed, options.key, current_settings().records)
     try:
         hash(key)
     except TypeError:

@@ -41,8 +41,9 @@ def _step_text(what: str, recipe: Recipe, compiled: CompiledStep) -> str:
 def _passes_text(recipe: Recipe, compiled: CompiledStep) -> str:
     if compiled.executable is None:
         return "no pass: the interpreter computes the operation as it is"
-    if recipe.schedule is not None:
-        return f"no pass: the schedule was given, {recipe.schedule}"
+    if compiled.schedule is not None:
+        origin = "given" if recipe.schedule is not None else f"recorded by a search, in {recipe.records}"
+        return f"no pass: the schedule was {origin}, {compiled.schedule}"
     return explain_passes(compiled.step.operation, recipe.machine(), Options(compiled.threads))
 
 

@@ -6,6 +6,7 @@ import ctypes
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path as File
 from typing import Any
 
 import numpy as np
@@ -36,13 +37,15 @@ Strides = tuple[int, ...]
 class CompiledStep:
     """A step, how many threads it was compiled for and, unless it is interpreted, its executable.
 
-    Where there is no code for the type of its elements, NumPy computes it.
+    Where there is no code for the type of its elements, NumPy computes it. Its schedule, if it was given or recorded:
+    else the passes decided.
     """
 
     step: Step
     threads: int = 1
     executable: Executable | None = None
     by_numpy: bool = False
+    schedule: Schedule | str | None = None
 
     def run(self, operands: Sequence[Array]) -> None:
         """Compute on these operands, the output last; their strides are the step's, whatever NumPy says of them."""
@@ -85,6 +88,7 @@ class Recipe:
         schedule: for the only step, instead of the heuristic one; a text is a loop string.
         target: `"cpu"`, `"interpreter"` or a `Machine`.
         by_numpy: whether there is no code for the type of the elements.
+        records: the file of the schedules that problems were tuned to; None: none.
     """
 
     problem: Problem
@@ -93,6 +97,7 @@ class Recipe:
     schedule: Schedule | str | None
     target: str | Machine
     by_numpy: bool = False
+    records: File | None = None
 
     @property
     def is_interpreted(self) -> bool:
@@ -119,13 +124,23 @@ class Recipe:
     def _compile_step(self, step: Step, threads: int) -> CompiledStep:
         if self.is_interpreted:
             return CompiledStep(step, by_numpy=self.by_numpy)
-        return CompiledStep(step, threads, program_of(step.operation, self.schedule, self.machine(), threads))
+        schedule = self.schedule or self._recorded(step.operation, threads)
+        program = program_of(step.operation, schedule, self.machine(), threads)
+        return CompiledStep(step, threads, program, schedule=schedule)
+
+    def _recorded(self, operation: Operation, threads: int) -> Schedule | None:
+        """Return the schedule that an operation was tuned to on this host."""
+        if self.records is None or isinstance(self.target, Machine):
+            return None
+        from einloom.search.problems import recorded_schedule  # Late: mostly there are no records.
+
+        return recorded_schedule(operation, self.machine(), threads, self.records)
 
     def decided(self, compiled: CompiledStep) -> tuple[Operation, Schedule] | None:
         """Return a step's operation with its axes fused, and its schedule; None where there is no code."""
         if compiled.executable is None:
             return None
-        return decided(compiled.step.operation, self.schedule, self.machine(), compiled.threads)
+        return decided(compiled.step.operation, compiled.schedule, self.machine(), compiled.threads)
 
     def machine(self) -> Machine:
         """Return the machine that code is generated for.

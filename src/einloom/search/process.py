@@ -1,4 +1,8 @@
-"""`Process`: a contestant in a process of its own, seen from the one that asks. What is said: `worker`."""
+"""`Process`: a Python process of its own that answers requests, seen from the one that asks.
+
+Requests and answers are JSON objects, a line each. What is measured there shares nothing with this process: what
+crashes or hangs takes nothing else along.
+"""
 
 from __future__ import annotations
 
@@ -10,45 +14,37 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TextIO
 
 from einloom.errors import DeviceError
 
-__all__ = ["Process"]
-
-_START = """
-import sys, time, numpy
-begin = time.perf_counter()
-import einloom
-passed = time.perf_counter() - begin
-from einloom.bench.worker import serve
-serve({name!r}, passed)
-"""
+__all__ = ["Process", "private_output", "send"]
 
 _WARM_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40), "MALLOC_TOP_PAD_": str(64 * 2**20)}
-"""Keeps freed memory in the process, so that temporary arrays of a peer meet no page faults after the first call."""
+"""Keeps freed memory in the process, so that temporary arrays meet no page faults after the first call."""
 
 
 class Process:
-    """A contestant's process. Use it in a `with` block, or `close` it.
+    """A process. Use it in a `with` block, or `close` it.
 
     Args:
-        name: of the contestant.
+        name: what errors call it.
+        code: what it runs; it answers on standard output, first of all saying something about itself.
         threads: how many it may use; OpenMP, OpenBLAS and MKL are told by environment.
         environment: variables beside those.
 
     Attributes:
-        hello: what the process says first (`version`, `import_seconds`), after `start_up`.
+        hello: what the process says first, after `start_up`.
     """
 
-    def __init__(self, name: str, threads: int = 1, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, name: str, code: str, threads: int = 1, environment: Mapping[str, str] | None = None) -> None:
         counts = {key: str(threads) for key in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
         self.name = name
         self.hello: dict[str, Any] = {}
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._rest = b""
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _START.format(name=name)],
+            [sys.executable, "-c", code],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -112,3 +108,16 @@ class Process:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def private_output() -> TextIO:
+    """Keep this process's standard output for answers: what anybody else prints goes to standard error."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return answers
+
+
+def send(answers: TextIO, message: Mapping[str, Any]) -> None:
+    """Send an answer."""
+    answers.write(json.dumps(message) + "\n")
+    answers.flush()

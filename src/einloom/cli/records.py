@@ -1,0 +1,112 @@
+"""`einloom records path|list|show|merge|export|clear`: what searches have remembered."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from einloom.errors import ArgumentError
+from einloom.search.records import Record, Records, chosen_file, records_at
+
+__all__ = ["add_parser", "chosen_records", "run"]
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add the command to argparse's subparsers and return its parser; `run` executes it."""
+    parser = subparsers.add_parser("records", description="What searches have measured, and what einsums use of it.")
+    parser.add_argument("--records", type=Path, help="file or folder of records (default: the user's)")
+    actions = parser.add_subparsers(required=True, metavar="action", title="actions")
+    for name, run_it, description in (
+        ("path", _path, "print the file's name"),
+        ("list", _list, "print a line for every problem that was tuned"),
+        ("show", _show, "print the record that a problem uses, whole"),
+        ("merge", _merge, "add the records of other files"),
+        ("export", _export, "write what problems use, and nothing else, to a file"),
+        ("clear", _clear, "delete the file"),
+    ):
+        action = actions.add_parser(name, help=description, description=description)
+        action.set_defaults(run=run, action=run_it)
+        if name == "show":
+            action.add_argument("key", help="of the problem, or how it begins")
+        if name in ("merge", "export"):
+            action.add_argument("files", nargs="+" if name == "merge" else 1, type=Path, metavar="FILE")
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what the command line asks for."""
+    return arguments.action(chosen_records(arguments.records), arguments)
+
+
+def chosen_records(path: Path | None) -> Records:
+    """Return the records that a command is about.
+
+    Raises:
+        ArgumentError: records are off.
+    """
+    file = chosen_file(path)
+    if file is None:
+        raise ArgumentError("records are off: EINLOOM_RECORDS says so\n  Name a file with --records.")
+    return records_at(file)
+
+
+def used_records(records: Records) -> dict[str, Record]:
+    """Return the record that each tuned problem uses, by key."""
+    return {record.key: record for record in records.all() if record.confirmed}
+
+
+def _path(records: Records, arguments: argparse.Namespace) -> int:
+    print(records.file)
+    return 0
+
+
+def _list(records: Records, arguments: argparse.Namespace) -> int:
+    counts = Counter(record.key for record in records.all())
+    for key, record in used_records(records).items():
+        gain = f"{record.heuristic / record.seconds:.2f}x" if record.seconds else ""
+        axes = " ".join(line.split(" ", 1)[1] for line in record.operation.splitlines() if line.startswith("axis "))
+        print(f"{key}  {gain:>6}  {1e3 * record.seconds:.4g} ms  {counts[key]} records  {axes}  {record.machine}")
+    return 0
+
+
+def _show(records: Records, arguments: argparse.Namespace) -> int:
+    print(json.dumps(record_of(records, arguments.key).to_json(), indent=1))
+    return 0
+
+
+def record_of(records: Records, key: str) -> Record:
+    """Return the record that the problem of a key uses.
+
+    Raises:
+        ArgumentError: there is none, or several keys begin so.
+    """
+    found = [record for each, record in used_records(records).items() if each.startswith(key)]
+    if len(found) != 1:
+        raise ArgumentError(
+            f"{len(found)} tuned problems have a key that begins with {key!r} in {records.file}\n"
+            "  `einloom records list` prints all keys."
+        )
+    return found[0]
+
+
+def _merge(records: Records, arguments: argparse.Namespace) -> int:
+    known = {record.line() for record in records.all()}
+    new = [each for file in arguments.files for each in Records(file).all() if each.line() not in known]
+    records.append(new)
+    print(f"{len(new)} records added to {records.file}")
+    return 0
+
+
+def _export(records: Records, arguments: argparse.Namespace) -> int:
+    used = used_records(records)
+    Records(arguments.files[0]).append(used.values())
+    print(f"{len(used)} records written to {arguments.files[0]}")
+    return 0
+
+
+def _clear(records: Records, arguments: argparse.Namespace) -> int:
+    records.clear()
+    return 0

@@ -1,0 +1,40 @@
+"""`einloom replay KEY`: rebuild a recorded schedule from its decisions, and measure it beside the heuristic's."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from einloom.cli.records import chosen_records, record_of
+from einloom.cli.sizes import positive
+from einloom.jit.host import host
+from einloom.search.replay import replayed
+
+__all__ = ["add_parser", "run"]
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add the command to argparse's subparsers and return its parser; `run` executes it."""
+    parser = subparsers.add_parser(
+        "replay",
+        description="Take the decisions of a record again, compare the leaf with the record's schedule, and measure it "
+        "beside the heuristic's in a fresh process.",
+    )
+    parser.add_argument("key", help="of the problem, or how it begins: `einloom records list` prints it")
+    parser.add_argument("--records", type=Path, help="file or folder of records (default: the user's)")
+    parser.add_argument("--rounds", type=positive, default=5, help="turns of each (default: 5)")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Replay; 1 if the schedule does not compute what it should."""
+    record = record_of(chosen_records(arguments.records), arguments.key)
+    found = replayed(record, host(), arguments.rounds)
+    print(found.schedule)
+    if not found.times:
+        print("it failed, or computes something else than the interpreter")
+        return 1
+    print(f"{1e3 * found.time:.4g} ms, {found.heuristic / found.time:.2f}x the heuristic's speed")
+    return 0

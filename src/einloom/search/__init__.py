@@ -1,0 +1,1 @@
+"""Search in implementation spaces: strategies, budgets, measured candidates, records of what was found."""

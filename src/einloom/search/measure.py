@@ -1,0 +1,158 @@
+"""`Measurement`: evaluates schedules in a process apart, which may crash or hang; and measures the best ones again."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from math import inf
+from typing import Any, Protocol
+
+from einloom import csp
+from einloom.errors import DeviceError, InternalError
+from einloom.ir.operation import Operation
+from einloom.ir.schedule import Schedule
+from einloom.search.process import Process
+from einloom.search.search import Outcome
+
+__all__ = ["Measurement", "ScheduleSpace", "interval", "median", "remeasured"]
+
+CODE = "from einloom.search.worker import serve\nserve()\n"
+
+HOPELESS = 3.0
+"""How many times the best time a first call may take to be repeated."""
+
+DRIFT = 20
+"""After so many evaluations the best schedule is measured again, which tells whether the machine has changed."""
+
+START_UP = 120.0
+"""Seconds that a process may take to start, and to compute what the result should be."""
+
+
+class ScheduleSpace(Protocol):
+    """A space whose leaves are schedules."""
+
+    def schedule(self, state: csp.State) -> Schedule:
+        """Return the schedule of a state that has nothing open."""
+        ...
+
+
+class Measurement:
+    """An evaluator of schedules. Use it in a `with` block, or `close` it.
+
+    Args:
+        operation: what is computed.
+        space: whose leaves are evaluated.
+        heuristic: a schedule that is known to be right; what it computes is compared with the interpreter.
+        threads: how many may share the work.
+        seconds: how long a good candidate is timed.
+        timeout: seconds that compiling and running a candidate may take beside its timed calls.
+
+    Attributes:
+        drift: the times of the best schedule so far at each time that it was measured again.
+    """
+
+    def __init__(
+        self,
+        operation: Operation,
+        space: ScheduleSpace,
+        heuristic: Schedule,
+        threads: int = 1,
+        seconds: float = 0.02,
+        timeout: float = 10.0,
+    ) -> None:
+        self.operation, self.space, self.heuristic = operation, space, heuristic
+        self.threads, self.seconds, self.timeout = threads, seconds, timeout
+        self.drift: list[float] = []
+        self._process: Process | None = None
+        self._best: tuple[float, str] = inf, ""
+        self._count = 0
+
+    def evaluate(self, state: csp.State, best: float) -> Outcome:
+        """Return what came of the leaf that a state is at."""
+        text = str(self.space.schedule(state))
+        outcome = self.time(text, best)
+        if outcome.status == "ok" and outcome.seconds < self._best[0]:
+            self._best = outcome.seconds, text
+        self._count += 1
+        if self._count % DRIFT == 0 and self._best[1]:
+            self.drift.append(self.time(self._best[1], inf).seconds)
+        return outcome
+
+    def time(self, schedule: str, best: float = inf) -> Outcome:
+        """Return what came of a schedule; one whose first call is hopelessly slower than `best` is called once."""
+        limit = self.timeout + (0 if best == inf else 10 * best)
+        try:
+            answer = self._worker().ask(
+                "evaluate", limit, schedule=schedule, seconds=self.seconds, hopeless=min(HOPELESS * best, 1e9)
+            )
+        except DeviceError as error:
+            self.close()
+            return Outcome("timeout" if "took longer" in str(error) else "crash", note=str(error))
+        seconds = answer.get("seconds", inf)
+        return Outcome(answer["status"], seconds, answer.get("note", ""), code=answer.get("code", ""))
+
+    def _worker(self) -> Process:
+        """Return the process, a new one if the last one has died."""
+        if self._process is None:
+            self._process = Process("the process of candidates", CODE, self.threads, {"EINLOOM_RECORDS": "off"})
+            self._process.start_up(START_UP)
+            answer = self._prepare(self._process)
+            if answer["status"] != "ok":
+                self.close()
+                raise InternalError(f"{answer.get('note')}\n{self.operation}\n{self.heuristic}")
+        return self._process
+
+    def _prepare(self, process: Process) -> dict[str, Any]:
+        told = {"operation": str(self.operation), "threads": self.threads, "schedule": str(self.heuristic)}
+        return process.ask("prepare", START_UP, **told)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def __enter__(self) -> Measurement:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def remeasured(measurement: Measurement, schedules: Sequence[str], rounds: int) -> list[list[float]]:
+    """Return the times of some schedules in rounds, in each of which every schedule has its turn, in a fresh process.
+
+    A schedule that fails has no times.
+    """
+    measurement.close()
+    times: list[list[float]] = [[] for _ in schedules]
+    failed: set[int] = set()
+    for turn in range(rounds):
+        for place in range(len(schedules)):
+            each = (place + turn) % len(schedules)
+            if each in failed:
+                continue
+            outcome = measurement.time(schedules[each])
+            if outcome.status == "ok":
+                times[each].append(outcome.seconds)
+            else:
+                failed.add(each)
+                times[each].clear()
+    return times
+
+
+def interval(times: Sequence[float]) -> tuple[float, float]:
+    """Return an interval that holds the median with about 95 % probability: by ranks, which assume nothing.
+
+    >>> interval([3.0, 1.0, 2.0, 5.0, 4.0, 6.0])
+    (1.0, 6.0)
+    """
+    ordered: list[float] = sorted(times)
+    below = max(round(len(ordered) / 2 - 0.98 * math.sqrt(len(ordered))), 0)
+    return ordered[below], ordered[-1 - below]
+
+
+def median(times: Sequence[float]) -> float:
+    """Return the median, inf of nothing."""
+    return statistics.median(times) if times else inf

@@ -1,0 +1,34 @@
+"""How far a search is, as one line that is drawn anew: the best so far, the bound, what was cut, how fast it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from einloom.search.search import SearchRun
+
+__all__ = ["shown", "status_line"]
+
+
+def status_line(run: SearchRun) -> str:
+    """Return how far a search is."""
+    trial = run.history[-1]
+    rate = trial.number / max(trial.elapsed, 1e-9)
+    return (
+        f"{trial.number} evaluated, {rate:.1f} a second; best {1e3 * trial.best:.4g} ms, nothing is faster than "
+        f"{1e3 * run.floor:.4g} ms; {100 * run.share_cut:.0f} % cut; last: {trial.outcome.status}"
+    )
+
+
+@contextmanager
+def shown(progress: bool | Callable[[SearchRun], None]) -> Generator[Callable[[SearchRun], None]]:
+    """Give what to call after every evaluation: it draws a line, calls what was given, or does nothing."""
+    if not isinstance(progress, bool):
+        yield progress
+    elif not progress:
+        yield lambda run: None
+    else:
+        from rich.console import Console
+
+        with Console(stderr=True).status("the first candidates are compiled") as status:
+            yield lambda run: status.update(status_line(run))

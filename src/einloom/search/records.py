@@ -1,0 +1,252 @@
+"""Records: what searches have measured, one JSON object a line, and which schedule a problem was tuned to.
+
+    {"version": 1, "key": "…", "operation": "gemm …", "machine": "…", "vector": "avx512", "threads": 1,
+     "schedule": "seq …", "status": "ok", "seconds": 0.0012, …}
+
+Lines are appended under a lock, so several processes may write; a line that a killed process left unfinished is passed
+over. A line with `"confirmed": true` was measured again in a fresh process, beside the heuristic's schedule: the last
+one of a problem is what `einloom.einsum` and `einloom.compile` use. Nothing of a record is code: its schedule is text
+that is parsed, and bound again to the operation.
+
+The file is `records.jsonl` in the user's data folder; `EINLOOM_RECORDS` names another one, or is `off`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field, fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from einloom.errors import ArgumentError
+from einloom.machine import Machine
+
+__all__ = ["OFF", "Record", "Records", "chosen_file", "problem_key", "readable_file", "records_at"]
+
+VERSION = 1
+FILE = "records.jsonl"
+OFF = "off"
+_CONFIRMED = '"confirmed": true'
+
+Value = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One measured schedule.
+
+    Attributes:
+        key: of the problem: see `problem_key`.
+        operation: text of the operation, its axes named by their positions.
+        machine, vector, threads: where, and on how many threads.
+        schedule: text.
+        status: `ok`, or what went wrong: `wrong`, `crash`, `timeout`, `refused`.
+        seconds: the least time; 0 if there is none.
+        times: medians of rounds, in seconds, of a confirmed record.
+        heuristic: the heuristic's time in the same rounds, in seconds.
+        confirmed: whether it was measured again in a fresh process, and what it computes is right.
+        decisions: of the leaf, by name, and `space`, a hash of the space that they were taken in.
+        code: a digest of the machine code.
+        seed, strategy: of the search.
+        einloom: the version.
+        note: what a reader should know.
+    """
+
+    key: str
+    operation: str
+    machine: str
+    vector: str
+    threads: int
+    schedule: str
+    status: str = "ok"
+    seconds: float = 0.0
+    times: tuple[float, ...] = ()
+    heuristic: float = 0.0
+    confirmed: bool = False
+    decisions: dict[str, Value] = field(default_factory=dict[str, Value])
+    space: str = ""
+    code: str = ""
+    seed: int = 0
+    strategy: str = ""
+    einloom: str = ""
+    note: str = ""
+
+    def line(self) -> str:
+        """Return the record as a line of a file; what has its default value is left out."""
+        told = {
+            each.name: value
+            for each in fields(self)
+            if (value := getattr(self, each.name)) not in ((), {}, "", 0, 0.0, False) or each.name in _ALWAYS
+        }
+        return json.dumps({"version": VERSION, **told}) + "\n"
+
+    @staticmethod
+    def parse(line: str) -> Record | None:
+        """Return the record of a line; None if it is none, or one of a later einloom."""
+        try:
+            found: dict[str, Any] = json.loads(line)
+            if found.pop("version") != VERSION:
+                return None
+            wrong = [name for name, kind in _KINDS.items() if name in found and not isinstance(found[name], kind)]
+            found["times"] = tuple(found.get("times", ()))
+            return None if wrong else Record(**found)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as a JSON object."""
+        return asdict(self)
+
+
+_ALWAYS = ("key", "operation", "machine", "vector", "threads", "schedule", "status")
+_KINDS: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("key", "operation", "machine", "vector", "schedule", "status", "space", "code", "note"), str),
+    **dict.fromkeys(("seconds", "heuristic"), (int, float)),
+    **dict.fromkeys(("threads", "seed"), int),
+    "confirmed": bool,
+    "decisions": dict,
+    "times": list,
+}
+
+
+def problem_key(operation: str, machine: Machine, threads: int) -> str:
+    """Return what records of a problem are found by: a hash of the operation's text, the processor and the threads."""
+    told = f"{operation}\n{machine.name}\n{machine.vector}\n{threads}"
+    return sha256(told.encode()).hexdigest()[:20]
+
+
+def chosen_file(chosen: Any = None) -> Path | None:
+    """Return the file that a choice of records means: None is the default one, False none, else a file or folder.
+
+    Raises:
+        ArgumentError: it is none of these.
+    """
+    if chosen is False:
+        return None
+    if chosen is None or chosen is True:
+        named = os.environ.get("EINLOOM_RECORDS", "").strip()
+        if named == OFF:
+            return None
+        return _file_at(Path(named)) if named else _default_file()
+    if isinstance(chosen, str | Path):
+        return _file_at(Path(chosen))
+    raise ArgumentError(f"records is {chosen!r:.80}\n  Give None for the default file, False for none, or a path.")
+
+
+def _file_at(path: Path) -> Path:
+    return path / FILE if path.is_dir() or not path.suffix else path
+
+
+def _default_file() -> Path:
+    import platformdirs  # Late: it takes longer to load than a contraction to compile.
+
+    return platformdirs.user_data_path("einloom") / FILE
+
+
+def readable_file(chosen: Any = None) -> Path | None:
+    """Return the file that a choice of records means, None where there is none to read.
+
+    Raises:
+        ArgumentError: as `chosen_file`.
+    """
+    if chosen in (None, True) and not os.environ.get("EINLOOM_RECORDS", "").strip() and not _default_may_exist():
+        return None
+    return chosen_file(chosen)
+
+
+def _default_may_exist() -> bool:
+    """Whether there may be a default file, without asking for its exact place: mostly there is none."""
+    if not sys.platform.startswith("linux"):
+        return True
+    folder = os.environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share")
+    return os.path.isdir(os.path.join(folder, "einloom"))
+
+
+class Records:
+    """A file of records.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     records = Records(Path(folder) / "mine.jsonl")
+    ...     records.append([Record("k", "…", "a machine", "avx512", 1, "prim m=a", seconds=0.1, confirmed=True)])
+    ...     records.best("k").seconds
+    0.1
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._stamp: tuple[int, int] | None = None
+        self._best: dict[str, str] = {}
+
+    def append(self, records: Iterable[Record]) -> None:
+        """Write records behind those that are there.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        text = "".join(record.line() for record in records)
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.file, "ab+") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            stream.seek(0, os.SEEK_END)
+            if stream.tell():
+                stream.seek(-1, os.SEEK_END)
+                if stream.read(1) != b"\n":  # Somebody was killed while writing: leave that line to itself.
+                    text = "\n" + text
+            stream.write(text.encode())
+            stream.flush()
+
+    def all(self, key: str | None = None) -> Iterator[Record]:
+        """Yield the records of a problem, or of all; lines that are none are passed over."""
+        for line in self._lines():
+            if key is None or key in line:
+                record = Record.parse(line)
+                if record is not None and key in (None, record.key):
+                    yield record
+
+    def best(self, key: str) -> Record | None:
+        """Return the last confirmed record of a problem."""
+        self._refresh()
+        line = self._best.get(key)
+        return None if line is None else Record.parse(line)
+
+    def _refresh(self) -> None:
+        """Read the file again if it has changed."""
+        try:
+            status = self.file.stat()
+        except OSError:
+            self._stamp, self._best = None, {}
+            return
+        stamp = status.st_mtime_ns, status.st_size
+        if stamp != self._stamp:
+            self._best = {key: line for line in self._lines() if _CONFIRMED in line and (key := _key_in(line))}
+            self._stamp = stamp
+
+    def _lines(self) -> list[str]:
+        try:
+            return self.file.read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return []
+
+    def clear(self) -> None:
+        """Delete the file."""
+        self.file.unlink(missing_ok=True)
+
+
+def _key_in(line: str) -> str:
+    """The key of a line, without parsing it whole; "" if there is none."""
+    _, _, rest = line.partition('"key": "')
+    return rest.partition('"')[0]
+
+
+_open: dict[Path, Records] = {}
+
+
+def records_at(file: Path) -> Records:
+    """Return the records of a file: one object a file, which reads it again only when it has changed."""
+    return _open.setdefault(file, Records(file))

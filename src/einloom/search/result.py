@@ -1,0 +1,134 @@
+"""`Tuned`: what tuning found, as people read it: a table, a plot, and why the best schedule is the best."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from einloom.errors import ArgumentError
+from einloom.ir.operation import Operation
+from einloom.ir.schedule import Schedule
+from einloom.search.search import SearchRun, Trial
+from einloom.space.model.bound import Bound
+
+__all__ = ["Tuned", "TunedSchedule"]
+
+
+@dataclass(frozen=True, slots=True)
+class TunedSchedule:
+    """A schedule that was measured in a fresh process, in turns with others.
+
+    Attributes:
+        schedule: in the operation's names.
+        time: the median of its turns, in seconds.
+        times: of each turn: the least time of its calls.
+        interval: holds the median of all possible turns, with about 95 % probability.
+        bound: a time that it cannot beat, with the reasons.
+    """
+
+    schedule: Schedule
+    time: float
+    times: tuple[float, ...]
+    interval: tuple[float, float]
+    bound: Bound
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning an operation found.
+
+    Attributes:
+        operation: what is computed.
+        run: the search.
+        best: the fastest schedule; the heuristic's if none was faster.
+        heuristic: the heuristic's schedule, measured in the same turns.
+        finalists: the schedules of the search that were measured again, the fastest first.
+    """
+
+    operation: Operation
+    run: SearchRun
+    best: TunedSchedule
+    heuristic: TunedSchedule
+    finalists: tuple[TunedSchedule, ...]
+
+    @property
+    def speedup(self) -> float:
+        """How many times as fast as the heuristic's schedule the best one is."""
+        return self.heuristic.time / self.best.time
+
+    @property
+    def history(self) -> Sequence[Trial]:
+        """The trials of the search, in order."""
+        return self.run.history
+
+    @property
+    def gap(self) -> float:
+        """How much slower than the best possible the best may still be, by the bound: 0.07 for 7 %."""
+        return self.run.gap
+
+    def table(self) -> str:
+        """Return the measured schedules with their times and bounds, as text."""
+        lines = [f"{'time':>10} {'interval':>21} {'bound':>10}  schedule"]
+        for name, each in (("heuristic", self.heuristic), *(("", each) for each in self.finalists)):
+            low, high = each.interval
+            times = f"{_time(each.time):>10} {_time(low) + ' to ' + _time(high):>21} {_time(each.bound.seconds):>10}"
+            mark = " (heuristic)" if name else ""
+            lines.append(f"{times}  {each.schedule}{mark}")
+        return "\n".join(lines)
+
+    def explain(self) -> str:
+        """Return why the best is the best: the terms of its bound beside the heuristic's, or the runner-up's."""
+        others = [each for each in (self.heuristic, *self.finalists) if each.schedule != self.best.schedule]
+        if not others:
+            return f"{self.best.schedule}\n{self.best.bound.explain()}"
+        other = min(others, key=lambda each: each.time)
+        lines = [f"best    {_time(self.best.time)}  {self.best.schedule}"]
+        lines += [
+            f"against {_time(other.time)}  {other.schedule}",
+            "",
+            f"{'cannot beat':14} {'best':>10} {'against':>10}",
+        ]
+        for name in sorted({*self.best.bound.terms, *other.bound.terms}):
+            mine, theirs = (_time(each.bound.terms.get(name, 0.0)) for each in (self.best, other))
+            lines.append(f"{name:14} {mine:>10} {theirs:>10}")
+        return "\n".join(lines)
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Return a figure of times and the best so far against evaluations; write it to a file if one is named.
+
+        Raises:
+            ArgumentError: matplotlib is not there.
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise ArgumentError("a plot needs matplotlib\n  pip install 'einloom[plot]'") from None
+        figure: Any = Figure()
+        axes = figure.subplots()
+        right = [trial for trial in self.history if isfinite(trial.outcome.seconds)]
+        axes.scatter([t.number for t in right], [1e3 * t.outcome.seconds for t in right], s=6, label="evaluated")
+        axes.step([t.number for t in right], [1e3 * t.best for t in right], where="post", label="best so far")
+        axes.axhline(1e3 * self.run.floor, linestyle="--", label="nothing is faster")
+        axes.set(xlabel="evaluations", ylabel="ms", yscale="log")
+        axes.legend()
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+    def __repr__(self) -> str:
+        ended = f"{len(self.history)} evaluations, ended by {self.run.ended}"
+        return f"{_time(self.best.time)}, {self.speedup:.2f}x the heuristic's speed ({ended})\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
+
+def _time(seconds: float) -> str:
+    for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.4g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"

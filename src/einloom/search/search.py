@@ -1,0 +1,205 @@
+"""`run_search`: propose, evaluate, learn, until the budget is spent.
+
+>>> Budget(evaluations=200, gap=0.05)
+Budget(evaluations=200, seconds=None, gap=0.05)
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from math import inf
+from random import Random
+from typing import Protocol
+
+from einloom import csp
+from einloom.errors import ArgumentError
+from einloom.search.strategies import PATIENCE, Strategy, make_strategy
+from einloom.search.tree import Explorer, Leaf
+from einloom.space.partial import SearchSpace
+
+__all__ = ["Budget", "Evaluator", "Outcome", "SearchRun", "Trial", "run_search"]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When a search ends; whatever comes first.
+
+    Attributes:
+        evaluations: after so many leaves.
+        seconds: after so long.
+        gap: once the best time is proven to be within this share of the best possible: 0.05 for 5 %.
+    """
+
+    evaluations: int | None = None
+    seconds: float | None = None
+    gap: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.evaluations is None and self.seconds is None and self.gap is None:
+            raise ArgumentError("a budget without an end\n  Give evaluations, seconds or gap.")
+        for name, value in (("evaluations", self.evaluations), ("seconds", self.seconds), ("gap", self.gap)):
+            if value is not None and not value >= 0:
+                raise ArgumentError(f"{name} is {value!r}; it is a number from 0 on")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of an evaluation: `status` is `ok`, `wrong`, `crash`, `timeout`, `refused`; seconds only if `ok`."""
+
+    status: str
+    seconds: float = inf
+    note: str = ""
+    times: tuple[float, ...] = ()
+    code: str = ""
+
+
+class Evaluator(Protocol):
+    """Evaluates leaves."""
+
+    def evaluate(self, state: csp.State, best: float) -> Outcome:
+        """Return what came of the leaf that a state is at; one that is slower than `best` need not be timed well."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One evaluation of a search.
+
+    Attributes:
+        number: from 1 on.
+        leaf: what was evaluated.
+        outcome: what came of it.
+        best: the best time so far, with this one.
+        floor: nothing that is still open is faster.
+        elapsed: seconds since the search began.
+    """
+
+    number: int
+    leaf: Leaf
+    outcome: Outcome
+    best: float
+    floor: float
+    elapsed: float
+
+
+@dataclass
+class SearchRun:
+    """A search and what it has found.
+
+    Attributes:
+        space: where it searched.
+        history: its trials, in order.
+        ended: why it ended.
+    """
+
+    space: SearchSpace
+    explorer: Explorer
+    strategy: Strategy
+    history: list[Trial] = field(default_factory=list[Trial])
+    ended: str = ""
+
+    @property
+    def best(self) -> Trial | None:
+        """The trial with the best time."""
+        right = [trial for trial in self.history if trial.outcome.status == "ok"]
+        return min(right, key=lambda trial: trial.outcome.seconds, default=None)
+
+    @property
+    def floor(self) -> float:
+        """A time that nothing in the space can beat, as far as is known: the best time once nothing is open."""
+        return min(self.strategy.floor, self.explorer.best)
+
+    @property
+    def gap(self) -> float:
+        """How much slower than the best possible the best time may still be: 0.07 for 7 %; 0 once it is proven."""
+        return inf if self.floor <= 0 else self.explorer.best / self.floor - 1
+
+    @property
+    def share_cut(self) -> float:
+        """The share of the candidates looked at that the bound has cut."""
+        return self.explorer.cut_count / max(self.explorer.bound_count, 1)
+
+
+def run_search(
+    space: SearchSpace,
+    evaluator: Evaluator,
+    budget: Budget,
+    strategy: str = "tag",
+    seed: int = 0,
+    *,
+    bounds: bool = True,
+    starts: Iterable[csp.Domains] = (),
+    known: Iterable[tuple[csp.Domains, float]] = (),
+    progress: Callable[[SearchRun], None] = lambda run: None,
+) -> SearchRun:
+    """Search a space; Ctrl-C ends it with what it has.
+
+    Args:
+        space: where to search.
+        evaluator: evaluates leaves.
+        budget: when to end.
+        strategy: a name of `STRATEGIES`.
+        seed: the same seed and the same times give the same trials.
+        bounds: whether bounds cut and weigh.
+        starts: leaves to evaluate first.
+        known: leaves with times that were measured before: they are not measured again.
+        progress: is called after every trial.
+
+    Raises:
+        ArgumentError: there is no such strategy.
+    """
+    explorer = Explorer(space, Random(seed), bounds)
+    run = SearchRun(space, explorer, make_strategy(strategy, explorer))
+    for domains, seconds in known:
+        run.strategy.learn(_leaf_of(explorer, domains), seconds)
+    began = time.monotonic()
+    first = [_leaf_of(explorer, domains) for domains in starts]
+    first = [leaf for leaf in dict.fromkeys(first) if leaf.snapshot not in run.strategy.seen]
+    try:
+        while not run.ended:
+            run.ended = _is_over(run, budget, began)
+            leaf = None if run.ended else first.pop(0) if first else run.strategy.propose()
+            if leaf is None:
+                run.ended = run.ended or _why_nothing(run.strategy)
+                break
+            _evaluate(run, leaf, evaluator, began)
+            progress(run)
+    except KeyboardInterrupt:
+        run.ended = "interrupted"
+    return run
+
+
+def _why_nothing(strategy: Strategy) -> str:
+    if strategy.is_exhausted:
+        return "every candidate that could be faster was evaluated"
+    return f"no new candidate was found in {PATIENCE} descents"
+
+
+def _leaf_of(explorer: Explorer, domains: csp.Domains) -> Leaf:
+    explorer.state.push()
+    explorer.state.load(domains.snapshot())
+    leaf = explorer.leaf()
+    explorer.state.pop()
+    return leaf
+
+
+def _is_over(run: SearchRun, budget: Budget, began: float) -> str:
+    if budget.evaluations is not None and len(run.history) >= budget.evaluations:
+        return f"{budget.evaluations} evaluations"
+    if budget.seconds is not None and time.monotonic() - began >= budget.seconds:
+        return f"{budget.seconds:g} seconds"
+    if budget.gap is not None and run.gap <= budget.gap:
+        return f"within {100 * run.gap:.2g} % of the best possible"
+    return ""
+
+
+def _evaluate(run: SearchRun, leaf: Leaf, evaluator: Evaluator, began: float) -> None:
+    state = run.space.problem.state()
+    state.load(leaf.snapshot)
+    outcome = evaluator.evaluate(state, run.explorer.best)
+    seconds = outcome.seconds if outcome.status == "ok" else inf
+    run.strategy.learn(leaf, seconds)
+    elapsed = time.monotonic() - began
+    run.history.append(Trial(len(run.history) + 1, leaf, outcome, run.explorer.best, run.strategy.floor, elapsed))

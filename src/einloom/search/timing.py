@@ -1,0 +1,32 @@
+"""`timed_calls`: how long calls take, one after the other; the least of them is what the work takes undisturbed."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable
+
+__all__ = ["timed_calls"]
+
+
+def timed_calls(call: Callable[[], object], seconds: float, hopeless: float = float("inf")) -> list[float]:
+    """Return the seconds of each call: two at least, and for at least so many seconds.
+
+    Args:
+        call: the work.
+        seconds: how long to go on.
+        hopeless: a first call that takes longer than this is the only one.
+    """
+    times, spent = list[float](), 0.0
+    gc.disable()
+    try:
+        while len(times) < 2 or spent < seconds:
+            begin = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - begin)
+            spent += times[-1]
+            if times[0] > hopeless:
+                break
+    finally:
+        gc.enable()
+    return times

@@ -1,0 +1,156 @@
+"""The process that runs candidates: takes JSON lines on standard input and answers each with one on standard output.
+
+    {"do": "prepare", "operation": "gemm …", "threads": 1, "schedule": "seq …"}   {"seconds": 0.0012}
+    {"do": "evaluate", "schedule": "seq …", "seconds": 0.02, "hopeless": 0.004}   {"status": "ok", "times": […], …}
+
+Operands hold small whole numbers, so that sums are exact and a right result equals the interpreter's in every bit.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from einloom.errors import EinloomError, ScheduleError
+from einloom.ir.bind import bind
+from einloom.ir.interpret import Memory, interpret
+from einloom.ir.operation import Axis, Operation, reach
+from einloom.ir.text import parse_operation, parse_schedule
+from einloom.jit.host import host
+from einloom.passes.fuse import fuse_as_named
+from einloom.search.process import private_output, send
+from einloom.search.timing import timed_calls
+from einloom.targets.executable import Executable
+from einloom.targets.image import image_of
+
+__all__ = ["Bench", "serve"]
+
+CHECKED_POINTS = 20_000_000
+"""Points of the iteration space that the interpreter computes; of larger operations it computes some blocks."""
+
+LARGEST = 3
+"""Operands hold whole numbers up to this, either sign."""
+
+
+def serve() -> None:
+    """Answer requests until standard input ends."""
+    answers = private_output()
+    send(answers, {"isa": host().vector})
+    bench: Bench | None = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            if request.pop("do") == "prepare":
+                bench = Bench(parse_operation(request["operation"]), request["threads"])
+                answer = bench.prepare(request["schedule"])
+            else:
+                assert bench is not None  # asked in order
+                answer = bench.evaluate(**request)
+        except ScheduleError as error:
+            answer = {"status": "refused", "note": str(error)}
+        except (EinloomError, MemoryError, AssertionError) as error:
+            answer = {"status": "crash", "note": f"{type(error).__name__}: {error}"}
+        send(answers, answer)
+
+
+class Bench:
+    """One operation with its operands, and what the result should be.
+
+    Args:
+        operation: what is computed.
+        threads: how many may share the work.
+    """
+
+    def __init__(self, operation: Operation, threads: int) -> None:
+        self.operation, self.threads = operation, threads
+        self.memories = _memories(operation)
+        self.start = self.memories[-1].elements.copy()
+        self.expected: np.ndarray[Any, Any] | None = None
+        size = [memory.elements.itemsize for memory in self.memories]
+        origins = [memory.origin for memory in self.memories]
+        bases = [memory.elements.__array_interface__["data"][0] for memory in self.memories]
+        self.addresses = [base + origin * each for base, origin, each in zip(bases, origins, size)]
+
+    def prepare(self, schedule: str) -> dict[str, Any]:
+        """Compute the result by a schedule, and compare it with the interpreter: whole, or in blocks."""
+        executable, _ = self._executable(schedule)
+        self._run_once(executable)
+        result = self.memories[-1].elements
+        for block, places in _checked_blocks(self.operation):
+            memories = [Memory(m.elements, m.origin + place) for m, place in zip(self.memories, places)]
+            memories[-1] = Memory(self.start.copy(), memories[-1].origin)
+            interpret(block, memories)
+            mine = memories[-1].elements
+            touched = ~((mine == self.start) | np.isnan(mine))
+            if not np.array_equal(mine[touched], result[touched]) or not touched.any():
+                return {"status": "wrong", "note": "the first schedule computes something else than the interpreter"}
+        self.expected = result.copy()
+        return {"status": "ok"}
+
+    def evaluate(self, schedule: str, seconds: float, hopeless: float) -> dict[str, Any]:
+        """Compile a schedule, compare what it computes, and time it."""
+        executable, code = self._executable(schedule)
+        self._run_once(executable)
+        assert self.expected is not None
+        if not np.array_equal(self.memories[-1].elements, self.expected, equal_nan=True):
+            return {"status": "wrong", "code": code}
+        times = timed_calls(lambda: executable(self.addresses, self.threads), seconds, hopeless)
+        return {"status": "ok", "seconds": min(times), "code": code}
+
+    def _executable(self, text: str) -> tuple[Executable, str]:
+        schedule = parse_schedule(text)
+        image = image_of(bind(fuse_as_named(self.operation, schedule), schedule), host())
+        return Executable(image), sha256(image.code).hexdigest()[:16]
+
+    def _run_once(self, executable: Executable) -> None:
+        self.memories[-1].elements[:] = self.start
+        executable(self.addresses, self.threads)
+
+
+def _memories(operation: Operation) -> list[Memory]:
+    """Operands of small whole numbers; an output that is not read starts as NaN, so that a gap shows."""
+    generator = np.random.default_rng(2026)
+    memories: list[Memory] = []
+    reads_output = operation.main.is_contraction and not operation.first_touch.initialises
+    for operand in operation.operands:
+        low, high = reach(operation, operand) or (0, -1)
+        values = generator.integers(-LARGEST, LARGEST + 1, high - low + 1).astype(operand.dtype.name)
+        if operand is operation.output and not reads_output and values.dtype.kind == "f":
+            values[:] = np.nan
+        memories.append(Memory(values, -low))
+    return memories
+
+
+def _checked_blocks(operation: Operation) -> Iterator[tuple[Operation, Sequence[int]]]:
+    """Yield blocks of the operation with where each operand begins there: the whole, or first, last and some others."""
+    lengths = _block_lengths(operation)
+    generator = np.random.default_rng(7)
+    room = [axis.extent - length for axis, length in zip(operation.axes, lengths)]
+    corners = [[0] * len(room), room] if any(room) else [[0] * len(room)]
+    if any(room):
+        corners += [[int(generator.integers(0, each + 1)) for each in room] for _ in range(2)]
+    axes = tuple(replace(axis, extent=length) for axis, length in zip(operation.axes, lengths))
+    for corner in corners:
+        places = [sum(c * s for c, s in zip(corner, operand.strides)) for operand in operation.operands]
+        yield replace(operation, axes=axes), places
+
+
+def _block_lengths(operation: Operation) -> list[int]:
+    """How far a checked block reaches along each axis: all of what is summed."""
+    lengths = [axis.extent for axis in operation.axes]
+    kept = [place for place, axis in enumerate(operation.axes) if _is_kept(axis)]
+    while kept and math.prod(lengths) > CHECKED_POINTS and any(lengths[place] > 1 for place in kept):
+        longest = max(kept, key=lambda place: lengths[place])
+        lengths[longest] = -(-lengths[longest] // 2)
+    return lengths
+
+
+def _is_kept(axis: Axis) -> bool:
+    return axis.role != "k"

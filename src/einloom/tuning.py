@@ -1,0 +1,102 @@
+"""`tune`: find a faster schedule for a contraction on this machine, and use it from then on. It is public."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from einloom.api import clear_cache
+from einloom.arrays.library import element_strides, incoming
+from einloom.config import LEAST_WORK, current_settings, thread_count
+from einloom.errors import ArgumentError, ScheduleError, UnsupportedTarget
+from einloom.expression.types import computed_type, numpy_type
+from einloom.ir.configuration import TensorOperationConfig
+from einloom.ir.operation import Operation
+from einloom.jit.host import host
+from einloom.plan.paths import contraction_path
+from einloom.plan.problem import make_problem
+from einloom.plan.steps import plan_problem
+from einloom.search.progress import shown
+from einloom.search.records import chosen_file
+from einloom.search.result import Tuned
+from einloom.search.search import Budget, SearchRun
+from einloom.search.tune import tune_operation
+
+__all__ = ["tune"]
+
+
+def tune(
+    what: str | TensorOperationConfig,
+    /,
+    *shapes_or_arrays: Any,
+    budget: Budget | int = 200,
+    strategy: str = "tag",
+    seed: int = 0,
+    records: Any = None,
+    threads: int | None = None,
+    dtype: object = None,
+    progress: bool | Callable[[SearchRun], None] = False,
+) -> Tuned:
+    """Search for a schedule that is faster here than the heuristic's; `einsum` and `compile` use it from then on.
+
+    Candidates run in a process of their own; what they compute is compared with the interpreter. Ctrl-C ends the
+    search with the best so far.
+
+    Args:
+        what: an equation that takes one operation, or a configuration.
+        shapes_or_arrays: of an equation: one an operand; shapes are C-contiguous.
+        budget: when to end: a number of evaluations, or a `Budget`.
+        strategy: `"tag"`, `"uct"`, `"local"`, `"random"`, `"weighted_random"`, `"round_robin"`, `"bound_first"` or
+            `"exhaustive"`.
+        seed: of everything that is drawn.
+        records: where results are kept and looked up: None for the settings', False for nowhere, or a path.
+        threads: how many threads; the settings' if None.
+        dtype: type to compute in; float64 for shapes, the arrays' common type, if None.
+        progress: whether to show how far the search is; or what to call after every evaluation.
+
+    Returns:
+        What was found: `best.schedule`, `best.time`, `speedup`, `history`, `gap`, `table()`, `plot()`, `explain()`.
+
+    Raises:
+        EquationError, ShapeError, DTypeError, ArgumentError: an argument is none.
+        ScheduleError: the equation takes several operations, or there is nothing to compute.
+        UnsupportedTarget: this host has no vector ISA that kernels are written for.
+    """
+    machine = host()
+    if not machine.has_vectors:
+        raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon")
+    operation = what.operation if isinstance(what, TensorOperationConfig) else _operation(what, shapes_or_arrays, dtype)
+    given = thread_count(threads, cores=machine.cores)
+    is_small = max(operation.flops, operation.bytes) < 2 * LEAST_WORK
+    file = chosen_file(current_settings().records if records is None else records)
+    from einloom import __version__
+
+    with shown(progress) as seen:
+        tuned = tune_operation(
+            operation,
+            machine,
+            Budget(evaluations=budget) if isinstance(budget, int) else budget,
+            threads=1 if is_small else given,
+            strategy=strategy,
+            seed=seed,
+            file=file,
+            version=__version__,
+            progress=seen,
+        )
+    clear_cache()  # What was compiled before would be used on and on.
+    return tuned
+
+
+def _operation(equation: object, given: tuple[Any, ...], dtype: object) -> Operation:
+    """The one operation of an equation."""
+    if not isinstance(equation, str):
+        raise ArgumentError(f"{equation!r:.80} is no equation\n  Give the text of one, or a TensorOperationConfig.")
+    arrays = [incoming(each, f"operand {n}") if hasattr(each, "shape") else None for n, each in enumerate(given)]
+    shapes = [tuple(each) if array is None else array.array.shape for each, array in zip(given, arrays)]
+    strides = [None if array is None else element_strides(array.array) for array in arrays]
+    computed = computed_type(equation, [array for array in arrays if array is not None], dtype)
+    problem = make_problem(equation, shapes, strides, numpy_type(computed)[0])
+    steps = plan_problem(problem, None, contraction_path(problem, "auto")).steps
+    if len(steps) != 1:
+        raise ScheduleError(f"{equation} takes {len(steps)} operations\n  Tune each of them; their records add up.")
+    return steps[0].operation

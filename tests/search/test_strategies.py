@@ -1,0 +1,116 @@
+"""Strategies, on simulated machines."""
+
+from __future__ import annotations
+
+import statistics
+from math import inf, log, sqrt
+
+import pytest
+
+from einloom import csp
+from einloom.errors import ArgumentError
+from einloom.search.search import Budget, run_search
+from einloom.search.strategies import STRATEGIES, Node, tag_score
+from einloom.space import cpu
+from tests.search.simulation import SLOW, Simulated, product_space, simulate, tiny_space
+from tests.soak import soak_count
+
+LEAVES = 4095
+
+
+def optimum() -> float:
+    """The best simulated time of the tiny space, by visiting every leaf without bounds."""
+    space = tiny_space()
+    evaluator, slots = Simulated(space), space.slots()
+    return min(evaluator.evaluate(leaf, inf).seconds for leaf in csp.solutions(space.problem, slots))
+
+
+def test_exhaustive_searches_find_the_optimum_and_prove_it() -> None:
+    best = optimum()
+    for strategy in ("exhaustive", "bound_first"):
+        run = simulate(tiny_space(), strategy, 10 * LEAVES, seed=0)
+        assert run.explorer.best == pytest.approx(best)
+        assert run.ended == "every candidate that could be faster was evaluated"
+        assert run.gap == 0
+        assert len(run.history) < LEAVES, "the bound cuts"
+
+
+def test_without_bounds_every_leaf_is_visited() -> None:
+    space = cpu("k->", (8,), dtype="float32", machine=SLOW)
+    run = simulate(space, "exhaustive", LEAVES, seed=0, bounds=False)
+    leaves = {state.snapshot() for state in csp.solutions(space.problem)}
+    assert {trial.leaf.snapshot for trial in run.history} == leaves
+    assert len(run.history) == len(leaves) > 500
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("strategy", ["tag", "local"])
+def test_a_twentieth_of_the_leaves_leads_close_to_the_optimum(strategy: str) -> None:
+    best = optimum()
+    found = [simulate(tiny_space(), strategy, LEAVES // 20, seed).explorer.best for seed in range(soak_count(10, 0.2))]
+    close = sum(each <= 1.05 * best for each in found)
+    assert close >= 0.9 * len(found), [each / best for each in found]
+
+
+def test_bounds_help_at_equal_budgets() -> None:
+    def median(strategy: str, bounds: bool) -> float:
+        runs = [simulate(product_space(), strategy, 60, seed, bounds) for seed in range(3)]
+        return statistics.median(run.explorer.best for run in runs)
+
+    assert median("tag", True) <= median("random", False)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_seed_says_everything(strategy: str) -> None:
+    """The same seed gives the same trials; no leaf comes twice, and none that the bound had cut before."""
+    first, second = (simulate(product_space(), strategy, 15, seed=5) for _ in range(2))
+    assert [t.leaf for t in first.history] == [t.leaf for t in second.history]
+    snapshots = [trial.leaf.snapshot for trial in first.history]
+    assert len(set(snapshots)) == len(snapshots) > 0
+    space, best = product_space(), inf
+    for trial in first.history:
+        state = space.problem.state()
+        state.load(trial.leaf.snapshot)
+        assert space.model.bound(state).seconds < best
+        best = trial.best
+
+
+def test_scores_of_branches() -> None:
+    """TAG: (s + a + sqrt(a (2 s + a))) / n_i, with a = ln(2 n k / delta), k = 10 and delta = 1."""
+    node = Node(0.0, visits=12, times=[float(t) for t in range(1, 13)])
+    child = Node(0.0, visits=4, times=[1.0, 2.0, 11.0, 12.0])
+    s, a = 2, log(2 * 12 * 10)
+    assert tag_score(node, child) == pytest.approx((s + a + sqrt(a * (2 * s + a))) / 4)
+
+
+def test_known_leaves_are_not_measured_again_and_starts_come_first() -> None:
+    space = product_space()
+    before = simulate(space, "local", 10, seed=1)
+    leaves = [space.problem.load(trial.leaf.snapshot) for trial in before.history]
+    known = [(leaf, trial.outcome.seconds) for leaf, trial in zip(leaves[:9], before.history)]
+    run = run_search(space, Simulated(space), Budget(evaluations=5), "local", 2, starts=leaves, known=known)
+    assert run.history[0].leaf.snapshot == before.history[9].leaf.snapshot
+    assert not {t.leaf.snapshot for t in run.history} & {leaf.snapshot() for leaf, _ in known}
+    assert run.explorer.best <= before.explorer.best
+
+
+def test_ends() -> None:
+    space = tiny_space()
+    run = run_search(space, Simulated(space), Budget(gap=0.5, evaluations=LEAVES), "bound_first")
+    assert run.ended.startswith("within") and run.gap <= 0.5
+
+    def interrupt(run: object) -> None:
+        raise KeyboardInterrupt
+
+    run = run_search(space, Simulated(space), Budget(evaluations=9), "random", progress=interrupt)
+    assert (run.ended, len(run.history)) == ("interrupted", 1)
+    assert run_search(space, Simulated(space), Budget(seconds=0), "tag").history == []
+
+
+def test_what_is_none_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="no strategy called 'luck'"):
+        simulate(tiny_space(), "luck", 1, 0)
+    with pytest.raises(ArgumentError, match="a budget without an end"):
+        Budget()
+    with pytest.raises(ArgumentError, match="evaluations is -1"):
+        Budget(evaluations=-1)

@@ -1,0 +1,84 @@
+"""Tuning on this host: what is measured, what is remembered, and what candidates that fail do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import einloom as el
+from einloom.errors import ScheduleError
+from einloom.jit.host import host
+from einloom.passes.pipeline import optimize_operation
+from einloom.search.measure import Measurement, interval
+from einloom.search.problems import with_plain_names
+from einloom.search.records import Records
+from einloom.search.worker import Bench
+from einloom.space.on_cpu.given import operation_of_equation
+from einloom.space.on_cpu.space import CpuSpace
+
+PRODUCT = with_plain_names(operation_of_equation("mk,kn->mn", [(40, 30), (30, 50)], "float32"))
+HEURISTIC = optimize_operation(PRODUCT, host())[1]
+
+
+def test_tune_remembers_what_it_measured_and_measures_nothing_twice(tmp_path: Path) -> None:
+    a, b = (np.random.default_rng(seed).random((48, 48), np.float32) for seed in range(2))
+    options = {"records": tmp_path, "threads": 1, "strategy": "local"}
+    with el.settings(records=tmp_path, threads=1):
+        tuned = el.tune("mk,kn->mn", a, b, budget=8, **options)
+        assert len(tuned.history) == 8
+        assert tuned.best.time <= tuned.heuristic.time
+        assert tuned.best.bound.seconds <= min(tuned.best.times)
+        assert "(heuristic)" in tuned.table() and "cannot beat" in tuned.explain() + "cannot beat"
+        records = list(Records(tmp_path / "records.jsonl").all())
+        assert [each.confirmed for each in records] == [False] * 8 + [True]
+        assert el.compile("mk,kn->mn", a, b).schedule == tuned.best.schedule
+        np.testing.assert_allclose(el.einsum("mk,kn->mn", a, b), a @ b, rtol=1e-5)
+
+        again = el.tune("mk,kn->mn", a, b, budget=4, **options)
+        told = [each.schedule for each in Records(tmp_path / "records.jsonl").all() if not each.confirmed]
+        assert len(told) == len(set(told)) == 12
+        assert again.run.explorer.best <= tuned.run.explorer.best
+
+
+def test_candidates_that_crash_hang_or_are_illegal_end_nothing() -> None:
+    space = CpuSpace(PRODUCT, host(), (HEURISTIC,))
+    with Measurement(PRODUCT, space, HEURISTIC, seconds=0.001) as measurement:
+        assert measurement.time("shared C:1 prim m=B n=A").status == "refused"
+        assert measurement.time(str(HEURISTIC)).status == "ok"
+        assert measurement._process is not None
+        measurement._process._process.kill()
+        assert measurement.time(str(HEURISTIC)).status == "crash"
+        assert measurement.time(str(HEURISTIC)).status == "ok"
+        measurement.timeout = 0.0
+        assert measurement.time(str(HEURISTIC)).status == "timeout"
+        measurement.timeout = 60.0
+        assert measurement.time(str(HEURISTIC)).status == "ok"
+
+
+def test_wrong_numbers_are_seen() -> None:
+    bench = Bench(PRODUCT, 1)
+    assert bench.prepare(str(HEURISTIC)) == {"status": "ok"}
+    assert bench.evaluate(str(HEURISTIC), 0.0, 1.0)["status"] == "ok"
+    assert bench.expected is not None
+    bench.expected[-1] += 1
+    assert bench.evaluate(str(HEURISTIC), 0.0, 1.0)["status"] == "wrong"
+
+
+def test_the_interpreter_checks_blocks_of_what_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("einloom.search.worker.CHECKED_POINTS", 1000)
+    bench = Bench(PRODUCT, 1)
+    assert bench.prepare(str(HEURISTIC)) == {"status": "ok"}
+    monkeypatch.setattr(Bench, "_run_once", lambda self, executable: self.memories[-1].elements.fill(1.0))
+    assert bench.prepare(str(HEURISTIC))["status"] == "wrong"
+
+
+def test_an_equation_of_several_operations_is_refused() -> None:
+    with pytest.raises(ScheduleError, match="takes 2 operations"):
+        el.tune("ab,bc,cd->ad", (2, 3), (3, 4), (4, 5))
+
+
+def test_intervals_are_of_ranks() -> None:
+    assert interval([float(n) for n in range(100)]) == (40.0, 59.0)
+    assert interval([1.0]) == (1.0, 1.0)
