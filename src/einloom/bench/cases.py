@@ -62,6 +62,7 @@ class Case:
             operation of `config`.
         config: JSON of a `TensorOperationConfig` whose tensors are dense and have the equation's shapes.
         memory_bound: whether bytes are what counts, although there are several operands.
+        path: which operands are contracted together, as `opt_einsum` writes it; None: whoever computes chooses.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Case:
     kind: Kind = Kind.EXPRESSION
     config: str | None = None
     memory_bound: bool = False
+    path: tuple[tuple[int, ...], ...] | None = None
 
     @classmethod
     def contraction(cls, equation: str, sizes: Mapping[str, int], name: str = "", dtype: str = "float32") -> Case:
@@ -128,7 +130,13 @@ class Case:
 
     @cached_property
     def _described(self) -> Any:
-        return compile(self.equation, *self.shapes[:-1], dtype=self.dtype, target="interpreter")
+        shapes = self.shapes[:-1]
+        return compile(self.equation, *shapes, dtype=self.dtype, optimize=self.optimize, target="interpreter")
+
+    @property
+    def optimize(self) -> Any:
+        """The path, or `"auto"`, as `einsum` takes it."""
+        return "auto" if self.path is None else list(self.path)
 
     @property
     def configuration(self) -> TensorOperationConfig | None:
@@ -154,7 +162,8 @@ class Case:
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> Case:
         """Return the case that `to_json` wrote."""
-        fields: dict[str, Any] = {**entry, "kind": Kind(entry["kind"])}
+        path = entry["path"]
+        fields: dict[str, Any] = {**entry, "kind": Kind(entry["kind"]), "path": path and tuple(map(tuple, path))}
         return cls(**fields)
 
 
@@ -216,6 +225,11 @@ def _permutation(entry: dict[str, Any]) -> Iterator[Case]:
     yield Case.contraction(equation, sizes, f"{equation} {shape}")
 
 
+def _tree(entry: dict[str, Any]) -> Iterator[Case]:
+    path = tuple(tuple(group) for group in entry["path"])
+    yield Case(entry["name"], entry["equation"], entry["sizes"], path=path)
+
+
 def _configuration(entry: dict[str, Any]) -> Iterator[Case]:
     """The tensors of a configuration are dense: their axes are its dimensions by falling stride."""
     config = {key: value for key, value in entry.items() if key != "name"}
@@ -236,5 +250,6 @@ SUITES = {
     "permutations": _permutation,
     "small_batches": _batch,
     "memory_bound": _memory_bound,
+    "trees": _tree,
 }
 """Suite to the function that reads an entry of its file."""

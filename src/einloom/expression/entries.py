@@ -18,7 +18,7 @@ from einloom.jit.threads import launch_address
 
 __all__ = ["describe_call"]
 
-MOST_OPERANDS = 16
+MOST_OPERANDS = 256
 LINE = 64
 
 

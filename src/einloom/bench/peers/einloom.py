@@ -41,7 +41,8 @@ def prepare(case: Case, operands: list[Array], output: Array, threads: int, targ
 
 def _expression(case: Case, operands: list[Array], output: Array, threads: int, target: str) -> Prepared:
     begin = time.perf_counter()
-    expression = compile(case.equation, *case.shapes[:-1], dtype=case.dtype, threads=threads, target=target)
+    shapes, path = case.shapes[:-1], case.optimize
+    expression = compile(case.equation, *shapes, dtype=case.dtype, optimize=path, threads=threads, target=target)
     ready = time.perf_counter() - begin
     return Prepared(lambda: expression(*operands, out=output), lambda: expression(*operands, out=output), 1, ready)
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import opt_einsum
 
 from einloom.bench.cases import Case
 from einloom.bench.data import Array
@@ -40,13 +41,21 @@ def numpy_ways(case: Case, operands: Sequence[Array], output: Array) -> Iterator
 
 
 def _einsums(case: Case, operands: Sequence[Array], output: Array) -> Iterator[Way]:
-    path = np.einsum_path(case.equation, *operands, optimize="greedy")[0]
+    wanted: Any = "greedy" if case.path is None else ["einsum_path", *case.path]
+    path = np.einsum_path(case.equation, *operands, optimize=wanted)[0]
     yield "einsum", lambda: np.asarray(np.einsum(case.equation, *operands, optimize=path))
+    if len(operands) > 2:
+        yield "opt_einsum", _contracted(case, operands)
     # With `out` it leaves BLAS for the last step, which helps where BLAS does not.
     if case.flops <= LARGE_FLOPS:
         yield "einsum with out", lambda: np.einsum(case.equation, *operands, out=output, optimize=path)
     if case.flops <= PLAIN_FLOPS * sum(operand.size for operand in operands):
         yield "einsum without a path", lambda: np.einsum(case.equation, *operands, out=output)
+
+
+def _contracted(case: Case, operands: Sequence[Array]) -> Callable[[], Array]:
+    expression: Any = opt_einsum.contract_expression(case.equation, *case.shapes[:-1], optimize=case.optimize)
+    return lambda: expression(*operands)
 
 
 def _sums(case: Case, operand: Array, output: Array) -> Iterator[Way]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import opt_einsum
 import torch  # pyright: ignore[reportMissingImports]
 
 from einloom.bench.cases import Case, Kind
@@ -46,6 +47,9 @@ def _expression(case: Case, tensors: list[Any], out: Any) -> Callable[[], Any]:
     matrices = _matrices(case, tensors)
     if matrices is not None:
         return lambda: torch.mm(*matrices, out=out)
+    if len(tensors) > 2:  # Along the given path, in the way that `torch.einsum` itself contracts.
+        expression: Any = opt_einsum.contract_expression(case.equation, *case.shapes[:-1], optimize=case.optimize)
+        return lambda: expression(*tensors)
     return lambda: torch.einsum(case.equation, *tensors)
 
 
