@@ -136,7 +136,7 @@ def test_every_way_of_numpy_is_right(case: Case) -> None:
 @pytest.mark.parametrize(
     ("equation", "expected"),
     [
-        ("mk,kn->mn", {"einsum", "einsum with out", "tensordot", "matmul"}),
+        ("mk,kn->mn", {"einsum", "einsum with out", "opt_einsum", "tensordot", "matmul"}),
         ("bmk,bkn->bmn", {"einsum", "einsum with out", "matmul"}),
         ("abc->ab", {"einsum", "einsum with out", "einsum without a path", "sum"}),
         ("ab->ba", {"copyto"}),

@@ -59,7 +59,10 @@ def _case_code(case: Case, machine: Machine) -> bytes:
     codes = []
     for threads in THREADS:
         expression = Expression(
-            case.equation, case.shapes[:-1], case.dtype, options=Options(threads=threads, target=machine)
+            case.equation,
+            case.shapes[:-1],
+            case.dtype,
+            options=Options(optimize=case.optimize, threads=threads, target=machine),
         )
         codes.append(expression.code)
     return b"".join(codes)

@@ -162,8 +162,9 @@ class Case:
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> Case:
         """Return the case that `to_json` wrote."""
-        path = entry["path"]
-        fields: dict[str, Any] = {**entry, "kind": Kind(entry["kind"]), "path": path and tuple(map(tuple, path))}
+        fields: dict[str, Any] = {**entry, "kind": Kind(entry["kind"])}
+        if entry["path"] is not None:
+            fields["path"] = tuple(tuple(group) for group in entry["path"])
         return cls(**fields)
 
 

@@ -19,7 +19,6 @@ from einloom.jit.threads import launch_address
 __all__ = ["describe_call"]
 
 MOST_OPERANDS = 256
-LINE = 64
 
 
 def describe_call(
@@ -42,7 +41,8 @@ def describe_call(
     given = [*operands] if out is None else [*operands, out]
     if len(given) > MOST_OPERANDS or any(array.size == 0 for array in given):
         return None
-    size, places = _scratch_places(variant.steps, given[0].dtype.itemsize)
+    size, begin = variant.scratch_bytes, variant.kernel_scratch
+    places = [begin + place for place in variant.arena.places]
     if size > MOST_SCRATCH or any(_needs_python(step) for step in variant.steps):
         return None
     operations = [compiled.step.operation for compiled in variant.steps]
@@ -66,19 +66,6 @@ def describe_call(
 def _needs_python(step: CompiledStep) -> bool:
     """Whether a step is interpreted, or its threads share what each call has to provide."""
     return step.executable is None or step.executable.image.has_sync
-
-
-def _scratch_places(steps: Sequence[CompiledStep], itemsize: int) -> tuple[int, list[int]]:
-    """Return how many bytes of scratch steps need, and where in it the result of each but the last lies.
-
-    What kernels need comes first; steps follow each other, so it is shared.
-    """
-    needs = [step.executable.scratch_bytes(step.threads) for step in steps if step.executable]
-    size, places = max(needs, default=0), list[int]()
-    for step in steps[:-1]:
-        places.append(size)
-        size += -(-int(np.prod(step.step.shape, dtype=object)) * itemsize // LINE) * LINE
-    return size, places
 
 
 def _calls(steps: Sequence[CompiledStep], operands: int, places: Sequence[int], written: int) -> list[Call]:

@@ -194,7 +194,7 @@ class Expression(Native):
 
     def _last(self) -> Variant:
         """The variant that was used last."""
-        return self._variants.latest() or Variant(tuple(CompiledStep(step) for step in self._plan.steps))
+        return self._variants.latest() or Variant(tuple(map(CompiledStep, self._plan.steps)), self._plan.arena)
 
     def __repr__(self) -> str:
         shapes = " ".join("x".join(map(str, shape)) or "scalar" for shape in self.shapes)

@@ -13,7 +13,7 @@ from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.once import OnceTable
 from einloom.plan.equation import label_symbols
-from einloom.targets.executable import Executable
+from einloom.targets.executable import Executable, release_scratch
 from einloom.targets.image import Image, image_of
 from einloom.targets.stored import image_key, image_store, remembered_image
 
@@ -106,8 +106,9 @@ def _least_factor(number: int) -> int:
 
 
 def forget_programs() -> None:
-    """Forget every program; those in use stay with their users."""
+    """Forget every program, and give scratch back; what is in use stays with its users."""
     _programs.clear()
+    release_scratch()
 
 
 def _with_plain_names(operation: Operation) -> Operation:

@@ -22,11 +22,12 @@ from einloom.ir.schedule import Schedule
 from einloom.jit.arrays import array_address
 from einloom.jit.host import host
 from einloom.machine import Machine
+from einloom.plan.arena import Arena
 from einloom.plan.carriers import widened
 from einloom.plan.paths import Path
 from einloom.plan.problem import Problem
 from einloom.plan.steps import Plan, Step, plan_problem
-from einloom.targets.executable import Executable
+from einloom.targets.executable import Executable, scratch
 
 __all__ = ["CompiledStep", "Recipe", "Strides", "Variant"]
 
@@ -47,34 +48,61 @@ class CompiledStep:
     by_numpy: bool = False
     schedule: Schedule | str | None = None
 
-    def run(self, operands: Sequence[Array]) -> None:
-        """Compute on these operands, the output last; their strides are the step's, whatever NumPy says of them."""
-        if self.executable is not None:
-            self.executable([array_address(operand) for operand in operands], self.threads)
-        elif not operands[-1].size:
-            return
-        elif self.by_numpy:
-            compute_with_numpy(self.step.operation, operands)
-        else:
-            operation = self.step.operation
-            interpret(operation, [_memory_of(operand, operation.output.dtype.name) for operand in operands])
+    def compute(self, operands: Sequence[Array]) -> None:
+        """Compute without an executable on these operands, the output last, whose strides are the step's."""
+        operation = self.step.operation
+        if operands[-1].size and self.by_numpy:
+            compute_with_numpy(operation, operands)
+        elif operands[-1].size:
+            units = [operand.dtype.name for operand in operation.operands]
+            interpret(operation, [_memory_of(operand, unit) for operand, unit in zip(operands, units)])
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Steps, compiled; the last one writes the result."""
+    """Steps, compiled; the last one writes the result.
+
+    Attributes:
+        steps: in order.
+        arena: where the results of the others lie, behind what kernels need of the scratch.
+    """
 
     steps: tuple[CompiledStep, ...]
+    arena: Arena
+
+    @property
+    def kernel_scratch(self) -> int:
+        """Scratch in bytes that kernels need: steps follow each other, so it is shared."""
+        needs = [step.executable.scratch_bytes(step.threads) for step in self.steps if step.executable]
+        return max(needs, default=0)
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Scratch that a call needs, in bytes: that of the kernels, then the arena."""
+        return self.kernel_scratch + self.arena.size
 
     def run(self, operands: Sequence[Array], result: Array) -> None:
-        """Compute into `result`; arrays have the strides that the variant is for."""
+        """Compute into `result`; arrays have the strides that the variant is for, whatever NumPy says of them."""
+        if any(step.executable is None for step in self.steps):
+            self._compute(operands, result)
+            return
+        begin = self.kernel_scratch
+        with scratch(self.scratch_bytes) as place:
+            tensors = [array_address(operand) for operand in operands]
+            tensors += [place + begin + offset for offset in self.arena.places]
+            written = [*tensors[len(operands) :], array_address(result)]
+            for compiled, output in zip(self.steps, written):
+                assert compiled.executable is not None
+                inputs = [tensors[i] for i in compiled.step.inputs]
+                compiled.executable.run([*inputs, output], compiled.threads, place)
+
+    def _compute(self, operands: Sequence[Array], result: Array) -> None:
         tensors = list(operands)
-        for compiled in self.steps[:-1]:
-            output = np.empty(math.prod(compiled.step.shape), result.dtype)
-            compiled.run([*(tensors[i] for i in compiled.step.inputs), output])
+        for compiled in self.steps:
+            last = compiled is self.steps[-1]
+            output = result if last else np.empty(math.prod(compiled.step.shape), result.dtype)
+            compiled.compute([*(tensors[i] for i in compiled.step.inputs), output])
             tensors.append(output)
-        last = self.steps[-1]
-        last.run([*(tensors[i] for i in last.step.inputs), result])
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +143,11 @@ class Recipe:
         Raises:
             ScheduleError: the given schedule does not fit.
         """
-        steps = self.plan(strides, output_strides).steps
-        if self.schedule is not None and len(steps) != 1:
+        plan = self.plan(strides, output_strides)
+        if self.schedule is not None and len(plan.steps) != 1:
             text = self.problem.equation.text
-            raise ScheduleError(f"a schedule is for a single operation; {text} takes {len(steps)}")
-        return Variant(tuple(self._compile_step(step, threads) for step in steps))
+            raise ScheduleError(f"a schedule is for a single operation; {text} takes {len(plan.steps)}")
+        return Variant(tuple(self._compile_step(step, threads) for step in plan.steps), plan.arena)
 
     def _compile_step(self, step: Step, threads: int) -> CompiledStep:
         if self.is_interpreted:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from einloom.dtypes import DType
 from einloom.errors import ShapeError
 from einloom.ir.operation import NO_TOUCH, Axis, DimType, Operand, Operation, Primitive, Touch
+from einloom.plan.arena import Arena, Life, plan_arena
 from einloom.plan.equation import caret_lines
 from einloom.plan.paths import Path
 from einloom.plan.problem import MOST_POINTS, Problem, Term, contiguous_strides
@@ -29,6 +30,12 @@ class Step:
     inputs: tuple[int, ...]
     shape: tuple[int, ...]
 
+    @property
+    def bytes(self) -> int:
+        """Size of the tensor that it writes, which is C-contiguous unless it is the result."""
+        kept = [axis.extent for axis in self.operation.axes if axis.role is not DimType.K]
+        return math.prod(kept) * self.operation.output.dtype.size
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -41,6 +48,16 @@ class Plan:
     def flops(self) -> int:
         """Arithmetic of all steps."""
         return sum(step.operation.flops for step in self.steps)
+
+    @property
+    def arena(self) -> Arena:
+        """Where the results of all steps but the last lie, in the order of the steps."""
+        count, last = len(self.steps) - 1, dict[int, int]()
+        for number, step in enumerate(self.steps):
+            last |= dict.fromkeys(step.inputs, number)
+        first = 1 + max((tensor for step in self.steps for tensor in step.inputs), default=0) - count
+        written = enumerate(self.steps[:count])
+        return plan_arena([Life(step.bytes, number, last[first + number]) for number, step in written])
 
     @property
     def bytes(self) -> int:

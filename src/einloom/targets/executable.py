@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import weakref
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -16,21 +17,30 @@ from einloom.jit.threads import launch_address, launch_together_address, run_tea
 from einloom.once import once
 from einloom.targets.image import SYNC_BYTES, Image
 
-__all__ = ["Executable", "let_others_run", "scratch"]
+__all__ = ["Executable", "let_others_run", "release_scratch", "scratch"]
 
 ALIGNMENT = 64
 
 Memory: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
 
 
-class _Arena(threading.local):
-    """Scratch of the Python thread that calls, as large as its largest demand; none while a call has it."""
+class _Arena:
+    """Scratch of a Python thread, as large as its largest demand; none while a call has it."""
+
+    __slots__ = ("__weakref__", "memory")
 
     def __init__(self) -> None:
         self.memory: Memory | None = None
+        _arenas.add(self)
 
 
-_arena = _Arena()
+class _Mine(threading.local):
+    def __init__(self) -> None:
+        self.arena = _Arena()
+
+
+_arenas: weakref.WeakSet[_Arena] = weakref.WeakSet()
+_mine = _Mine()
 
 
 @contextmanager
@@ -43,13 +53,20 @@ def scratch(size: int) -> Generator[int]:
     if not size:
         yield 0
         return
-    memory, _arena.memory = _arena.memory, None
+    arena = _mine.arena
+    memory, arena.memory = arena.memory, None
     if memory is None or memory.size < size + ALIGNMENT:
         memory = np.empty(size + ALIGNMENT, np.uint8)
     try:
         yield -(-array_address(memory) // ALIGNMENT) * ALIGNMENT
     finally:
-        _arena.memory = memory
+        arena.memory = memory
+
+
+def release_scratch() -> None:
+    """Give back the scratch of all threads that are not using it."""
+    for arena in list(_arenas):
+        arena.memory = None
 
 
 class Executable:
@@ -74,14 +91,17 @@ class Executable:
             DeviceError: there are barriers, and not as many threads as wait there.
         """
         with scratch(self.scratch_bytes(threads)) as place:
-            if self.image.has_sync:
-                self._run_team(*addresses, place)
-                return
-            shares, block = self.shares(threads), self._block(*addresses, place)
-            if shares == 1:
-                self.kernel.call(ctypes.addressof(block), 0, 1, at=self.image.entry)
-            else:
-                run_team(self.address, block, shares)
+            self.run(addresses, threads, place)
+
+    def run(self, addresses: Sequence[int], threads: int, place: int) -> None:
+        """Run as a call does, with scratch of `scratch_bytes(threads)` at `place`."""
+        shares, words = self.shares(threads), (*addresses, place)
+        if self.image.has_sync:
+            self._run_team(*words)
+        elif shares == 1:
+            self.kernel.call(ctypes.addressof(self._block(*words)), 0, 1, at=self.image.entry)
+        else:
+            run_team(self.address, self._block(*words), shares)
 
     def _run_team(self, *words: int) -> None:
         sync = (ctypes.c_int64 * (SYNC_BYTES // 8))()

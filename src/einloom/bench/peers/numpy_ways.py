@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-import opt_einsum
+import opt_einsum  # pyright: ignore[reportMissingTypeStubs]
 
 from einloom.bench.cases import Case
 from einloom.bench.data import Array
