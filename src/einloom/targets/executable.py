@@ -95,13 +95,14 @@ class Executable:
 
     def run(self, addresses: Sequence[int], threads: int, place: int) -> None:
         """Run as a call does, with scratch of `scratch_bytes(threads)` at `place`."""
-        shares, words = self.shares(threads), (*addresses, place)
         if self.image.has_sync:
-            self._run_team(*words)
-        elif shares == 1:
-            self.kernel.call(ctypes.addressof(self._block(*words)), 0, 1, at=self.image.entry)
+            self._run_team(*addresses, place)
+            return
+        shares, block = self.shares(threads), self._block(*addresses, place)
+        if shares == 1:
+            self.kernel.call(ctypes.addressof(block), 0, 1, at=self.image.entry)
         else:
-            run_team(self.address, self._block(*words), shares)
+            run_team(self.address, block, shares)
 
     def _run_team(self, *words: int) -> None:
         sync = (ctypes.c_int64 * (SYNC_BYTES // 8))()

@@ -22,9 +22,9 @@ __all__ = ["image_key", "image_store", "remembered_image"]
 
 @once
 def image_store() -> Store | None:
-    """Return where images are kept; None if `EINLOOM_CACHE` is `off`. It is asked once a process."""
+    """Return where images are kept; None if `EINLOOM_CACHE` is `off` or `none`. It is asked once a process."""
     named = os.environ.get("EINLOOM_CACHE", "").strip()
-    if named == "off" or _stamp() is None:
+    if named in ("off", "none") or _stamp() is None:
         return None
     return Store(Path(named).absolute() if named else cache_folder() / "programs")
 
