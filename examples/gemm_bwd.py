@@ -12,6 +12,7 @@ import sys
 import timeit
 
 import numpy as np
+from aligned import empty, uniform
 from blockings import blocked_specs
 
 import einloom as el
@@ -42,15 +43,15 @@ def main(string: str, *numbers: str) -> float:
         el.tpp.brgemm(transposed, dY[c, b : b + step], dX[c, a])
 
     rng = np.random.default_rng(0)
-    weights = rng.uniform(-1, 1, (rows, depth, bk, bm)).astype(np.float32)
-    gradient = rng.uniform(-1, 1, (columns, rows, bn, bm)).astype(np.float32)
-    result = np.empty((columns, depth, bn, bk), np.float32)
+    weights, gradient = uniform(rng, (rows, depth, bk, bm)), uniform(rng, (columns, rows, bn, bm))
+    result, turned = empty((columns, depth, bn, bk)), empty((depth, rows, bm, bk))
 
     def backward() -> None:
         if private:
             privately(W=weights, dY=gradient, dX=result)
         else:
-            upfront(V=np.ascontiguousarray(weights.transpose(1, 0, 3, 2)), dY=gradient, dX=result)
+            turned[...] = weights.transpose(1, 0, 3, 2)
+            upfront(V=turned, dY=gradient, dX=result)
 
     backward()
     error = difference(result, weights, gradient)

@@ -12,6 +12,7 @@ import sys
 import timeit
 
 import numpy as np
+from aligned import empty, uniform
 from blockings import blocked_specs
 
 import einloom as el
@@ -36,10 +37,10 @@ def main(string: str, *numbers: str) -> float:
             el.tpp.relu(Y[c, b])
 
     rng = np.random.default_rng(0)
-    weights = rng.uniform(-1, 1, (layers, rows, depth, bk, bm)).astype(np.float32) / np.float32(np.sqrt(k))
-    bias = rng.uniform(-1, 1, (layers, rows, bm)).astype(np.float32)
-    first = rng.uniform(-1, 1, (columns, depth, bn, bk)).astype(np.float32)
-    pair = [np.empty((columns, rows, bn, bm), np.float32) for _ in range(2)]  # One is read while the other is written.
+    weights, bias = uniform(rng, (layers, rows, depth, bk, bm)), uniform(rng, (layers, rows, bm))
+    weights /= np.float32(np.sqrt(k))
+    first = uniform(rng, (columns, depth, bn, bk))
+    pair = [empty((columns, rows, bn, bm)) for _ in range(2)]  # One is read while the other is written.
 
     def forward() -> np.ndarray:
         source = first

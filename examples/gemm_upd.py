@@ -13,6 +13,7 @@ import sys
 import timeit
 
 import numpy as np
+from aligned import empty, uniform
 from blockings import blocked_specs
 
 import einloom as el
@@ -40,10 +41,9 @@ def main(string: str, *numbers: str) -> float:
             el.tpp.add(dW[b, a], P[number, b, a], dW[b, a])
 
     rng = np.random.default_rng(0)
-    gradient = rng.uniform(-1, 1, (columns, rows, bn, bm)).astype(np.float32)
-    inputs = rng.uniform(-1, 1, (columns, depth, bn, bk)).astype(np.float32)
-    result = np.empty((rows, depth, bk, bm), np.float32)
-    partial = np.empty((partials, *result.shape), np.float32) if partials else result[None]
+    gradient, inputs = uniform(rng, (columns, rows, bn, bm)), uniform(rng, (columns, depth, bn, bk))
+    result = empty((rows, depth, bk, bm))
+    partial = empty((partials, *result.shape)) if partials else result[None]
 
     def backward() -> None:
         partial.fill(0)

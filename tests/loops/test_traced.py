@@ -264,3 +264,61 @@ def test_every_target_gets_code(vector: str) -> None:
         nest = LoopNest.of(parse_loop_string(text), specs, None if "{" in text else 3)
         program = lower_nest(compile_body(nest, gemm_body(list(specs)), kinds).nest, MACHINES[vector])
         assert len(program.assembler.bytes()) > 500
+
+
+@pytest.mark.parametrize("string", ["ab", "bA", "aB@schedule(dynamic,1)"])
+def test_lists_of_blocks_and_slices_with_steps(string: str) -> None:
+    rng = np.random.default_rng(5)
+    weights = rng.standard_normal((3, 4, 5)).astype(np.float32)  # taps, k, m
+    signal = rng.standard_normal((6, 13, 4)).astype(np.float32)  # rows, places, k
+    out = np.full((6, 6, 5), 0.5, np.float32)
+
+    def convolve(a, b, W, X, Y):
+        taps = (0, 2, 1, 1)
+        place = 2 * b
+        el.tpp.brgemm(
+            [W[tap] for tap in taps], [X[a, place + tap : place + tap + 6 : 2] for tap in taps], Y[a, b : b + 3]
+        )
+
+    run(string, [el.LoopSpec(0, 6), el.LoopSpec(0, 6, 3)], convolve, 2, W=weights, X=signal, Y=out)
+    seen = np.stack([signal[:, tap : tap + 12 : 2] for tap in (0, 2, 1, 1)])
+    expected = 0.5 + np.einsum("tanc,tcm->anm", seen, weights[[0, 2, 1, 1]])
+    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_a_block_with_steps_is_written_in_place() -> None:
+    out = np.zeros((4, 10), np.float32)
+
+    def ones(a, X):
+        el.tpp.increment(X[a, 1:10:3][0:3:2])
+
+    run("A", [el.LoopSpec(0, 4)], ones, 2, X=out)
+    assert np.flatnonzero(out[2]).tolist() == [1, 7] and (out[:, 1] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (lambda a, X: [X[a], X[a + 1]], lambda a, X: [X[a]], "unequal length"),
+        (lambda a, X: [], lambda a, X: [], "unequal length"),
+        (lambda a, X: [X[a], X[0]], lambda a, X: [X[a], X[a]], "do not keep their distance"),
+        (lambda a, X: [X[a], X[a].T], lambda a, X: [X[a], X[a]], "different tensors"),
+    ],
+)
+def test_lists_that_are_no_batch(first, second, message: str) -> None:
+    body = el.ThreadedLoop([el.LoopSpec(0, 3)], "a").body(
+        lambda a, X, Y: el.tpp.brgemm(first(a, X), second(a, X), Y[a])
+    )
+    with pytest.raises(el.ScheduleError, match=message):
+        body(X=np.ones((4, 3, 3), np.float32), Y=np.ones((3, 3, 3), np.float32))
+
+
+def test_slices_step_forwards_by_numbers() -> None:
+    loop = el.ThreadedLoop([el.LoopSpec(1, 3)], "a")
+    for step in (0, -1, None):
+        with pytest.raises(el.ScheduleError, match="such a step"):
+            loop.body(_stepped(step))(X=np.ones(4, np.float32))
+
+
+def _stepped(step: int | None):
+    return lambda a, X: el.tpp.zero(X[0 : 4 : a if step is None else step])

@@ -225,6 +225,9 @@ class _NestRun:
         if call.group > 1:
             self.call_on_groups(call, sizes)
             return
+        if call.offsets:
+            self.call_on_list(call, sizes)
+            return
         *inputs, output = (
             self.memories[access.buffer].view(sizes, access.strides, self.position[access.buffer])
             for access in call.accesses
@@ -243,6 +246,23 @@ class _NestRun:
         else:
             result = _UNARY[call.primitive](values[0] if values else widened(output, dtypes[-1], computed))
         output[...] = narrowed(result, dtypes[-1])
+
+    def call_on_list(self, call: Call, sizes: list[int]) -> None:
+        """Multiply matrices that lie where the call says, and add all products to the output."""
+        output, dtype = self._kept(call, sizes), self.dtypes[call.accesses[-1].buffer]
+        total: Array = widened(output, dtype)
+        for offsets in call.offsets:
+            a, b = (
+                widened(
+                    self.memories[access.buffer].view(
+                        sizes[:3], access.strides[:3], self.position[access.buffer] + offset
+                    ),
+                    self.dtypes[access.buffer],
+                )
+                for access, offset in zip(call.accesses, offsets)
+            )
+            total = total + _sum(a * b, (2,))
+        output[...] = narrowed(total, dtype)
 
     def call_on_groups(self, call: Call, sizes: list[int]) -> None:
         """Multiply or copy groups of neighbours along k; what is behind the last one in its group is 0."""

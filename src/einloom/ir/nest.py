@@ -184,6 +184,8 @@ class Call:
         starts: for contractions: the loops that must all be in their first iteration for the output to start from zero;
             empty: it always starts from zero; None: it is always added to.
         streams: for copies: the output is written past the caches.
+        offsets: for contractions: where the matrices of the batch lie, in elements behind the positions of both inputs;
+            empty: they follow each other by their strides.
         group: for contractions: so many neighbours along k lie side by side in both inputs, and strides along k are
             from one group to the next; k counts elements, and what is behind the last one in its group is 0. For
             copies: the second block is k, and the output takes groups.
@@ -195,6 +197,7 @@ class Call:
     starts: tuple[str, ...] | None = None
     streams: bool = False
     group: int = 1
+    offsets: tuple[tuple[int, int], ...] = ()
 
 
 class Iteration(StrEnum):
@@ -353,4 +356,5 @@ def _call_line(call: Call) -> str:
         start = " from zero" if not call.starts else f" from zero when {' '.join(call.starts)} first"
     past = " past the caches" if call.streams else ""
     groups = f" in groups of {call.group}" if call.group > 1 else ""
-    return f"{call.primitive} {sizes}".ljust(30) + f"  {places}{start}{past}{groups}"
+    listed = " at " + " ".join(f"{a:+d},{b:+d}" for a, b in call.offsets) if call.offsets else ""
+    return f"{call.primitive} {sizes}".ljust(30) + f"  {places}{start}{past}{groups}{listed}"

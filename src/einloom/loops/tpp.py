@@ -9,7 +9,7 @@ Every unary operator of einloom is here by its name, `relu(x, out)` or in place 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from einloom.dtypes import data_type
@@ -81,11 +81,12 @@ def gemm(a: Tensor, b: Tensor, c: Tensor) -> None:
     brgemm(a, b, c)
 
 
-def brgemm(a: Tensor, b: Tensor, c: Tensor, batch: int | None = None) -> None:
+def brgemm(a: Tensor | Sequence[Tensor], b: Tensor | Sequence[Tensor], c: Tensor, batch: int | None = None) -> None:
     """Add a sum of products: c (n, m) += sum_i b_i (n, k) times a_i (k, m).
 
     Args:
-        a, b: blocks (k, m) and (n, k); with a first axis more, that is the batch.
+        a, b: blocks (k, m) and (n, k); with a first axis more, that is the batch. Or lists of blocks, as long as each
+            other, whose subscripts differ by numbers: the products of all pairs are added.
         c: block (n, m).
         batch: how many pairs of blocks follow each other along the loop that is summed over: the one whose index is in
             the subscripts of a and b and not in those of c. It is the step of that loop, and where the loop ends, or a
@@ -95,6 +96,9 @@ def brgemm(a: Tensor, b: Tensor, c: Tensor, batch: int | None = None) -> None:
         ShapeError: the shapes do not fit.
         ScheduleError: there is no such loop, or it has another step.
     """
+    if isinstance(a, list | tuple) or isinstance(b, list | tuple):
+        _brgemm_of_list(a, b, c, batch)
+        return
     recording, blocks = _blocks(Primitive.BRGEMM, a, b, c)
     _check_product(*blocks)
     letter = None
@@ -104,6 +108,22 @@ def brgemm(a: Tensor, b: Tensor, c: Tensor, batch: int | None = None) -> None:
         if step != batch:
             raise refusal(f"batch={batch} along loop {letter}, whose step is {step},", f"Pass batch={step}.")
     recording.call(Primitive.BRGEMM, blocks, letter)
+
+
+def _brgemm_of_list(a: Tensor | Sequence[Tensor], b: Tensor | Sequence[Tensor], c: Tensor, batch: int | None) -> None:
+    if isinstance(a, Tensor) or isinstance(b, Tensor) or len(a) != len(b) or not len(a):
+        raise refusal("brgemm of lists of unequal length", "Pass as many blocks a as b, at least one.")
+    if batch is not None:
+        raise refusal("brgemm of lists with batch=", "Leave batch out: the lists are the batch.")
+    pairs = [block for pair in zip(a, b) for block in pair]
+    recording, blocks = _blocks(Primitive.BRGEMM, *pairs, c)
+    first, second, out = blocks[0], blocks[1], blocks[-1]
+    for one, other in zip(blocks[:-1:2], blocks[1:-1:2]):
+        _check_product(one, other, out)
+        alike = one.base is first.base and other.base is second.base
+        if one.ndim != 2 or not alike or one.strides != first.strides or other.strides != second.strides:
+            raise refusal("brgemm of lists of different tensors", "Take all a, and all b, from one tensor each.")
+    recording.call(Primitive.BRGEMM, blocks)
 
 
 def scratch(shape: tuple[int, ...], dtype: object = "float32") -> Tensor:

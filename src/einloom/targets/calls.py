@@ -14,6 +14,7 @@ from einloom.ir.nest import Call, Iteration
 from einloom.ir.operation import Primitive
 from einloom.kernels import Binary, Brgemm, Interleave, Spec, Stream, Unary
 from einloom.kernels.emit import emit_kernel
+from einloom.kernels.specs import BatchBy, signature
 from einloom.targets.loops import LoopLowering, LoopState
 from einloom.targets.positions import Positions, Register
 
@@ -67,8 +68,11 @@ class CallLowering:
         spec, places = kernel_spec(call, sizes, types, beta)
         for place, access in zip(places, call.accesses):
             positions.variables.load(vm.arguments[place], f"at {access.buffer}")
+        for place, offsets in enumerate(zip(*call.offsets), places[-1] + 1):
+            table = b"".join(offset.to_bytes(8, "little", signed=True) for offset in offsets)
+            vm.address_of(vm.arguments[place], positions.asm.data(table, 8))
         if undecided:
-            self._set_flag(vm.arguments[places[-1] + 1], undecided)
+            self._set_flag(vm.arguments[len(signature(spec)) - 1], undecided)
         label = self._kernels.get(spec)
         if label is None:
             label = self._kernels[spec] = positions.asm.forward(f"kernel{len(self._kernels)}")
@@ -101,7 +105,8 @@ def kernel_spec(
         m, n, k, batch = sizes
         a, b = _four(strides[0]), _four(strides[1]) if len(strides) == 3 else None
         memory = types if b is not None else (types[0], types[0], types[1])
-        spec = Brgemm(dtype, m, n, k, batch, a=a, b=b, c=_two(strides[-1]), beta=beta, memory=memory)
+        by = BatchBy.OFFSETS if call.offsets else BatchBy.STRIDE
+        spec = Brgemm(dtype, m, n, k, batch, a=a, b=b, c=_two(strides[-1]), beta=beta, memory=memory, batch_by=by)
         return spec, (0, 1, 2) if b is not None else (0, 2)
     m, n = sizes
     if call.primitive.is_binary:

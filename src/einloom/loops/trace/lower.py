@@ -129,17 +129,34 @@ class _Lowering:
     def _call(self, call: RecordedCall) -> Call:
         if not call.primitive.is_contraction:
             return self._element_wise(call)
-        a, b, c = call.tensors
+        (a, b, c), offsets = self._pair(call)
         m, n = self._block(call, (a, -1), (c, 1)), self._block(call, (b, -2), (c, 0))
         k = self._block(call, (a, -2), (b, -1))
-        batch, along = self._batch(call, a, b)
+        batch, along = (Block(None, len(offsets)), (0, 0)) if offsets else self._batch(call, a, b)
         (a_k, a_m), (b_n, b_k), (c_n, c_m) = a.strides[-2:], b.strides[-2:], c.strides
         accesses = (
             Access(self._cursor(a.base, a.offset), (a_m, 0, a_k, along[0])),
             Access(self._cursor(b.base, b.offset), (0, b_n, b_k, along[1])),
             Access(self._cursor(c.base, c.offset), (c_m, c_n, 0, 0)),
         )
-        return Call(call.primitive, (m, n, k, batch), accesses)
+        return Call(call.primitive, (m, n, k, batch), accesses, offsets=offsets)
+
+    def _pair(self, call: RecordedCall) -> tuple[tuple[Tensor, Tensor, Tensor], tuple[tuple[int, int], ...]]:
+        """The first pair of a contraction's inputs and the output, and where all pairs lie, if there are several."""
+        *inputs, c = call.tensors
+        a, b, pairs = inputs[0], inputs[1], list(zip(inputs[::2], inputs[1::2]))
+        if len(pairs) == 1:
+            return (a, b, c), ()
+        offsets: list[tuple[int, int]] = []
+        for one, other in pairs:
+            behind = one.offset - a.offset, other.offset - b.offset
+            if any(distance.terms for distance in behind):
+                raise ScheduleError(
+                    f"the pairs of {call.primitive} do not keep their distance: {a!r} and {one!r}, {b!r} and {other!r}"
+                    f"\n  {call.line}\n  Subscript all of them with the same indices, plus numbers."
+                )
+            offsets.append((behind[0].constant, behind[1].constant))
+        return (a, b, c), tuple(offsets)
 
     def _batch(self, call: RecordedCall, a: Tensor, b: Tensor) -> tuple[Block, tuple[int, int]]:
         if call.batch is not None:

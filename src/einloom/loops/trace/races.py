@@ -156,13 +156,13 @@ class _Proof:
             return None, False
         shift = one.start.constant - other.start.constant
         if not open_terms:
-            return None, not -one.length < shift < other.length
+            return None, not -one.span < shift < other.span
         if len(open_terms) > 1:
             return None, False
         (symbol,) = open_terms
         follows = one.loop == other.loop == symbol and shift == 0
         step = abs(one.start.terms[symbol]) * self.distance.get(symbol, 1)
-        return (symbol if follows or max(one.length, other.length) + abs(shift) <= step else None), False
+        return (symbol if follows or max(one.span, other.span) + abs(shift) <= step else None), False
 
     def _phases(self) -> set[str]:
         """The letters whose indices are the same in all iterations between two barriers."""
@@ -284,7 +284,7 @@ class _Marks:
 
     def _range(self, part: Part, values: dict[str, int], nest: LoopNest) -> slice:
         start = _value(part.start, values)
-        return slice(start, start + part.length)
+        return slice(start, start + part.span)
 
 
 def _race(

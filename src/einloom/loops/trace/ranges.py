@@ -79,7 +79,9 @@ def touched(call: RecordedCall, tensor: Tensor, nest: LoopNest) -> tuple[Part, .
         factor = part.start.terms.get(call.batch, 0)
         if factor:
             alone = factor == 1 and len(part.start.terms) == 1 and part.length == 1
-            part = replace(part, length=abs(factor) * (step - 1) + part.length, loop=call.batch if alone else None)
+            part = replace(
+                part, length=abs(factor) * (step - 1) + part.span, loop=call.batch if alone else None, step=1
+            )
             if factor < 0:
                 part = replace(part, start=part.start + factor * (step - 1))
         parts.append(part)
@@ -95,7 +97,7 @@ def check_inside(call: RecordedCall, ranges: Ranges) -> None:
     for tensor in call.tensors:
         for axis, (part, extent) in enumerate(zip(touched(call, tensor, ranges.nest), tensor.base.shape)):
             low, high = ranges.of_index(part.start)
-            end = high + part.length
+            end = high + part.span
             if part.loop is not None:
                 end = min(end, part.start.constant + ranges.nest.specs[LETTERS.index(part.loop)].bound)
             if low < 0 or end > extent:

@@ -24,7 +24,7 @@ __all__ = ["Recorded", "RecordedCall", "Recorder", "current_recorder", "recorder
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """A primitive on blocks, the output last.
+    """A primitive on blocks, the output last. The inputs of a contraction may be a list of pairs, one behind the other.
 
     Attributes:
         primitive: what is computed.

@@ -28,7 +28,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Part:
-    """What a subscript takes of one axis of a base: so many indices from `start` on.
+    """What a subscript takes of one axis of a base: so many indices from `start` on, `step` apart.
 
     `loop` is the letter of the loop whose step the part has: at the end of a block it is as short as the loop's.
     """
@@ -36,6 +36,12 @@ class Part:
     start: Index
     length: int
     loop: str | None = None
+    step: int = 1
+
+    @property
+    def span(self) -> int:
+        """How many indices lie from the first to the last one that is taken."""
+        return (self.length - 1) * self.step + 1
 
 
 class Tensor(Untraceable):
@@ -78,7 +84,7 @@ class Tensor(Untraceable):
     @property
     def strides(self) -> tuple[int, ...]:
         """Distance of neighbours along each axis, in elements."""
-        return tuple(self.base.strides[axis] for axis in self.axes)
+        return tuple(self.base.strides[axis] * self.parts[axis].step for axis in self.axes)
 
     @property
     def offset(self) -> Index:
@@ -113,14 +119,19 @@ class Tensor(Untraceable):
             index = as_index(subscript)
             if not index.terms and index.constant < 0:
                 index = index + part.length
-            return Part(part.start + index, 1)
-        if subscript.step not in (None, 1):
-            raise refusal("a slice with a step", "Take blocks of neighbours: A[i : i + 8].")
+            return Part(part.start + index * part.step, 1)
+        step = 1 if subscript.step is None else as_index(subscript.step)
+        step = step.constant if isinstance(step, Index) and not step.terms else step
+        if isinstance(step, Index) or step < 1:
+            raise refusal("a slice with such a step", "Steps are positive numbers: A[i : i + 8 : 2].")
         low = as_index(0 if subscript.start is None else subscript.start)
         high = as_index(part.length if subscript.stop is None else subscript.stop)
         length = high - low
         if length.terms or length.constant < 0:
             raise refusal("a slice of open length", "Both ends move alike: A[i : i + 8].")
+        if step * part.step != 1:
+            count = -(-length.constant // step)
+            return Part(part.start + low * part.step, count, step=step * part.step)
         letter = next((s for s, f in low.terms.items() if f == 1 and s in self._steps), None)
         follows = letter is not None and len(low.terms) == 1 and self._steps[letter] == length.constant
         return replace(part, start=part.start + low, length=length.constant, loop=letter if follows else None)
