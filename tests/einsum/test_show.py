@@ -51,11 +51,21 @@ def test_axes_that_are_no_one_axis_cannot_be_fused() -> None:
 
 def test_steps_have_headings() -> None:
     f = el.compile("ab,bc,cd->ad", (20, 30), (30, 40), (40, 5), dtype="float32", threads=1)
-    headings = f.show("tree").splitlines()
+    headings = [line for line in f.show("tree").splitlines() if line.startswith("t")]
     assert len(headings) == 2
     assert f.schedule is None
     for what in ("passes", "nest", "asm"):
         assert [line for line in f.show(what).splitlines() if line in headings] == headings
+
+
+def test_the_tree_says_what_lies_where() -> None:
+    shapes, path = [(20, 30), (40, 30), (40, 5), (5, 7)], [(0, 1), (0, 2), (0, 1)]
+    f = el.compile("ab,cb,cd,de->ea", *shapes, dtype="float32", optimize=path, threads=1)
+    lines = f.show("tree").splitlines()
+    assert lines[1].startswith("    t0[a b] t1[c b] -> t4[a c]; at least 10,400 bytes")
+    assert "; in the arena at 0" in lines[1]
+    assert lines[-2].endswith("; the result")
+    assert lines[-1] == f"arena: {20 * 40 * 4 + 448:,} bytes"
 
 
 def test_every_pass_has_a_line() -> None:

@@ -185,8 +185,9 @@ class Expression(Native):
         """Return the expression as text, step by step.
 
         Args:
-            what: `"tree"`, the steps; `"passes"`, what each pass of the optimiser did and why; `"nest"`, the operation,
-                its costs, schedule and loop nest; `"asm"`, the code.
+            what: `"tree"`, the steps with arithmetic, least traffic and time, layouts and places in the arena;
+                `"passes"`, what each pass of the optimiser did and why; `"nest"`, the operation, its costs, schedule
+                and loop nest; `"asm"`, the code.
         """
         from einloom.expression.show import variant_text  # Late: who only computes needs no passes and no nests.
 

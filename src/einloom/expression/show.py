@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from einloom.errors import ArgumentError
 from einloom.expression.variant import CompiledStep, Recipe, Variant
+from einloom.ir.operation import Operation
 from einloom.passes.pipeline import explain_passes
 from einloom.passes.values import Options
 from einloom.plan.steps import Plan
+from einloom.targets.bound import bound_of
 from einloom.targets.show import asm_text, nest_text
 
 __all__ = ["variant_text"]
@@ -19,7 +21,7 @@ def variant_text(what: str, plan: Plan, recipe: Recipe, variant: Variant) -> str
         ArgumentError: another word.
     """
     if what == "tree":
-        return "\n".join(_headings(plan))
+        return _tree_text(plan, recipe)
     if what not in ("passes", "nest", "asm"):
         raise ArgumentError(f"show({what!r})\n  Show 'tree', 'passes', 'nest' or 'asm'.")
     steps = zip(_headings(plan), variant.steps)
@@ -45,6 +47,30 @@ def _passes_text(recipe: Recipe, compiled: CompiledStep) -> str:
         origin = "given" if recipe.schedule is not None else f"recorded by a search, in {recipe.records}"
         return f"no pass: the schedule was {origin}, {compiled.schedule}"
     return explain_passes(compiled.step.operation, recipe.machine(), Options(compiled.threads))
+
+
+def _tree_text(plan: Plan, recipe: Recipe) -> str:
+    """Every step: what it reads and writes with the axes in the order of memory, least traffic and time, its place."""
+    arena = plan.arena
+    places = [f"in the arena at {place:,}" for place in arena.places]
+    lines: list[str] = []
+    for heading, step, place in zip(_headings(plan), plan.steps, [*places, "the result"]):
+        operation, number = step.operation, heading.split()[0]
+        names = [f"t{i}" for i in step.inputs] + [number]
+        *reads, written = (f"{name}[{_order(operation, i)}]" for i, name in enumerate(names))
+        bound = None if recipe.is_interpreted else bound_of(operation, recipe.machine())
+        least = f"{operation.bytes:,} bytes" + (f", {bound}" if bound else "")
+        lines += [heading, f"    {' '.join(reads)} -> {written}; at least {least}; {place}"]
+    if len(plan.steps) > 1:
+        lines.append(f"arena: {arena.size:,} bytes")
+    return "\n".join(lines)
+
+
+def _order(operation: Operation, operand: int) -> str:
+    """The axes of an operand, the one with the largest stride first."""
+    which = operation.operands[operand]
+    own = [axis for axis, stride in zip(operation.axes, which.strides) if stride]
+    return " ".join(axis.name for axis in operation.outermost_first(which, own))
 
 
 def _headings(plan: Plan) -> list[str]:
