@@ -40,7 +40,7 @@ class VectorISA:
     bits: int
     registers: int
     embedded_broadcast: bool = False
-    fmas_per_cycle: int = 2
+    fmas_per_cycle: float = 2
     widest_tile: int = 3
 
 

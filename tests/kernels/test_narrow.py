@@ -64,8 +64,6 @@ def test_the_primitive_takes_any_type_of_so_many_bytes(dtype: str) -> None:
     assert b.tobytes() == np.ascontiguousarray(a.reshape(3, 4).T).tobytes()
 
 
-def test_there_is_no_arithmetic() -> None:
-    with pytest.raises(el.DTypeError, match="uint8"):
-        el.primitives.unary("relu", m=4, n=3, dtype="uint8")
+def test_arrays_of_other_sizes_are_refused() -> None:
     with pytest.raises(el.DTypeError, match="float64"):
         el.primitives.unary("identity", m=4, n=3, dtype="uint16")(np.zeros(12), np.zeros(12), 4, 4)

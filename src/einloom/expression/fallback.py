@@ -56,14 +56,14 @@ def travel_of(label: str, dtype: np.dtype[Any], is_copy: bool, where: str) -> Tr
     Raises:
         DTypeError: nobody computes with them.
     """
-    if label in DTYPES:
-        return Travel(DTYPES[label])
     if is_copy and not dtype.hasobject:
         return Travel(*carrier(dtype))
+    if label in DTYPES:
+        return Travel(DTYPES[label])
     if label in FOREIGN or not (is_copy or dtype.kind in COMPUTED_BY_NUMPY):
         raise DTypeError(
             f"no arithmetic on operands of type {label}\n  {where}\n"
-            f"  einloom computes in {' and '.join(DTYPES)}: convert the operands with astype()."
+            f"  einloom computes in {', '.join(DTYPES)}: convert the operands with astype()."
         )
     allow_fallback(label, where)
     _say_once(label, where)
@@ -79,7 +79,7 @@ def allow_fallback(label: str, where: str) -> None:
     if current_settings().fallback is Fallback.ERROR:
         raise DTypeError(
             f"no code for elements of type {label}, and settings(fallback='error')\n  {where}\n"
-            f"  einloom computes in {' and '.join(DTYPES)}: convert the operands with astype()."
+            f"  einloom computes in {', '.join(DTYPES)}: convert the operands with astype()."
         )
 
 

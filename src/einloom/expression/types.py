@@ -14,7 +14,8 @@ import numpy as np
 from einloom.arrays.library import Imported
 from einloom.dtypes import DTYPES
 from einloom.errors import DTypeError
-from einloom.plan.equation import caret_lines
+from einloom.plan.carriers import is_copy
+from einloom.plan.equation import caret_lines, parse_equation
 
 __all__ = ["COMPUTED_BY_NUMPY", "FOREIGN", "computed_type", "numpy_type"]
 
@@ -47,7 +48,7 @@ def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> An
         DTypeError: there is no arithmetic in it.
     """
     label, result = _common_type(equation, operands) if dtype is None else numpy_type(dtype)
-    if result.name in DTYPES and label not in FOREIGN:
+    if result.name in DTYPES and label not in FOREIGN and (label == result.name or not _copies(equation, operands)):
         return result.name
     if len(operands) == 1 and (dtype is None or operands[0].dtype == label):
         return label if label in FOREIGN else operands[0].array.dtype
@@ -55,6 +56,11 @@ def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> An
     if label in FOREIGN or result.kind not in COMPUTED_BY_NUMPY or spans:
         raise _no_code(equation, operands, label)
     return result
+
+
+def _copies(equation: str, operands: Sequence[Imported]) -> bool:
+    """Whether elements are only moved, so that other byte orders may stay."""
+    return is_copy(parse_equation(equation, tuple(operand.array.ndim for operand in operands)))
 
 
 def _common_type(equation: str, operands: Sequence[Imported]) -> tuple[str, np.dtype[Any]]:
@@ -74,5 +80,5 @@ def _no_code(equation: str, operands: Sequence[Imported], result: str) -> DTypeE
     types = ", ".join(operand.dtype for operand in operands[:8])
     return DTypeError(
         f"no code for operands of type {types or result}\n{caret_lines(equation, ())}\n"
-        f"  einloom computes in {' and '.join(DTYPES)}: convert the operands with astype()."
+        f"  einloom computes in {', '.join(DTYPES)}: convert the operands with astype()."
     )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from einloom.asm import Assembler
-from einloom.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, DType
+from einloom.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, DType, Kind
 from einloom.errors import UnsupportedTarget
 from einloom.kernels.verbs.converted import ConvertedCopies, no_conversion
-from einloom.kernels.verbs.vector import CopyVerbs, KernelMachine
+from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine
 from einloom.machine import TILES, Machine
 
 __all__ = ["AnyMachine", "machine_for"]
 
+Vectors: TypeAlias = FormulaVerbs[Any, Any, Any]
+Copies: TypeAlias = CopyVerbs[Any, Any, Any]
 AnyMachine: TypeAlias = KernelMachine[Any, Any, Any]
 """A machine of whichever ISA: its registers and places are its own business."""
 
@@ -37,41 +40,65 @@ def machine_for(asm: Assembler, machine: Machine) -> AnyMachine:
 
 def _avx512(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.avx512 import Avx512Vectors
+    from einloom.kernels.verbs.avx512_integers import Avx512Integers
     from einloom.kernels.verbs.narrow_x86 import NarrowX86
+    from einloom.kernels.verbs.widened_x86 import WidenedAvx512
     from einloom.kernels.verbs.x86 import X86Machine
 
-    return X86Machine(asm, machine, Avx512Vectors, NarrowX86, _converted_x86, _dot_products_x86, _tiles(asm, machine))
+    vectors, converted = _by_kind(Avx512Vectors, Avx512Integers), _conversion(WidenedAvx512, _halves)
+    return X86Machine(asm, machine, vectors, NarrowX86, converted, _dot_products_x86, _tiles(asm, machine))
 
 
 def _avx2(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.avx2 import Avx2Vectors
+    from einloom.kernels.verbs.avx2_integers import Avx2Integers
     from einloom.kernels.verbs.narrow_x86 import NarrowX86
+    from einloom.kernels.verbs.widened_x86 import WidenedAvx2
     from einloom.kernels.verbs.x86 import X86Machine
 
-    return X86Machine(asm, machine, Avx2Vectors, NarrowX86, _converted_x86, _dot_products_x86)
+    vectors, converted = _by_kind(Avx2Vectors, Avx2Integers), _conversion(WidenedAvx2, _halves)
+    return X86Machine(asm, machine, vectors, NarrowX86, converted, _dot_products_x86)
 
 
 def _neon(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.aarch64 import AArch64Machine
     from einloom.kernels.verbs.narrow_neon import NarrowNeon
     from einloom.kernels.verbs.neon import NeonVectors
+    from einloom.kernels.verbs.neon_integers import NeonIntegers
+    from einloom.kernels.verbs.widened_neon import WidenedNeon
 
-    return AArch64Machine(asm, machine, NeonVectors, NarrowNeon, _converted, _no_dot_products)
-
-
-def _converted(km: AnyMachine, memory: DType, registers: DType) -> CopyVerbs[Any, Any, Any]:
-    """Return the verbs that bring memory of one type into registers of another."""
-    if (memory, registers) == (FLOAT32, FLOAT64):
-        return ConvertedCopies(km)
-    raise no_conversion(memory, registers)
+    vectors = _by_kind(NeonVectors, NeonIntegers)
+    return AArch64Machine(asm, machine, vectors, NarrowNeon, _conversion(WidenedNeon), _no_dot_products)
 
 
-def _converted_x86(km: AnyMachine, memory: DType, registers: DType) -> CopyVerbs[Any, Any, Any]:
-    if registers == FLOAT32 and memory in (BFLOAT16, FLOAT16):
-        from einloom.kernels.verbs.halves_x86 import Avx2Halves, Avx512Halves
+def _by_kind(floats: Callable[..., Vectors], integers: Callable[..., Vectors]) -> Callable[..., Vectors]:
+    """Return what makes the verbs of a type of 4 or 8 bytes."""
 
-        return (Avx512Halves if km.machine.vector == "avx512" else Avx2Halves)(km, memory)
-    return _converted(km, memory, registers)
+    def vectors(km: AnyMachine, dtype: DType) -> Vectors:
+        return (floats if dtype.kind is Kind.FLOAT else integers)(km, dtype)
+
+    return vectors
+
+
+def _conversion(widened: Callable[..., Copies], halves: Callable[..., Copies] | None = None) -> Callable[..., Copies]:
+    """Return what makes the verbs that bring memory of one type into registers of another."""
+
+    def converted(km: AnyMachine, memory: DType, vec: Vectors) -> Copies:
+        if (memory, vec.dtype) == (FLOAT32, FLOAT64):
+            return ConvertedCopies(km, vec)
+        if memory.kind is not Kind.FLOAT and memory.size < vec.dtype.size == 4:
+            return widened(km, memory, vec)
+        if halves and memory in (BFLOAT16, FLOAT16) and vec.dtype == FLOAT32:
+            return halves(km, memory, vec)
+        raise no_conversion(memory, vec.dtype)
+
+    return converted
+
+
+def _halves(km: AnyMachine, memory: DType, single: Vectors) -> Copies:
+    from einloom.kernels.verbs.halves_x86 import Avx2Halves, Avx512Halves
+
+    return (Avx512Halves if km.machine.vector == "avx512" else Avx2Halves)(km, memory, single)
 
 
 def _dot_products_x86(km: Any, dtype: DType, groups: tuple[DType, DType]) -> Any:

@@ -32,7 +32,7 @@ def read_in_order(operation: Operation, machine: Machine) -> Schedule | None:
     large = max(operation.inputs, key=operation.elements)
     used_once = operation.points == operation.elements(large)
     run = operation.contiguous_axis(large)
-    lanes = machine.vector_bits // (8 * operation.output.dtype.size)
+    lanes = machine.vector_bits // (8 * operation.accumulate.size)
     if not used_once or run is None or run.extent < LEAST_RUN * lanes:
         return None
     if run.role is DimType.K:

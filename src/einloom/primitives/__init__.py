@@ -17,7 +17,7 @@ from numbers import Real
 
 import numpy as np
 
-from einloom.dtypes import MOVED, DType, data_type
+from einloom.dtypes import MOVED, DType, data_type, promoted
 from einloom.errors import ArgumentError, DTypeError, ShapeError, UnsupportedTarget
 from einloom.kernels.specs import BatchBy, Binary, Brgemm, Reduce, Stride, Ternary, Unary
 from einloom.primitives.callables import PrimitiveKernel
@@ -56,7 +56,7 @@ def brgemm(
 
     Args:
         m, n, k, batch_size: sizes, 0 and more.
-        dtype: `"float32"` or `"float64"`.
+        dtype: a type, a pair (inputs, output) or a triple (a, b, c): `"int8"` wraps, `("int8", "int32")` does not.
         a, b, c: layouts, `"col"` or `"row"`.
         alpha: factor of the sum.
         beta: 1 adds to C, 0 overwrites it.
@@ -71,8 +71,9 @@ def brgemm(
     _check_choice("batch", batch, tuple(BATCHES))
     along_batch = 0 if batch_size == 1 or batch != "stride" else None
     first, second, output = _matrix("a", a), _matrix("b", b), _matrix("c", c)
+    registers, memory = _three_types(dtype)
     spec = Brgemm(
-        data_type(dtype),
+        registers,
         _size("m", m),
         _size("n", n),
         _size("k", k),
@@ -83,6 +84,7 @@ def brgemm(
         alpha=_number("alpha", alpha),
         beta=_beta(beta),
         batch_by=BatchBy(batch),
+        memory=memory,
     )
     return PrimitiveKernel(spec, ("a", "b", "c", "ld_a", "ld_b", "ld_c", *BATCHES[batch]), isa)
 
@@ -104,8 +106,8 @@ def unary(
     Args:
         op: an operator of the page of primitives: `"relu"`, `"exp"`, `"gelu"`, …
         m, n: sizes, 0 and more.
-        dtype: `"float32"` or `"float64"`, or a pair (in, out) of them, computed in the wider one; for `identity` also
-            `"uint8"` or `"uint16"`, which stand for any type of 1 or 2 bytes.
+        dtype: a type, or a pair (in, out), computed in the wider one; `identity` of `"uint8"` or `"uint16"` takes
+            elements of any type of 1 or 2 bytes.
         b: layout of B, `"col"` or `"row"`.
         alpha: the parameter of `leaky_relu` (0.01 unless said) or `elu` (1).
         isa: `"avx512"`, `"avx2"`, `"neon"`; None for the host's best.
@@ -143,7 +145,8 @@ def binary(
         UnsupportedTarget: an operator, broadcast or ISA that does not exist; the message says which do.
     """
     _check_choice("broadcast", broadcast, tuple(BROADCASTS))
-    spec = Binary(_operator(op), data_type(dtype), _size("m", m), _size("n", n), b=BROADCASTS[broadcast])
+    registers, memory = _three_types(dtype)
+    spec = Binary(_operator(op), registers, _size("m", m), _size("n", n), b=BROADCASTS[broadcast], memory=memory)
     return PrimitiveKernel(spec, ("a", "b", "c", "ld_a", "ld_b", "ld_c"), isa)
 
 
@@ -164,7 +167,7 @@ def ternary(
         ShapeError, DTypeError: a size or type that does not exist.
         UnsupportedTarget: an operator or ISA that does not exist; the message says which do.
     """
-    spec = Ternary(_operator(op), data_type(dtype), _size("m", m), _size("n", n))
+    spec = Ternary(_operator(op), _wide_type(dtype), _size("m", m), _size("n", n))
     return PrimitiveKernel(spec, ("a", "b", "c", "d", "ld_a", "ld_b", "ld_c", "ld_d"), isa)
 
 
@@ -187,7 +190,7 @@ def reduce(
             0 and products 1.
         m, n: sizes, 0 and more.
         axis: the axis that disappears, `"m"` or `"n"`.
-        dtype: `"float32"` or `"float64"`.
+        dtype: the type of A's elements and of the results.
         isa: `"avx512"`, `"avx2"`, `"neon"`; None for the host's best.
 
     Raises:
@@ -205,6 +208,24 @@ def _types(dtype: object) -> tuple[DType, DType]:
             raise DTypeError(f"dtype has {len(dtype)} entries\n  Give one type, or a pair (in, out).")
         return data_type(dtype[0]), data_type(dtype[1])
     return data_type(dtype), data_type(dtype)
+
+
+def _three_types(dtype: object) -> tuple[DType, tuple[DType, ...]]:
+    """Return the type that is computed in and those of both inputs and the output, of one type, a pair or a triple."""
+    given = tuple(dtype) if isinstance(dtype, tuple | list) else (dtype,)
+    if not 1 <= len(given) <= 3:
+        raise DTypeError(f"dtype has {len(given)} entries\n  Give one type, a pair (in, out) or a triple (a, b, c).")
+    types = tuple(map(data_type, given))
+    memory = (types[0], types[-2] if len(types) == 3 else types[0], types[-1])
+    return promoted(*memory).accumulate, memory
+
+
+def _wide_type(dtype: object) -> DType:
+    """Return a type whose elements are those of registers."""
+    found = data_type(dtype)
+    if found.accumulate != found:
+        raise UnsupportedTarget(f"no ternary operators of {found}\n  Use {found.accumulate}.")
+    return found
 
 
 def _operator(op: object) -> str:

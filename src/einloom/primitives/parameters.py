@@ -54,12 +54,12 @@ def parameters_of(spec: Spec) -> tuple[Parameter, ...]:
     for name in names:
         strides = _named(name, getattr(spec, name))
         if isinstance(spec, Reduce) and name == "b":
-            found.append(Parameter(name, spec.dtype.name, (getattr(spec, spec.kept),), (1,), True))
+            found.append(Parameter(name, spec.types[name].name, (getattr(spec, spec.kept),), (1,), True))
             continue
         axes = [axis for axis, stride in enumerate(strides) if stride != 0]
         parameter = Parameter(
             name,
-            (spec.output if isinstance(spec, Unary) and spec.output and name == "b" else spec.dtype).name,
+            spec.types[name].name,
             tuple(sizes[axis] for axis in axes),
             tuple(strides[axis] for axis in axes),
             name == names[-1],

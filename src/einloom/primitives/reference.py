@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from einloom import dtypes, machine, primitives
+from einloom.dtypes import Kind
 from einloom.ir import meanings
 from einloom.kernels.formula import functions
 
@@ -76,8 +77,19 @@ def _common() -> list[str]:
             "for another one is compiled anywhere and runs where the processor has what it needs. The last two "
             "columns are the elements of a register."
         ),
+        _paragraph(
+            "Integers are computed modulo 2**bits. Those of 1 and 2 bytes, and `bool`, are widened to 4 bytes as they "
+            "are read and wrap as they are stored; of truth values the sum and the greatest are or, the product and "
+            f"the least are and. Of integers there are the operators {_names(Kind.SIGNED)}; of `bool` "
+            f"{_names(Kind.BOOL)}; ternary ones take elements of 4 and 8 bytes."
+        ),
         _table(("isa", "processor", "bits", "float32", "float64"), rows),
     ]
+
+
+def _names(kind: Kind) -> str:
+    tables = (functions.UNARY, functions.BINARY)
+    return ", ".join(f"`{name}`" for table in tables for name, each in table.items() if kind in each.kinds)
 
 
 def _brgemm() -> list[str]:
@@ -88,6 +100,7 @@ def _brgemm() -> list[str]:
         "`brgemm(m=, n=, k=, batch_size=1, dtype=, a=, b=, c=, alpha=1, beta=1, batch=)`, called with\n"
         "`(a, b, c, ld_a, ld_b, ld_c, br_stride_a, br_stride_b)`.\n",
         _paragraph(
+            "`dtype` is one type, a pair (inputs, output) or a triple (a, b, c): it computes in what they promote to. "
             f"The layouts `a`, `b` and `c` are {layouts} each. `beta` is 0 (C is not read) or 1. The matrices of "
             f"the batch are found by `batch`: {batches}. With offsets the last two arguments are arrays of "
             "64-bit offsets in elements; with addresses they are left out, and `a` and `b` are arrays of "

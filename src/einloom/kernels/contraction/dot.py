@@ -40,10 +40,7 @@ class _Dot(Generic[R, V, A]):
         self.sets = max(1, min(UNROLLED, SUMS_IN_FLIGHT // self.rows, product.k // self.vec.lanes))
         self.trips = product.k // (self.sets * self.vec.lanes)
         self.strides = Strides(km.reach)
-        self.views = {
-            operand.name: self.vec if operand.dtype == product.dtype else km.copies(operand.dtype, product.dtype)
-            for operand in (*product.inputs, product.c)
-        }
+        self.views = {operand.name: km.view(operand.dtype, self.vec) for operand in (*product.inputs, product.c)}
         extents = (self.rows, 1, self.sets * self.vec.lanes, 1)
         self.a = Cursor.of(km, *self._along_rows(product.a, extents), self.rows, "a_walk")
         self.b = Cursor.of(km, product.b, self.strides.of(product.b, extents), 1, "b_walk") if product.b else None
@@ -96,7 +93,7 @@ class _Dot(Generic[R, V, A]):
         self.frame.advance("c", self.output[axis], count)
 
     def _tile(self, rows: int) -> None:
-        registers = list(self.vec.registers)
+        registers = list(self.vec.working)
         sets = [registers[s * rows : (s + 1) * rows] for s in range(self.sets)]
         free = registers[self.sets * rows :]
         for cursor in filter(None, (self.a, self.b)):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Generic
 
-from einloom.dtypes import DType
 from einloom.kernels.contraction.bands import Band, tiling_of
 from einloom.kernels.contraction.cursor import Cursor, Strides
 from einloom.kernels.contraction.product import Product
@@ -19,7 +18,7 @@ from einloom.kernels.fetch import STRIDED, VECTOR
 from einloom.kernels.specs import BatchBy, Brgemm, signature
 from einloom.kernels.verbs.frame import TooManyVariables, leaf_frame
 from einloom.kernels.verbs.scalar import A, R
-from einloom.kernels.verbs.vector import CopyVerbs, KernelMachine, V
+from einloom.kernels.verbs.vector import KernelMachine, V
 
 __all__ = ["Plan", "plan_brgemm"]
 
@@ -96,7 +95,7 @@ class Plan(Generic[R, V, A]):
         self.input_strides = [self.strides.of(operand, extents) for operand in product.inputs]
         self.output = self.strides.of(product.c, extents)
         sources = [self.scratch.source] if self.scratch else []
-        self.views = {o.name: self._view(o.dtype) for o in (*product.inputs, product.c, *sources)}
+        self.views = {o.name: self.km.view(o.dtype, self.vec) for o in (*product.inputs, product.c, *sources)}
         self.operands = [*zip(product.inputs, self.input_strides), (product.c, self.output)]
         self.source_strides = self.strides.of(self.scratch.source, (1, 1, 1, 1)) if self.scratch else ()
         single = len(self.bands) == self.bands[0].count == 1 and product.n <= self.columns
@@ -124,10 +123,6 @@ class Plan(Generic[R, V, A]):
             return 0
         distance = along_batch * -(-AHEAD // max(product.k, 1))
         return distance if abs(distance) < self.km.reach // 2 else 0
-
-    def _view(self, memory: DType) -> CopyVerbs[R, V, A]:
-        """Return the verbs for operands whose elements in memory are of a type."""
-        return self.vec if memory == self.vec.dtype else self.km.copies(memory, self.vec.dtype)
 
     def _batch_step(self, cursor: Cursor) -> int | str:
         """Return how far a pointer moves from the end of one matrix of the batch to the next one."""

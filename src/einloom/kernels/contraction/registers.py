@@ -59,7 +59,7 @@ class TileRegisters(Generic[R, V, A]):
         self.tile = tile
         self.tail = tail if tile.group == 1 else 0
         self.mask = self.vec.mask(tail) if self.tail else None
-        registers = self.vec.registers
+        registers = self.vec.working
         used = tile.accumulators * tile.sets
         self.accumulators = [registers[s * tile.accumulators : (s + 1) * tile.accumulators] for s in range(tile.sets)]
         self.free = registers[used + tile.grouped :]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
+from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine, VectorISA
 
 __all__ = ["Cost", "Demand", "Fragment", "Tile", "TileCosts", "fastest", "plain_demand"]
@@ -230,6 +231,7 @@ class Demand:
     def of(product: Product, machine: Machine) -> Demand:
         """Return the demand of a product on a machine."""
         isa, size = machine.vectors, product.dtype.size
+        isa = isa if product.groups else vectors_of(isa, product.dtype)
         lanes = isa.bits // 8 // size
         strided = STRIDED in [operand.fetch for operand in (*product.inputs, product.c)]
         fragments = tuple((o.fetch, o.per_column) for o in product.inputs)

@@ -68,15 +68,15 @@ class Formulaic(Application[V, A], Generic[R, V, A]):
 
     def __init__(self, vec: FormulaVerbs[R, V, A], recipe: Recipe) -> None:
         self.vec, self.recipe = vec, recipe
-        self.temporaries = vec.registers[-TEMPORARIES:]
-        self.registers = vec.registers[: len(vec.registers) - TEMPORARIES - len(recipe.held)]
+        self.temporaries = vec.working[-TEMPORARIES:]
+        self.registers = vec.working[: len(vec.working) - TEMPORARIES - len(recipe.held)]
         self.direct, self.steps = recipe.direct, len(recipe.steps)
         self.unrolled = next((vectors for most, vectors in UNROLLED if self.steps <= most), 1)
         self._held: dict[int, V] = {}
 
     def prepare(self) -> None:
         """Load the constants."""
-        self._held = self.recipe.hold(self.vec, self.vec.registers[len(self.registers) : -TEMPORARIES])
+        self._held = self.recipe.hold(self.vec, self.vec.working[len(self.registers) : -TEMPORARIES])
 
     def __call__(self, inputs: Sequence[V], free: Sequence[V], memory: Mapping[int, A] = MappingProxyType({})) -> V:
         return self.recipe.emit(self.vec, inputs, free, self._held, memory)

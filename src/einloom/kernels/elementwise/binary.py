@@ -22,14 +22,14 @@ def emit_binary(km: KernelMachine[R, V, A], spec: Binary | Ternary) -> None:
         UnsupportedTarget: there is no such operator.
     """
     table, kind = (BINARY, "binary") if isinstance(spec, Binary) else (TERNARY, "ternary")
-    function = function_of(table, kind, spec.op)
+    function = function_of(table, kind, spec.op, spec.dtype)
     if spec.m == 0 or spec.n == 0:
         km.return_()
         return
     vec, names = km.vectors(spec.dtype), [*spec.strides]
     block = _oriented(spec, names)
     types = spec.types
-    views = {name: km.copies(dtype, spec.dtype) for name, dtype in types.items() if dtype != spec.dtype}
+    views = {name: km.view(dtype, vec) for name, dtype in types.items() if dtype != spec.dtype}
     sizes = {name: dtype.size for name, dtype in types.items()}
     matrices, constants, scaled = block.matrices(spec.dtype.size, km.reach, sizes)
     frame = leaf_frame(km, signature(spec), names, ["n", "m", *constants, *scaled], len(names) * vec.index_bytes)
@@ -37,7 +37,7 @@ def emit_binary(km: KernelMachine[R, V, A], spec: Binary | Ternary) -> None:
     frame.set_strides(constants, scaled)
     inputs = matrices if function.reads_output else matrices[:-1]
     traits = traits_of(vec)
-    recipe = recipe_of(formula_of(function, traits, len(inputs)), traits, len(inputs), len(vec.registers) - 2)
+    recipe = recipe_of(formula_of(function, traits, len(inputs)), traits, len(inputs), len(vec.working) - 2)
     Columns(km, vec, frame, (block.m, block.n), inputs, matrices[-1], Formulaic(vec, recipe), views).emit()
     vec.finish()
     frame.leave()

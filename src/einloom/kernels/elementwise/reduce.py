@@ -8,12 +8,12 @@ the latency of one combination.
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Generic, TypeAlias
 
+from einloom.dtypes import Kind
 from einloom.errors import ShapeError, UnsupportedTarget
 from einloom.kernels.elementwise.columns import Block, Matrix
 from einloom.kernels.formula.exponentials import Elements
@@ -25,7 +25,7 @@ from einloom.kernels.specs import Reduce, signature
 from einloom.kernels.verbs.fold import fold_lanes
 from einloom.kernels.verbs.frame import Frame, leaf_frame
 from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
-from einloom.kernels.verbs.vector import FormulaVerbs, KernelMachine, V
+from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, V
 
 __all__ = ["OPERATORS", "Reduction", "emit_reduce"]
 
@@ -94,13 +94,13 @@ def emit_reduce(km: KernelMachine[R, V, A], spec: Reduce) -> None:
     if (spec.n if spec.axis == "m" else spec.m) == 0:
         km.return_()
         return
-    vec, element = km.vectors(spec.dtype), spec.dtype.size
+    vec, element = km.vectors(spec.dtype.accumulate), spec.dtype.size
     matrices = {**Block.of(spec, ["a"]).strides, "b": (1, 0)}
     (a, b), constants, scaled = Block(spec.m, spec.n, matrices).matrices(element, km.reach)
     frame = leaf_frame(km, signature(spec), ["a", "b"], ["n", "m", *constants, *scaled])
     frame.enter()
     frame.set_strides(constants, scaled)
-    emission = _Emission(km, vec, frame, spec, a, b)
+    emission = _Emission(km, vec, km.view(spec.dtype, vec), frame, spec, a, b)
     if spec.axis == "n":
         emission.along_n()
     else:
@@ -112,6 +112,8 @@ def emit_reduce(km: KernelMachine[R, V, A], spec: Reduce) -> None:
 def _check(spec: Reduce) -> None:
     if spec.op not in OPERATORS:
         raise UnsupportedTarget(f"no reduction {spec.op!r}\n  There are {', '.join(OPERATORS)}.")
+    if spec.dtype.kind is Kind.BOOL and spec.op == "sum_of_squares":
+        raise UnsupportedTarget("no sum_of_squares of bool\n  Of truth values there are sum (or) and prod (and).")
     if spec.axis not in ("m", "n"):
         raise UnsupportedTarget(f"no axis {spec.axis!r} to reduce\n  There are m and n.")
     if spec.a[0] != 1:
@@ -128,19 +130,20 @@ class _Emission(Generic[R, V, A]):
         self,
         km: ScalarVerbs[R, A],
         vec: FormulaVerbs[R, V, A],
+        view: CopyVerbs[R, V, A],
         frame: Frame[R, A],
         spec: Reduce,
         a: Matrix,
         b: Matrix,
     ) -> None:
-        self.km, self.vec, self.frame = km, vec, frame
+        self.km, self.vec, self.view, self.frame = km, vec, view, frame
         self.m, self.n = spec.m, spec.n
         self.a, self.b = a, b
         row, traits = OPERATORS[spec.op], traits_of(vec)
         self.joined, self.merged = _recipe(row.join, traits), _recipe(row.merge, traits)
-        self.neutral = int.from_bytes(struct.pack("<f" if spec.dtype.size == 4 else "<d", row.neutral), "little")
-        *self.work, self.loaded, self.other = vec.registers[:-2]
-        self.temporaries = vec.registers[-2:]
+        self.neutral = traits.bits(row.neutral)
+        *self.work, self.loaded, self.other = vec.working[:-2]
+        self.temporaries = vec.working[-2:]
         self.held = self.joined.hold(vec, [self.work[-2]])
         assert set(self.merged.held) <= set(self.held)
 
@@ -179,7 +182,7 @@ class _Emission(Generic[R, V, A]):
         for registers in accumulators:
             for vector, (register, count) in enumerate(zip(registers, counts)):
                 place = self.km.place(self.frame.read("a"), vector * self.vec.lanes * self.a.element)
-                self.vec.load(self.loaded, place, self.vec.mask(count))
+                self.view.load(self.loaded, place, self.vec.mask(count))
                 self._apply(self.joined, register, self.loaded)
             self._advance(self.a, 1, 1)
 
@@ -232,7 +235,7 @@ class _Emission(Generic[R, V, A]):
         for column, (base, offset) in enumerate(places):
             for vector, registers in enumerate(accumulators):
                 place = self.km.place(base, offset + vector * lanes * self.a.element)
-                self.vec.load(self.loaded, place, mask)
+                self.view.load(self.loaded, place, mask)
                 if mask is not None:
                     self.vec.keep_lanes(self.loaded, self.other, mask, self.temporaries[0])
                 self._apply(self.joined, registers[column], self.loaded)
@@ -250,7 +253,7 @@ class _Emission(Generic[R, V, A]):
     def _store(self, register: V, first: int, count: int) -> None:
         """Store results from result `first` on."""
         place = self.km.place(self.frame.read("b"), first * self.b.element)
-        self.vec.store(place, register, self.vec.mask(count), False, self.temporaries[0])
+        self.view.store(place, register, self.vec.mask(count), False, self.temporaries[0])
 
     def _advance(self, matrix: Matrix, axis: int, count: int) -> None:
         self.frame.advance(matrix.name, matrix.strides[axis], count)

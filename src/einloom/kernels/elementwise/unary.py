@@ -38,13 +38,13 @@ def emit_unary(km: KernelMachine[R, V, A], spec: Unary) -> None:
     Raises:
         UnsupportedTarget: there is no such operator, or it takes no parameter or not these types.
     """
-    function_of(UNARY, "unary", spec.op)
+    function_of(UNARY, "unary", spec.op, spec.registers)
     _check(spec)
     if spec.m == 0 or spec.n == 0:
         km.return_()
     elif spec.op == "identity":
         spec = _in_half_words(spec) if _copies_single_registers(spec) else spec
-        copies = km.copies(spec.dtype if spec.output is None else spec.registers)
+        copies = km.copies(spec.dtype) if spec.output is None else km.vectors(spec.registers)
         _emit(km, copies, spec, lambda hold: Copying(copies))
     else:
         vec = km.vectors(spec.registers)
@@ -56,7 +56,7 @@ def _operator(vec: FormulaVerbs[R, V, A], spec: Unary, hold: bool) -> Formulaic[
     traits, inputs = traits_of(vec), 0 if spec.op == "zero" else 1
     alpha = UNARY_MEANINGS[spec.op].alpha if spec.alpha is None else spec.alpha
     formula = formula_of(UNARY[spec.op], traits, inputs, alpha)
-    return Formulaic(vec, recipe_of(formula, traits, inputs, len(vec.registers) - 2, hold))
+    return Formulaic(vec, recipe_of(formula, traits, inputs, len(vec.working) - 2, hold))
 
 
 def _emit(
@@ -66,7 +66,7 @@ def _emit(
     names = ["b"] if spec.op == "zero" else ["a", "b"]
     block = _oriented(Block.of(spec, names))
     sizes = {name: spec.types[name].size for name in names}
-    views = {name: km.copies(spec.types[name], vec.dtype) for name in names if spec.types[name] != vec.dtype}
+    views = {name: km.view(spec.types[name], vec) for name in names if spec.types[name] != vec.dtype}
     matrices, constants, scaled = block.matrices(spec.dtype.size, km.reach, sizes)
     frame = leaf_frame(km, signature(spec), names, ["n", "m", *constants, *scaled], len(names) * vec.index_bytes)
     frame.enter()
@@ -121,8 +121,6 @@ def _check(spec: Unary) -> None:
     if spec.alpha is not None and UNARY_MEANINGS[spec.op].alpha is None:
         having = ", ".join(name for name, meaning in UNARY_MEANINGS.items() if meaning.alpha is not None)
         raise UnsupportedTarget(f"{spec.op} has no alpha\n  These have one: {having}.")
-    if spec.dtype.is_integer and spec.dtype.size < 4 and (spec.op != "identity" or spec.output is not None):
-        raise UnsupportedTarget(f"{spec.op} of {spec.dtype}\n  Integers of 1 and 2 bytes are only copied: identity.")
 
 
 def _oriented(block: Block) -> Block:

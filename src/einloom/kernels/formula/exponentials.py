@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from einloom.dtypes import Kind
 from einloom.kernels.formula.coefficients import COMPLEMENT, ERROR, EXPONENTIAL, LOGARITHM
 from einloom.kernels.formula.formula import (
     Bits,
@@ -45,16 +46,23 @@ class Elements:
     """A type of elements, as formulas see it, and the functions on it.
 
     Attributes:
+        kind: floats or integers; the functions here are floats'.
         size: bytes of an element.
         scales: whether there is `scale`.
         keeps_nan: whether `minimum` and `maximum` are NaN if either operand is.
         fixes_nan: whether there is `with_nan`.
     """
 
+    kind: Kind
     size: int
     scales: bool
     keeps_nan: bool
     fixes_nan: bool
+
+    @property
+    def is_float(self) -> bool:
+        """Whether elements are floats."""
+        return self.kind is Kind.FLOAT
 
     @property
     def mantissa(self) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from einloom.dtypes import DType, Kind
 from einloom.errors import UnsupportedTarget
 from einloom.kernels.formula.exponentials import Elements
 from einloom.kernels.formula.formula import (
@@ -34,6 +35,12 @@ from einloom.kernels.formula.recipe import Traits
 __all__ = ["BINARY", "TERNARY", "UNARY", "Function", "elements_of", "formula_of", "function_of"]
 
 
+FLOATS = frozenset({Kind.FLOAT})
+NUMBERS = FLOATS | {Kind.SIGNED, Kind.UNSIGNED}
+EVERY = NUMBERS | {Kind.BOOL}
+"""Kinds of elements. Of truth values the sum and the greatest are or, the product and the least are and."""
+
+
 @dataclass(frozen=True, slots=True)
 class Function:
     """An operator: how its formula is made, and its largest errors.
@@ -44,6 +51,7 @@ class Function:
             correctly); None where the operator is exact or rounds as NumPy does.
         error_of: `"result"`, or `"argument"` where errors are in units of the last place of x instead.
         reads_output: whether the output is the last input.
+        kinds: of the elements that it is there for.
     """
 
     formula: Callable[..., Formula]
@@ -51,6 +59,7 @@ class Function:
     float64: float | None = None
     error_of: str = "result"
     reads_output: bool = False
+    kinds: frozenset[Kind] = FLOATS
 
 
 # What these return is what they are given: a type checker then knows what a lambda takes.
@@ -66,6 +75,14 @@ def _two(formula: Callable[[Elements, Node, Node], Formula]) -> Callable[..., Fo
 
 def _three(formula: Callable[[Elements, Node, Node, Node], Formula]) -> Callable[..., Formula]:
     return formula
+
+
+def _negate(e: Elements, x: Node) -> Formula:
+    return bit_xor(x, e.sign) if e.is_float else 0.0 - x
+
+
+def _magnitude(e: Elements, x: Node) -> Formula:
+    return e.magnitude(x) if e.is_float else maximum(x, 0.0 - x) if e.kind is Kind.SIGNED else x
 
 
 def _sign(e: Elements, x: Node) -> Formula:
@@ -95,19 +112,19 @@ def _gelu_tanh(e: Elements, x: Node) -> Formula:
 
 
 UNARY: dict[str, Function] = {
-    "zero": Function(_one(lambda e, x: 0.0)),
-    "identity": Function(_one(lambda e, x: x)),
-    "relu": Function(_one(lambda e, x: maximum(0.0, x))),
+    "zero": Function(_one(lambda e, x: 0.0), kinds=EVERY),
+    "identity": Function(_one(lambda e, x: x), kinds=EVERY),
+    "relu": Function(_one(lambda e, x: maximum(0.0, x)), kinds=NUMBERS),
     "leaky_relu": Function(_leaky_relu),
     "elu": Function(_elu, 1.2, 1.5),
-    "negate": Function(_one(lambda e, x: bit_xor(x, e.sign))),
-    "abs": Function(_one(lambda e, x: e.magnitude(x))),
-    "square": Function(_one(lambda e, x: x * x)),
+    "negate": Function(_negate, kinds=NUMBERS),
+    "abs": Function(_magnitude, kinds=NUMBERS),
+    "square": Function(_one(lambda e, x: x * x), kinds=NUMBERS),
     "sqrt": Function(_one(lambda e, x: square_root(x))),
     "reciprocal": Function(_one(lambda e, x: 1.0 / x)),
     "rsqrt": Function(_one(lambda e, x: 1.0 / square_root(x))),
-    "increment": Function(_one(lambda e, x: x + 1.0)),
-    "decrement": Function(_one(lambda e, x: x - 1.0)),
+    "increment": Function(_one(lambda e, x: x + 1.0), kinds=NUMBERS),
+    "decrement": Function(_one(lambda e, x: x - 1.0), kinds=NUMBERS),
     "exp": Function(_one(lambda e, x: e.exp(x)), 1.1, 1.2),
     "log": Function(_one(lambda e, x: e.log(x)), 0.9, 0.9),
     "tanh": Function(_one(lambda e, x: e.tanh(x)), 2.7, 2.8),
@@ -116,7 +133,7 @@ UNARY: dict[str, Function] = {
     "gelu": Function(_gelu, 2.0, 2.0, "argument"),
     "gelu_tanh": Function(_gelu_tanh, 2.1, 2.2, "argument"),
     "silu": Function(_one(lambda e, x: x * e.sigmoid(x)), 2.5, 2.8, "argument"),
-    "sign": Function(_sign),
+    "sign": Function(_sign, kinds=NUMBERS),
 }
 
 
@@ -126,36 +143,39 @@ def _comparison(operation: str) -> Callable[..., Formula]:
 
 
 BINARY: dict[str, Function] = {
-    "add": Function(_two(lambda e, a, b: a + b)),
-    "sub": Function(_two(lambda e, a, b: a - b)),
-    "mul": Function(_two(lambda e, a, b: a * b)),
+    "add": Function(_two(lambda e, a, b: a + b), kinds=EVERY),
+    "sub": Function(_two(lambda e, a, b: a - b), kinds=NUMBERS),
+    "mul": Function(_two(lambda e, a, b: a * b), kinds=EVERY),
     "div": Function(_two(lambda e, a, b: a / b)),
-    "min": Function(_two(lambda e, a, b: e.extreme(minimum, a, b))),
-    "max": Function(_two(lambda e, a, b: e.extreme(maximum, a, b))),
-    "muladd": Function(_three(lambda e, a, b, c: fma(a, b, c)), 0.5, 0.5, reads_output=True),
-    **{name: Function(_comparison(name)) for name in ("gt", "ge", "lt", "le", "eq", "ne")},
+    "min": Function(_two(lambda e, a, b: e.extreme(minimum, a, b)), kinds=EVERY),
+    "max": Function(_two(lambda e, a, b: e.extreme(maximum, a, b)), kinds=EVERY),
+    "muladd": Function(_three(lambda e, a, b, c: fma(a, b, c)), 0.5, 0.5, reads_output=True, kinds=EVERY),
+    **{name: Function(_comparison(name), kinds=NUMBERS) for name in ("gt", "ge", "lt", "le", "eq", "ne")},
 }
 
 TERNARY: dict[str, Function] = {
-    "muladd": Function(_three(lambda e, a, b, c: fma(a, b, c)), 0.5, 0.5),
-    "select": Function(_three(lambda e, a, b, c: select(not_equal(a, 0.0), b, c))),
+    "muladd": Function(_three(lambda e, a, b, c: fma(a, b, c)), 0.5, 0.5, kinds=EVERY),
+    "select": Function(_three(lambda e, a, b, c: select(not_equal(a, 0.0), b, c)), kinds=NUMBERS),
 }
 
 
-def function_of(table: dict[str, Function], kind: str, op: str) -> Function:
-    """Return the row of an operator.
+def function_of(table: dict[str, Function], kind: str, op: str, dtype: DType) -> Function:
+    """Return the row of an operator for elements of a type that is computed in.
 
     Raises:
-        UnsupportedTarget: there is no such operator.
+        UnsupportedTarget: there is no such operator, or not for this type.
     """
     if op not in table:
         raise UnsupportedTarget(f"no {kind} operator {op!r}\n  There are {', '.join(table)}.")
+    if dtype.kind not in table[op].kinds:
+        there = ", ".join(name for name, function in table.items() if dtype.kind in function.kinds)
+        raise UnsupportedTarget(f"no {op} of {dtype}\n  For this type there are {there}.")
     return table[op]
 
 
 def elements_of(traits: Traits) -> Elements:
     """Return the elements of a vector ISA as formulas see them."""
-    return Elements(traits.size, traits.scales, traits.keeps_nan, traits.nan_table != 0)
+    return Elements(traits.kind, traits.size, traits.scales, traits.keeps_nan, traits.nan_table != 0)
 
 
 @lru_cache(1024)

@@ -6,7 +6,6 @@ function, as many as there is room for. It emits nothing.
 
 from __future__ import annotations
 
-import struct
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -133,7 +132,7 @@ class _Numbering:
         if isinstance(constant, Bits):
             return constant.value
         assert not isinstance(constant, Node)
-        return int.from_bytes(struct.pack("<f" if self.traits.size == 4 else "<d", constant), "little")
+        return self.traits.bits(constant)
 
     def _is_last(self, operand: Formula, *others: Formula) -> bool:
         """Whether a node is used here for the last time, and once."""

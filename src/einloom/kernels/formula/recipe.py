@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
+from einloom.dtypes import Kind
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import FormulaVerbs, V
 
@@ -18,6 +21,7 @@ class Traits:
     """What a recipe needs to know of a vector ISA; see `FormulaVerbs`.
 
     Attributes:
+        kind: of elements: how numbers are written as bits.
         size: bytes of an element.
         memory_operand: whether the last operand may be a constant in memory.
         multiplies_in_place: whether there is dst = dst * a + b.
@@ -27,6 +31,7 @@ class Traits:
         nan_table: the constant that dst = NaN where a is takes; 0: there is no such verb.
     """
 
+    kind: Kind
     size: int
     memory_operand: bool
     multiplies_in_place: bool
@@ -35,10 +40,20 @@ class Traits:
     keeps_nan: bool
     nan_table: int
 
+    def bits(self, value: float) -> int:
+        """Return the bits of an element that has a value; the nearest there is for an integer."""
+        if self.kind is Kind.FLOAT:
+            return int.from_bytes(struct.pack("<f" if self.size == 4 else "<d", value), "little")
+        count = 8 * self.size - (self.kind is Kind.SIGNED)
+        least, most = -(1 << count) if self.kind is Kind.SIGNED else 0, (1 << count) - 1
+        whole = int(value) if math.isfinite(value) else least if value < 0 else most
+        return whole & (1 << 8 * self.size) - 1
+
 
 def traits_of(vec: FormulaVerbs[R, V, A]) -> Traits:
     """Return the traits of a vector ISA for its type of elements."""
     return Traits(
+        vec.dtype.kind,
         vec.dtype.size,
         vec.memory_operand,
         vec.multiply_add is not None,

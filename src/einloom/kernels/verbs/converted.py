@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from einloom.dtypes import FLOAT32, FLOAT64, DType
 from einloom.errors import UnsupportedTarget
 from einloom.kernels.verbs.scalar import A, R
-from einloom.kernels.verbs.vector import Block, CopyVerbs, KernelMachine, Mask, StrideIndex, V
+from einloom.kernels.verbs.vector import Block, CopyVerbs, FormulaVerbs, KernelMachine, Mask, StrideIndex, V
 
 __all__ = ["ConvertedCopies", "no_conversion"]
 
@@ -17,8 +17,8 @@ class ConvertedCopies(CopyVerbs[R, V, A]):
 
     load_transposed = None  # It would load float64.
 
-    def __init__(self, km: KernelMachine[R, V, A]) -> None:
-        self._wide, self._single = km.vectors(FLOAT64), km.vectors(FLOAT32)
+    def __init__(self, km: KernelMachine[R, V, A], wide: FormulaVerbs[R, V, A]) -> None:
+        self._wide, self._single = wide, km.vectors(FLOAT32)
         self._views = dict(zip(self._wide.registers, self._single.registers))
         self.dtype, self.lanes, self.registers = FLOAT64, self._wide.lanes, self._wide.registers
         self.index_bytes = self._wide.index_bytes

@@ -34,5 +34,5 @@ def _with_products(vec: Any, fma: Verb) -> Vectors:
         vec.zero(dst)
         fma(dst, first, second)
 
-    vec.fma, vec.product = fma, product
+    vec.fma, vec.product, vec.working = fma, product, vec.registers
     return vec

@@ -32,9 +32,9 @@ class Halves(CopyVerbs[R64, Vector, Address]):
 
     load_transposed = None
 
-    def __init__(self, km: Any, memory: DType) -> None:
+    def __init__(self, km: Any, memory: DType, single: Any) -> None:
         self.km, self.asm, self.memory = km, km.asm, memory
-        self.single, self.narrow = km.vectors(FLOAT32), NarrowX86(km, memory)
+        self.single, self.narrow = single, NarrowX86(km, memory)
         self.dtype, self.lanes, self.registers = FLOAT32, self.single.lanes, self.single.registers
         self.index_bytes = self.single.index_bytes
         self.is_bfloat = memory is BFLOAT16

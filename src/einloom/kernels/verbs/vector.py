@@ -139,6 +139,7 @@ class ArithmeticVerbs(CopyVerbs[R, V, A]):
     """Verbs of sums and products.
 
     Attributes:
+        working: the registers that hold values between arithmetic; those behind them are the verbs' own.
         memory_operand: whether arithmetic takes a place as its last operand.
         fma: dst += a * b, rounded once.
         product: dst = a * b, the first product of a sum, which `fma` goes on with.
@@ -149,6 +150,7 @@ class ArithmeticVerbs(CopyVerbs[R, V, A]):
         elements: verbs for products with one lane of a register, where the ISA has them.
     """
 
+    working: tuple[V, ...]
     memory_operand: bool
     fma: Verb
     product: Verb
@@ -256,9 +258,9 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
     Args:
         asm: takes the instructions.
         machine: what they are for.
-        vectors: makes the vector verbs of a type of 4 or 8 bytes from this machine and the type.
+        vectors: makes the vector verbs of a type that is computed in from this machine and the type.
         narrow: makes the verbs of copying for a type of 1 or 2 bytes.
-        converted: makes the verbs of copying between memory of one type and registers of a wider one.
+        converted: makes the verbs of copying between memory of a type and the registers of other verbs.
         dot_products: makes the vector verbs whose products are those of groups, from the types of their members.
 
     Attributes:
@@ -293,10 +295,12 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
         """
         return self.vectors(dtype) if groups is None else self._make_dot_products(self, dtype, groups)
 
-    def copies(self, dtype: DType, registers: DType | None = None) -> CopyVerbs[R, V, A]:
-        """Return the verbs of copying for a type of elements in memory, and in registers if that is another one."""
-        if registers not in (None, dtype):
-            return self._make_converted(self, dtype, registers)
+    def view(self, memory: DType, vec: CopyVerbs[R, V, A]) -> CopyVerbs[R, V, A]:
+        """Return the verbs that copy between memory of one type and the registers of `vec`."""
+        return vec if memory == vec.dtype else self._make_converted(self, memory, vec)
+
+    def copies(self, dtype: DType) -> CopyVerbs[R, V, A]:
+        """Return the verbs of copying for a type of elements."""
         return self.narrow(dtype) if dtype.size < 4 else self.vectors(dtype)
 
     def narrow(self, dtype: DType) -> NarrowVerbs[R, V, A]:

@@ -11,6 +11,7 @@ from einloom.asm.x86.operands import R64, Address, Vector, mem, xmm
 from einloom.dtypes import DType
 from einloom.kernels.verbs.fold import fold_lanes
 from einloom.kernels.verbs.interleave import in_row_order, interleave
+from einloom.kernels.verbs.products import vectors_of
 from einloom.kernels.verbs.vector import Block, FormulaVerbs, Verb
 from einloom.kernels.verbs.x86 import X86Machine
 
@@ -58,6 +59,7 @@ class X86Vectors(FormulaVerbs[R64, Vector, Address]):
         self.km = km
         self.dtype = dtype
         self.lanes = self.width // dtype.size
+        self.working = self.registers[: vectors_of(km.machine.vectors, dtype).registers]
         asm = self.asm = km.asm
         suffix, integer = {4: ("ps", "d"), 8: ("pd", "q")}[dtype.size]
         for verb, mnemonic in INSTRUCTIONS.items():

@@ -65,7 +65,7 @@ class Blocking:
         self.extents = {axis.name: axis.extent for axis in operation.axes}
         self.reduced = [axis for axis in operation.axes if axis.role is DimType.K]
         m = self.extents[prims.m] if prims.m else 1
-        self.targets = block_targets(machine, operation.output.dtype, m, most)
+        self.targets = block_targets(machine, operation.accumulate, m, most)
         self.packing = Packing(operation, prims, self.targets)
         self.plan = Plan("none")
         self.places = operation.strides(operation.output)
@@ -110,7 +110,7 @@ class Blocking:
 
     @property
     def _size(self) -> int:
-        return self.operation.output.dtype.size
+        return self.operation.accumulate.size
 
     def _decide_panels(self) -> None:
         """Whether the primitive takes one panel of B at a time; what L1 holds of B as a whole is left to it."""

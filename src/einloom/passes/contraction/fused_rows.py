@@ -32,7 +32,7 @@ def fused_schedules(
     before: prim m=d n=b k=f batch=e          (aefb,fdce->abcd)
     after:  fuse cd=c*d seq cd:336 … prim m=cd n=b k=f batch=e … pack in1@2 e f cd
     """
-    tile = machine.vector_bits // 8 // operation.output.dtype.size * 3
+    tile = machine.vector_bits // 8 // operation.accumulate.size * 3
     m = _joined(operation, prims.m, WIDE * tile)
     n = _joined(operation, prims.n, WIDE * 8)
     if prims.m and prims.n and operation.axis(prims.m).role is operation.axis(prims.n).role:

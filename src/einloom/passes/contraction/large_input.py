@@ -32,7 +32,7 @@ def vectorise_large_input(operation: Operation, machine: Machine) -> Schedule | 
     m = operation.contiguous_axis(operation.inputs[large])
     if m is None or m.role is DimType.K or m is operation.contiguous_axis(operation.output):
         return None
-    targets = block_targets(machine, operation.output.dtype, m.extent)
+    targets = block_targets(machine, operation.accumulate, m.extent)
     sides = _Sides.of(operation, large, m)
     if sides is None or m.extent < targets.tile_m or sides.summed * m.extent > targets.streamed:
         return None

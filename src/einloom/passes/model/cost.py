@@ -86,7 +86,7 @@ class CostModel:
     def __init__(self, operation: Operation, machine: Machine) -> None:
         self.operation, self.machine = operation, machine
         self.rates = rates_of(machine)
-        self.size = operation.output.dtype.size
+        self.size = operation.accumulate.size
         self.lanes = machine.vector_bits // 8 // self.size
         peak = self.rates.float32 if self.size == 4 else self.rates.float64
         self.cycle = 4 * self.lanes / peak

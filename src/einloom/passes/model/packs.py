@@ -194,4 +194,4 @@ class Packing:
     def _aliases(self, side: Side, own: list[Digit], apart: int) -> bool:
         """Whether what follows in the tensor would be scattered to places of the scratch that share a cache set."""
         scattered = self._is_vector_side(side) and own and own[-1].axis == self.contiguous_axis(side)
-        return bool(scattered) and apart * self.operation.output.dtype.size % ALIASES == 0
+        return bool(scattered) and apart * self.operation.accumulate.size % ALIASES == 0

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from math import isqrt
 
 from einloom.dtypes import DType
+from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine
 
 __all__ = ["BlockTargets", "block_targets"]
@@ -81,7 +82,7 @@ def block_targets(machine: Machine, dtype: DType, m: int, most: int | None = Non
     vectors = -(
         -needed // -(-needed // machine.vectors.widest_tile)
     )  # Panels of equal width: four vectors are two and two.
-    accumulators = machine.registers - (8 if machine.registers == 32 else 4)
+    accumulators = vectors_of(machine.vectors, dtype).registers - (8 if machine.registers == 32 else 4)
     tile_m, tile_n = vectors * lanes, accumulators // vectors
     streamed = min(SCRATCH_LIMIT // 4, machine.l2 * 5 // 16) // dtype.size
     k = max(isqrt(int(DEEP * streamed)), 16)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from einloom.ir.fused import FusedView
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import OUTPUT, Digit, Fused, Schedule
+from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine
 from einloom.passes.model.footprint import LINE, Footprint
 from einloom.passes.model.kernel import CALL, copy_cycles, tiling_of
@@ -142,7 +143,8 @@ class Flow:
     def _add_tiles(self, operation: Operation) -> float:
         """Add the loops over the kernel's tiles and its steps of k; return the cycles of all calls."""
         prims, walk, machine = self.schedule.prims, self.walk, self.machine
-        isa, size = machine.vectors, operation.output.dtype.size
+        computed = operation.accumulate
+        isa, size = vectors_of(machine.vectors, computed), computed.size
         ms, ns, ks, batches = (self._blocks(name) for name in (prims.m, prims.n, prims.k, prims.batch))
         calls = walk.runs[-1]
         for part in (ms, ns, ks, batches):
@@ -166,7 +168,7 @@ class Flow:
         Return the cycles of all calls, as if it only moved: what an operator computes is the same in every schedule.
         """
         prims, walk = self.schedule.prims, self.walk
-        lanes = self.machine.vector_bits // 8 // operation.output.dtype.size
+        lanes = self.machine.vector_bits // 8 // operation.accumulate.size
         transposes = self._transposes(operation)
         m, n = self._blocks(prims.m)[0][0], self._blocks(prims.n)[0][0]
         elements = float(operation.elements(operation.output))

@@ -1,0 +1,49 @@
+"""What a product and sum of a type costs on a vector ISA: registers, and how many begin in a cycle.
+
+Floats have one instruction for both. Integers have two or more, with registers between them: the last ones of all,
+which arithmetic keeps for itself; copies and transpositions may use them.
+
+>>> from einloom.machine import AVX2
+>>> vectors_of(AVX2.vectors, INT64).registers
+13
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from einloom.dtypes import INT32, INT64, TRUTH, DType, Kind
+from einloom.machine import VectorISA
+
+__all__ = ["vectors_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """What products and sums take.
+
+    Attributes:
+        registers: that arithmetic keeps for itself.
+        share: how many begin in a cycle, relative to multiply-adds of floats of the same vector (measured on Intel
+            Sapphire Rapids; on Neon as the guide for Neoverse V1 says).
+    """
+
+    registers: int
+    share: float
+
+
+_COSTS = {
+    "avx512": {INT32: _Cost(1, 0.33), INT64: _Cost(1, 0.26), TRUTH: _Cost(0, 1.0)},
+    "avx2": {INT32: _Cost(2, 0.44), INT64: _Cost(3, 0.15), TRUTH: _Cost(2, 0.73)},
+    "neon": {INT32: _Cost(0, 0.5), INT64: _Cost(3, 0.15), TRUTH: _Cost(1, 0.5)},
+}
+
+
+@lru_cache(64)
+def vectors_of(isa: VectorISA, dtype: DType) -> VectorISA:
+    """Return a vector ISA as products and sums of a type that is computed in see it."""
+    if dtype.kind is Kind.FLOAT or isa.name not in _COSTS:
+        return isa
+    cost = _COSTS[isa.name][TRUTH if dtype.kind is Kind.BOOL else INT64 if dtype.size == 8 else INT32]
+    return replace(isa, registers=isa.registers - cost.registers, fmas_per_cycle=isa.fmas_per_cycle * cost.share)

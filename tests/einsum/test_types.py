@@ -1,0 +1,101 @@
+"""Einsums over all types and mixtures of them equal NumPy's: integers and truth values exactly."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import einloom as el
+from einloom.dtypes import DTYPES
+
+from ..soak import soak_count
+
+EXTENTS = (1, 2, 3, 5, 8, 17)
+
+
+def drawn(generator: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:
+    """Elements of the whole range of an integer type; floats of a few bits, so that their sums do not overflow."""
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return generator.random(shape) < 0.3
+    if kind in "iu":
+        limits = np.iinfo(dtype)
+        return generator.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
+    values = generator.integers(-8, 9, shape) / 4
+    return (values + 1j * generator.integers(-8, 9, shape) / 4 if kind == "c" else values).astype(dtype)
+
+
+def random_call(seed: int) -> tuple[str, list[Any]]:
+    """An equation and operands: contiguous, transposed, sliced, reversed or broadcast."""
+    rng, generator = random.Random(seed), np.random.default_rng(seed)
+    labels = "abcdef"[: rng.randint(1, 5)]
+    extents = {label: rng.choice(EXTENTS) for label in labels}
+    terms = ["".join(rng.sample(labels, rng.randint(1, len(labels)))) for _ in range(rng.choice((1, 2, 2, 2, 3)))]
+    used = sorted(set("".join(terms)))
+    output = "".join(rng.sample(used, rng.randint(0, len(used))))
+    own = rng.choice(list(DTYPES))
+    types = [rng.choice(list(DTYPES)) if rng.random() < 0.3 else own for _ in terms]
+    operands = []
+    for term, dtype in zip(terms, types):
+        step = rng.choice((1, 1, 2))
+        array = drawn(generator, tuple(extents[label] * step for label in reversed(term)), dtype).T
+        array = array[tuple(slice(None, None, rng.choice((step, -step))) for _ in term)]
+        operands.append(array if rng.random() < 0.5 else np.ascontiguousarray(array))
+    return f"{','.join(terms)}->{output}", operands
+
+
+def complaint(seed: int) -> str | None:
+    equation, operands = random_call(seed)
+    wanted = np.asarray(np.einsum(equation, *operands))
+    result = np.asarray(el.einsum(equation, *operands))
+    types = [str(operand.dtype) for operand in operands]
+    if (result.dtype, result.shape) != (wanted.dtype, wanted.shape):
+        return f"{seed}: {equation} of {types} has type {result.dtype} and shape {result.shape}"
+    if wanted.dtype.kind in "biu":
+        return None if np.array_equal(result, wanted) else f"{seed}: {equation} of {types}"
+    points = np.prod([max(operand.shape, default=1) for operand in operands])  # no fewer than products are summed
+    scale = np.einsum(equation, *(np.abs(operand).astype(np.float64) for operand in operands))
+    bound = 4 * points * np.finfo(wanted.dtype).eps * scale
+    return None if np.all(np.abs(result - wanted) <= bound) else f"{seed}: {equation} of {types}"
+
+
+@pytest.mark.soak
+def test_einsums_over_all_types_equal_numpy() -> None:
+    complaints = [found for seed in range(soak_count(20_000, 0.015)) if (found := complaint(seed))]
+    assert not complaints, "\n".join(complaints[:5])
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "int8"])
+def test_sums_wrap_as_those_of_numpy(dtype: str) -> None:
+    largest = np.full((3, 70), np.iinfo(dtype).max, dtype)
+    assert np.array_equal(el.einsum("ab,cb->ac", largest, largest), np.einsum("ab,cb->ac", largest, largest))
+    assert el.einsum("ab->", largest) == largest.sum(dtype=dtype)
+
+
+def test_the_interpreter_keeps_integers_beyond_the_53_bits_of_float64() -> None:
+    big = np.array([[2**53 + 1, 1]])
+    interpreted = el.compile("ab,cb->ac", big, big, target="interpreter")
+    assert np.array_equal(interpreted(big, big), big @ big.T)
+
+
+def test_products_of_truth_values_are_or_of_ands() -> None:
+    a = np.array([[True, True], [False, False], [True, False]])
+    result = el.einsum("ab,cb->ac", a, a)
+    assert result.dtype == np.dtype(bool)
+    assert np.array_equal(result, a @ a.T)
+    assert el.einsum("ab->b", a).tolist() == [True, True]
+
+
+def test_bytes_of_truth_that_are_neither_0_nor_1_are_true() -> None:
+    odd = np.array([[2, 4, 0], [0, 0, 6]], np.uint8).view(bool)
+    assert np.array_equal(el.einsum("ab,cb->ac", odd, odd), [[True, False], [False, True]])
+
+
+def test_integers_are_converted_to_what_they_promote_to() -> None:
+    a, b = np.array([[1, 2]], np.int32), np.array([[0.5, 0.25]], np.float32)
+    result = el.einsum("ab,cb->ac", a, b)
+    assert result.dtype == np.float64
+    assert result.tolist() == [[1.0]]
