@@ -1,10 +1,11 @@
-"""The rates that the cost model reckons with: those recorded of a machine, or what is typical of its kind."""
+"""The rates that the cost model reckons with: a machine's recorded ones, else those of its core, else typical ones."""
 
 from __future__ import annotations
 
 from einloom.machine import Machine, Rates
+from einloom.passes.model.microarchitectures import microarchitecture_of
 
-__all__ = ["rates_of"]
+__all__ = ["TYPICAL", "rates_of"]
 
 TYPICAL = {
     "avx512": Rates(float32=200e9, float64=100e9, l2=180e9, l3=50e9, memory=30e9, stream=20e9),
@@ -15,5 +16,8 @@ TYPICAL = {
 
 
 def rates_of(machine: Machine) -> Rates:
-    """Return the recorded rates of a machine, else typical ones of its vector ISA."""
-    return machine.rates or TYPICAL[machine.vector]
+    """Return the recorded rates of a machine, else its microarchitecture's, else typical ones of its vector ISA."""
+    if machine.rates:
+        return machine.rates
+    known = microarchitecture_of(machine)
+    return known.rates(machine.vector_bits) if known else TYPICAL[machine.vector]
