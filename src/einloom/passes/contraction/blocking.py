@@ -59,13 +59,20 @@ class Blocking:
     seq j:192 seq l:400 seq i:8 seq j:48 prim m=j n=i k=l pack in1@2 j:48 l j
     """
 
-    def __init__(self, operation: Operation, prims: Prims, machine: Machine, most: int | None = None) -> None:
+    def __init__(
+        self,
+        operation: Operation,
+        prims: Prims,
+        machine: Machine,
+        most: int | None = None,
+        tile: tuple[int, int] | None = None,
+    ) -> None:
         self.operation = operation
         self.prims = prims
         self.extents = {axis.name: axis.extent for axis in operation.axes}
         self.reduced = [axis for axis in operation.axes if axis.role is DimType.K]
         m = self.extents[prims.m] if prims.m else 1
-        self.targets = block_targets(machine, operation.accumulate, m, most)
+        self.targets = block_targets(machine, operation.accumulate, m, most, tile)
         self.packing = Packing(operation, prims, self.targets)
         self.plan = Plan("none")
         self.places = operation.strides(operation.output)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.families import FAMILIES, VARIATIONS, Proposal, Setting, in_place, neighbours
+from einloom.passes.contraction.groups import grouped_schedules
+from einloom.passes.contraction.narrow import in_computed_type, staged_in_computed_type, widening
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.tiles import SCRATCH_LIMIT
@@ -125,16 +127,26 @@ def _seconds(each: Costed) -> float:
 
 
 def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
-    if not operation.main.is_contraction or schedule.loops:  # Another pass has blocked it.
-        return operation, schedule
-    return operation, costed(operation, schedule, context)[0].proposal.schedule
+    if operation.main.is_contraction and not schedule.loops:  # Else another pass has blocked it.
+        schedule = _with_groups(operation, schedule, context)[0].proposal.schedule
+    return operation, staged_in_computed_type(operation, schedule)
+
+
+def _with_groups(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:
+    """Return proposals with their costs, the cheapest first: of elements as they are computed, and of groups."""
+    found = costed(in_computed_type(operation), schedule, context)
+    found = [replace(each, cost=widening(operation, each.proposal.schedule, each.cost)) for each in found]
+    if operation.points > LITTLE:
+        groups = grouped_schedules(operation, schedule.prims, context)
+        found += [Costed(Proposal(family, proposed), cost) for family, proposed, cost in groups]
+    return sorted(found, key=_seconds)
 
 
 def _explain(before: State, after: State, context: Context) -> str:
     operation, schedule = before
     if not operation.main.is_contraction or schedule.loops:
         return "no: blocked before" if schedule.loops else "no: nothing is contracted"
-    return listed(costed(operation, schedule, context))
+    return listed(_with_groups(operation, schedule, context))
 
 
 def listed(found: Sequence[Costed]) -> str:

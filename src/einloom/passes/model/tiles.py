@@ -75,15 +75,20 @@ class BlockTargets:
     run: int
 
 
-def block_targets(machine: Machine, dtype: DType, m: int, most: int | None = None) -> BlockTargets:
-    """Return the targets for contractions whose vector axis has `m` indices; panels have at most `most` of any axis."""
+def block_targets(
+    machine: Machine, dtype: DType, m: int, most: int | None = None, tile: tuple[int, int] | None = None
+) -> BlockTargets:
+    """Return the targets for contractions whose vector axis has `m` indices; panels have at most `most` of any axis.
+
+    `tile` is the microkernel's, where it is not made of the machine's vectors.
+    """
     lanes = machine.vector_bits // (8 * dtype.size)
     needed = max(-(-m // lanes), 1)
     vectors = -(
         -needed // -(-needed // machine.vectors.widest_tile)
     )  # Panels of equal width: four vectors are two and two.
     accumulators = vectors_of(machine.vectors, dtype).registers - (8 if machine.registers == 32 else 4)
-    tile_m, tile_n = vectors * lanes, accumulators // vectors
+    tile_m, tile_n = (vectors * lanes, accumulators // vectors) if tile is None else tile
     streamed = min(SCRATCH_LIMIT // 4, machine.l2 * 5 // 16) // dtype.size
     k = max(isqrt(int(DEEP * streamed)), 16)
     k_inside = max(machine.l1d * 5 // 8 // (dtype.size * tile_m), 16)

@@ -1,0 +1,67 @@
+"""Which instructions multiply neighbours along k and sum them: what passes choose by and kernels are generated from.
+
+A *group* is as many neighbours as fill 4 bytes, pairs or quads. An instruction adds the products of two groups to an
+element of 4 bytes; so a product of groups is one of elements of 4 bytes with that many times fewer steps along k.
+
+>>> from einloom.machine import AVX512
+>>> products_of(INT8, INT8, AVX512) is None
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from einloom.dtypes import BFLOAT16, FLOAT16, INT8, UINT8, DType
+from einloom.machine import TILES, Machine
+
+__all__ = ["GROUP", "GroupProducts", "products_of"]
+
+GROUP = 4
+"""Bytes of a group."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupProducts:
+    """Instructions for products of groups.
+
+    Attributes:
+        first, second: types of the neighbours.
+        features: that the machine must have.
+        rate: how many such products a core does in the time of one multiply-add of float32.
+        tile: rows and columns of the sums that one microkernel holds; None: those of vectors.
+    """
+
+    first: DType
+    second: DType
+    features: frozenset[str]
+    rate: float
+    tile: tuple[int, int] | None = None
+
+    @property
+    def group(self) -> int:
+        """How many neighbours are multiplied at once."""
+        return self.first.group
+
+
+def _tiles(first: DType, second: DType, feature: str) -> GroupProducts:
+    """Products of AMX's tiles: 16 x 16 x 16 groups in 16 cycles, where vectors do 32 multiply-adds in one."""
+    return GroupProducts(first, second, frozenset({TILES, "amxtile", feature}), 8.0, (32, 32))
+
+
+_BYTES = (INT8, UINT8)
+_PRODUCTS = (
+    _tiles(BFLOAT16, BFLOAT16, "amxbf16"),
+    _tiles(FLOAT16, FLOAT16, "amxfp16"),
+    *(_tiles(first, second, "amxint8") for first in _BYTES for second in _BYTES),
+    GroupProducts(BFLOAT16, BFLOAT16, frozenset({"avx512bf16", "avx512fp16"}), 0.25),
+    GroupProducts(BFLOAT16, BFLOAT16, frozenset({"avx512bf16"}), 1.0),
+)
+"""The fastest first. Processors with AVX512_FP16 (Intel's from Sapphire Rapids on) begin a `vdpbf16ps` every other
+cycle, where they begin two multiply-adds in each: there bfloat16 is widened to float32 instead."""
+
+
+def products_of(first: DType, second: DType, machine: Machine) -> GroupProducts | None:
+    """Return the fastest products of groups of two types on a machine; None: it has none."""
+    fitting = (each for each in _PRODUCTS if (each.first, each.second) == (first, second))
+    return next((each for each in fitting if each.features <= machine.features), None)

@@ -1,0 +1,186 @@
+"""Contractions whose products are those of groups: neighbours along k that lie side by side, multiplied at once.
+
+For vectors the proposals are those of any contraction with groups as elements: a group is 4 bytes long, and k has that
+many times fewer steps. Matrix tiles have a nest of their own, for they compute faster than the second-level cache is
+read: a block of the vector operand is packed once with all of k, a block of the output stays in that cache, and a panel
+that fits the first-level cache meets all rows of the other operand:
+
+    seq j:416   pack the vector operand's block, all of k
+      seq i:544   (stage the output's block)
+        seq l:544
+          seq j:32
+            tiles of 32 x 32 sums
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from einloom.dtypes import FLOAT32
+from einloom.group_products import GROUP, GroupProducts, products_of
+from einloom.ir.operation import DimType, Operand, Operation, Primitive
+from einloom.ir.schedule import Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
+from einloom.machine import Machine
+from einloom.passes.contraction.blocking import Blocking
+from einloom.passes.contraction.plan import Plan
+from einloom.passes.identify import vector_operand
+from einloom.passes.model.cost import Cost, CostModel
+from einloom.passes.model.rates import rates_of
+from einloom.passes.model.sizes import balanced_block
+from einloom.passes.values import Context
+
+__all__ = ["grouped_schedules"]
+
+PLANS = (
+    Plan("groups, vector block", packs_element=False),
+    Plan("groups, vector block, element packed"),
+    Plan("groups, element once", element_first=True, panels=True),
+    Plan("groups, five loops", vector_inside=True, panels=True),
+)
+"""Vectors of groups are always packed: no tensor has pairs of rows side by side."""
+
+STEP = 16
+"""Groups of k that tiles take at once."""
+
+PACKED_SHARE, SUMS_SHARE, PANEL_SHARE = 0.6, 0.4, 0.7
+"""Of L2 what a block of the vector operand and one of the sums may take, and of L1 a panel: where tiles multiply."""
+
+
+def grouped_schedules(operation: Operation, prims: Prims, context: Context) -> Iterator[tuple[str, Schedule, Cost]]:
+    """Yield (family, schedule, cost) of proposals that multiply groups, where the machine does so."""
+    products = _products(operation, prims, context.machine)
+    if products is None or prims.k is None or not context.options.packing:
+        return
+    counted = _in_groups(operation, prims.k, products.group)
+    model = CostModel(counted, _machine_of(products, context.machine))
+    for family, schedule in _proposed(counted, operation, prims, products, context):
+        restored = _restored(operation, schedule, products)
+        if restored is not None:
+            yield family, restored, model.cost(schedule, context.options.threads)
+
+
+def _proposed(
+    counted: Operation, operation: Operation, prims: Prims, products: GroupProducts, context: Context
+) -> Iterator[tuple[str, Schedule]]:
+    """Yield (family, schedule) with k counted in groups."""
+    if products.tile is not None:
+        yield "tiles", _tiled(counted, operation, prims, products, context.machine)
+        return
+    blocking = Blocking(counted, prims, context.machine, context.options.max_kernel_size)
+    for plan in PLANS:
+        schedule = blocking.schedule(plan)
+        if schedule is not None:
+            yield plan.family, schedule
+
+
+def _products(operation: Operation, prims: Prims, machine: Machine) -> GroupProducts | None:
+    if operation.main not in (Primitive.GEMM, Primitive.BRGEMM):
+        return None
+    vector = vector_operand(operation, prims)
+    types = operation.inputs[1 - vector].dtype, operation.inputs[vector].dtype
+    return products_of(*types, machine)
+
+
+def _in_groups(operation: Operation, k: str, group: int) -> Operation:
+    """Return the operation on groups as elements: what is contiguous stays so, and k has fewer steps."""
+    axes = tuple(replace(axis, extent=-(-axis.extent // group)) if axis.name == k else axis for axis in operation.axes)
+    operands = tuple(_on_groups(operand, operation, k, group) for operand in operation.operands)
+    return replace(operation, axes=axes, operands=operands)
+
+
+def _on_groups(operand: Operand, operation: Operation, k: str, group: int) -> Operand:
+    if operation.stride(operand, k) != 1:
+        return replace(operand, dtype=FLOAT32)
+    strides = (
+        1 if axis.name == k else stride // group if stride % group == 0 else stride
+        for axis, stride in zip(operation.axes, operand.strides)
+    )
+    return replace(operand, dtype=FLOAT32, strides=tuple(strides))
+
+
+def _machine_of(products: GroupProducts, machine: Machine) -> Machine:
+    """Return a machine whose multiply-adds are as fast as these products."""
+    rates = rates_of(machine)
+    return replace(machine, rates=replace(rates, float32=rates.float32 * products.rate))
+
+
+def _restored(operation: Operation, schedule: Schedule, products: GroupProducts) -> Schedule | None:
+    """Return the schedule with k counted in elements again; None where an input would not lie in groups."""
+    k, group = schedule.prims.k, products.group
+    loops = tuple(replace(loop, step=loop.step * group) if loop.axis == k else loop for loop in schedule.loops)
+    packs: list[ScheduledPack] = []
+    for pack in schedule.packs:
+        if sum(digit.axis == k for digit in pack.layout) != 1:
+            return None
+        packs.append(replace(pack, grouped=operation.operands[pack.operand].dtype, layout=pack.layout))
+    packed = {pack.operand for pack in packs}
+    in_place = [operand for i, operand in enumerate(operation.inputs) if i not in packed]
+    if not all(_lies_in_groups(operation, operand, schedule.prims, group) for operand in in_place):
+        return None
+    return replace(schedule, loops=loops, packs=tuple(packs))
+
+
+def _lies_in_groups(operation: Operation, operand: Operand, prims: Prims, group: int) -> bool:
+    """Whether an operand may be read in place: contiguous along k, and whole groups apart along all else."""
+    if prims.k is None or operation.stride(operand, prims.k) != 1 or operation.axis(prims.k).extent % group:
+        return False
+    taken = (name for name in (prims.m, prims.n, prims.batch) if name is not None)
+    return all(operation.stride(operand, name) % group == 0 for name in taken)
+
+
+def _tiled(
+    counted: Operation, operation: Operation, prims: Prims, products: GroupProducts, machine: Machine
+) -> Schedule:
+    """Return the schedule of matrix tiles, k counted in groups."""
+    assert products.tile is not None and prims.k is not None
+    (width, height), k, vector = products.tile, prims.k, vector_operand(operation, prims)
+    extents = {axis.name: axis.extent for axis in counted.axes}
+    across = _cut(extents, prims.m, int(PACKED_SHARE * machine.l2) // (GROUP * extents[k]), width)
+    down = _cut(extents, prims.n, max(int(SUMS_SHARE * machine.l2) // (GROUP * across), height), height)
+    panel = balanced_block(extents[k], int(PANEL_SHARE * machine.l1d) // (GROUP * width), STEP)
+    outer, reduced = _single_indices(counted, prims)
+    loops = [*outer, *_loop(prims.m, across, extents)]
+    packs = [_panels(counted, prims, vector, len(loops), width)]
+    loops += [*_loop(prims.n, down, extents), *reduced, *_loop(k, panel, extents)]
+    if not _lies_in_groups(operation, operation.inputs[1 - vector], prims, products.group):
+        packs.append(_rows(counted, prims, 1 - vector, len(loops)))
+    loops += _loop(prims.m, width, extents | {prims.m or "": across})
+    return Schedule(tuple(loops), prims, tuple(packs))
+
+
+def _single_indices(counted: Operation, prims: Prims) -> tuple[list[ScheduledLoop], list[ScheduledLoop]]:
+    """Return loops over the axes that the primitive lacks: those of the output, in its order, and reduced ones."""
+    others = [axis for axis in counted.axes if axis.name not in prims.names and axis.extent > 1]
+    ordered = counted.outermost_first(counted.output, others)
+    kept = [ScheduledLoop(axis.name, 1) for axis in ordered if axis.role is not DimType.K]
+    return kept, [ScheduledLoop(axis.name, 1) for axis in ordered if axis.role is DimType.K]
+
+
+def _loop(name: str | None, step: int, extents: dict[str, int]) -> list[ScheduledLoop]:
+    return [ScheduledLoop(name, step)] if name is not None and step < extents[name] else []
+
+
+def _cut(extents: dict[str, int], name: str | None, target: int, multiple: int) -> int:
+    """Return how far a block reaches along an axis that the primitive takes."""
+    if name is None:
+        return 1
+    return min(balanced_block(extents[name], max(target, multiple), multiple), max(extents[name], 1))
+
+
+def _panels(counted: Operation, prims: Prims, position: int, depth: int, width: int) -> ScheduledPack:
+    """Return the pack of the vector operand: panels of `width` columns, with all of the reduced axes."""
+    operand, m, k = counted.inputs[position], prims.m, prims.k or ""
+    summed = [axis.name for axis in counted.axes if axis.role is DimType.K and axis.name != k and axis.extent > 1]
+    digits = [Digit(name) for name in summed if counted.stride(operand, name)]
+    extent = 1 if m is None else counted.axis(m).extent
+    digits += [Digit(m, width)] if m is not None and extent > width else []
+    digits += [Digit(k), *([Digit(m)] if m is not None and extent > 1 else [])]
+    return ScheduledPack(position, depth, tuple(digits))
+
+
+def _rows(counted: Operation, prims: Prims, position: int, depth: int) -> ScheduledPack:
+    """Return the pack of the other operand: rows of k."""
+    names = [name for name in (prims.batch, prims.n) if name is not None and counted.axis(name).extent > 1]
+    digits = [Digit(name) for name in names if counted.stride(counted.inputs[position], name)]
+    return ScheduledPack(position, depth, (*digits, Digit(prims.k or "")))
