@@ -14,10 +14,10 @@ from itertools import product
 
 import numpy as np
 from aligned import empty, uniform
-from blockings import blocked_specs
 from convolution import Layer
 
 import einloom as el
+from einloom.loops.blockings import blocked_specs
 
 
 def main(string: str, *numbers: str) -> float:

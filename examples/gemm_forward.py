@@ -13,9 +13,9 @@ import timeit
 
 import numpy as np
 from aligned import empty, uniform
-from blockings import blocked_specs
 
 import einloom as el
+from einloom.loops.blockings import blocked_specs
 
 
 def main(string: str, *numbers: str) -> float:

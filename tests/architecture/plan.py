@@ -14,7 +14,7 @@ FLOORS: tuple[set[str], ...] = (
     {"targets"},
     {"search"},
     {"expression", "execution", "tensor_operation", "primitives", "threadpools", "api", "products", "__init__"}
-    | {"threaded_loop", "traced_body", "tuning"},
+    | {"threaded_loop", "traced_body", "loop_tuning", "tuning"},
     {"bench", "cli", "__main__"},
 )
 """What lies directly in `einloom`: everything imports from lower floors, and from its own floor without a circle."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import importlib
 from pathlib import Path
 from types import ModuleType
@@ -43,11 +42,6 @@ def test_a_perceptron_of_several_layers(example: ModuleType) -> None:
 def test_a_wrong_string_is_refused(example: ModuleType) -> None:
     with pytest.raises(el.ScheduleError, match="a race"):
         example.main("Acb", *SQUARE, "1")
-
-
-@pytest.mark.parametrize("example", ["blockings"], indirect=True)
-def test_the_rule_of_blockings(example: ModuleType) -> None:
-    assert doctest.testmod(example).failed == 0
 
 
 def test_examples_are_short() -> None:

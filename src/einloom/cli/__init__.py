@@ -22,6 +22,7 @@ COMMANDS = {
     "show": ("einloom.cli.show", "show what an einsum becomes: steps, passes, loop nest, machine code"),
     "bench": ("einloom.cli.bench", "measure a suite beside other libraries"),
     "tune": ("einloom.cli.tune", "search for a faster schedule of a contraction, and remember it"),
+    "tune-loops": ("einloom.cli.tune_loops", "search for the fastest loop string of a blocked product"),
     "records": ("einloom.cli.records", "what searches have remembered"),
     "replay": ("einloom.cli.replay", "rebuild a recorded schedule, and measure it"),
     "space": ("einloom.cli.space", "size, dead ends and open decisions of an implementation space"),

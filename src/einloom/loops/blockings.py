@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import einloom as el
+from einloom.loops.spec import LoopSpec
 
 __all__ = ["blocked_specs"]
 
 
-def blocked_specs(string: str, bounds: dict[str, tuple[int, int]]) -> list[el.LoopSpec]:
+def blocked_specs(string: str, bounds: dict[str, tuple[int, int]]) -> list[LoopSpec]:
     """Return a LoopSpec for every letter, from its bound and step, with as many block sizes as the string needs.
 
     The innermost block has as many steps as the first prime factor of the trips, the next one as many of those blocks
@@ -16,14 +16,14 @@ def blocked_specs(string: str, bounds: dict[str, tuple[int, int]]) -> list[el.Lo
     >>> blocked_specs("aCBcc", {"a": (2, 1), "b": (6, 1), "c": (60, 5)})[2]
     LoopSpec(start=0, bound=60, step=5, block_sizes=(20, 10))
     """
-    specs = []
+    specs: list[LoopSpec] = []
     for letter, (bound, step) in bounds.items():
-        sizes, size = [], step
+        sizes, size = list[int](), step
         factors = prime_factors(bound // step)
         for factor in factors[: string.lower().count(letter) - 1]:
             size *= factor
             sizes.insert(0, size)
-        specs.append(el.LoopSpec(0, bound, step, tuple(sizes)))
+        specs.append(LoopSpec(0, bound, step, tuple(sizes)))
     return specs
 
 
@@ -33,7 +33,7 @@ def prime_factors(number: int) -> list[int]:
     >>> prime_factors(60)
     [2, 2, 3, 5]
     """
-    factors, divisor = [], 2
+    factors, divisor = list[int](), 2
     while number > 1:
         if number % divisor:
             divisor += 1
