@@ -43,6 +43,7 @@ def product_spec(
         a=(1, 0, lead_a, batch_a) if a == "col" else (lead_a, 0, 1, batch_a),
         b=(0, lead_b, 1, batch_b) if b == "col" else (0, 1, lead_b, batch_b),
         c=(1, lead_c) if c == "col" else (lead_c, 1),
+        far=(m + n + k) % 2 == 0,
         alpha=alpha,
         beta=beta,
     )
@@ -109,7 +110,7 @@ def odd_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
         }
         for index, (a, b, c) in enumerate(shapes.values()):
             beta, flag = BETAS[(index + m) % 4]
-            spec = Brgemm(dtype, m, n, k, batch, a=a, b=b, c=c, beta=beta)  # type: ignore[arg-type]
+            spec = Brgemm(dtype, m, n, k, batch, a=a, b=b, c=c, beta=beta, far=index % 3 == 0)  # type: ignore[arg-type]
             yield ProductCase(spec, frozenset(), flag, vector, True)
             yield ProductCase(spec, opened_strides(spec), flag, vector, False)
 

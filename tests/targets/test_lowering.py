@@ -7,13 +7,14 @@ import random
 import numpy as np
 import pytest
 
+import einloom as el
 from einloom.dtypes import FLOAT32, FLOAT64
 from einloom.ir.bind import bind
 from einloom.ir.interpret import Memory, interpret
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.jit.host import host
-from einloom.machine import Machine
+from einloom.machine import AVX512, Machine
 from einloom.targets.executable import Executable
 from einloom.targets.image import image_of
 
@@ -40,3 +41,12 @@ def test_programs_equal_the_interpreter(vector: str, block: int) -> None:
         run(operation, schedule, machine, memories, rng.choice((1, 2, 3)))
         for given, wanted in zip(memories, expected):
             assert np.array_equal(given.elements, wanted.elements), f"seed {seed}\n{operation}\n{schedule}"
+
+
+def test_outputs_beyond_l2_are_asked_for_early() -> None:
+    """Eight products are few: only a tensor that L2 does not hold is fetched while they are computed."""
+    counts = []
+    for columns in (AVX512.l2 // 4 // 64, AVX512.l2 // 4 // 64 + 1):
+        far = el.compile("mk,kn->mn", (64, 8), (8, columns), dtype="float32", threads=1, target=AVX512)
+        counts.append(far.show("asm").count("prefetch"))
+    assert counts[0] == 0 < counts[1]

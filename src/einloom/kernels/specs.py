@@ -103,6 +103,7 @@ class Brgemm(_Sized):
         memory: types of the elements of A, B and C in memory; empty: those of registers.
         grouped: whether neighbours along k lie side by side in A and B, as `Interleave` puts them: then k and the
             strides of A and B count groups of 4 bytes.
+        far: whether C lies beyond the second-level cache: it is asked for while few products are computed, too.
     """
 
     dtype: DType
@@ -118,6 +119,7 @@ class Brgemm(_Sized):
     batch_by: BatchBy = BatchBy.STRIDE
     memory: Types = ()
     grouped: bool = False
+    far: bool = False
 
     def __post_init__(self) -> None:
         _Sized.__post_init__(self)

@@ -6,11 +6,12 @@ A kernel is a function of the program's own buffer with the C calling convention
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from einloom.asm import Label
 from einloom.dtypes import DType, promoted
 from einloom.errors import InternalError
-from einloom.ir.nest import Call, Iteration
+from einloom.ir.nest import Access, Call, Iteration
 from einloom.ir.operation import Primitive
 from einloom.kernels import Binary, Brgemm, Interleave, Spec, Stream, Unary
 from einloom.kernels.emit import emit_kernel
@@ -66,6 +67,8 @@ class CallLowering:
         beta = 1 if call.starts is None else None if undecided else 0
         types = tuple(positions.dtypes[access.buffer] for access in call.accesses)
         spec, places = kernel_spec(call, sizes, types, beta)
+        if isinstance(spec, Brgemm) and self._is_far(call.accesses[-1]):
+            spec = replace(spec, far=True)
         for place, access in zip(places, call.accesses):
             positions.variables.load(vm.arguments[place], f"at {access.buffer}")
         for place, offsets in enumerate(zip(*call.offsets), places[-1] + 1):
@@ -77,6 +80,12 @@ class CallLowering:
         if label is None:
             label = self._kernels[spec] = positions.asm.forward(f"kernel{len(self._kernels)}")
         vm.call(label)
+
+    def _is_far(self, access: Access) -> bool:
+        """Whether an access goes to a tensor that the second-level cache does not hold."""
+        operation, machine = self.positions.nest.operation, self.positions.vm.machine
+        tensors = {each.name: operation.elements(each) * each.dtype.size for each in operation.operands}
+        return tensors.get(access.buffer, 0) > machine.l2
 
     def _set_flag(self, register: Register, states: Sequence[LoopState]) -> None:
         """1 adds to the output, 0 starts from zero: when every reduced loop is in its first iteration."""

@@ -30,8 +30,9 @@ from einloom.kernels.verbs.vector import KernelMachine, V
 
 __all__ = ["emit_brgemm"]
 
-LONG = 80
-"""From this many products on, C is fetched into the cache while they are computed."""
+LONG, FAR = 80, 2
+"""From this many products on, C is fetched into the cache while they are computed; from so many where it lies beyond
+L2: stores that begin within a line which is not there take twice as long."""
 
 
 def emit_brgemm(km: KernelMachine[R, V, A], spec: Brgemm) -> None:
@@ -172,7 +173,7 @@ class _Emission(Generic[R, V, A]):
     def _worth_prefetching(self) -> bool:
         """Whether C comes from beyond L1 in the time that the products take, and goes through the caches."""
         product = self.product
-        return product.steps >= LONG and product.c.fetch is VECTOR
+        return product.steps >= (FAR if product.far else LONG) and product.c.fetch is VECTOR
 
     def _start_pointers(self, columns: int) -> None:
         for cursor in self.cursors:

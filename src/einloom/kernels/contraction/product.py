@@ -74,6 +74,7 @@ class Product:
     beta: int | None
     alpha: float
     batch_by: BatchBy = BatchBy.STRIDE
+    far: bool = False
 
     @staticmethod
     def of(spec: Brgemm) -> Product:
@@ -85,7 +86,7 @@ class Product:
         }
         a, b, c = operands["a"], operands.get("b"), operands["c"]
         sizes = (spec.m, spec.n, spec.k, spec.batch)
-        product = Product(spec.dtype, *sizes, a, b, c, spec.beta, spec.alpha, spec.batch_by)
+        product = Product(spec.dtype, *sizes, a, b, c, spec.beta, spec.alpha, spec.batch_by, spec.far)
         product = product._without_unit_axes()._merged()
         both = (product._vector_operand_first(), product._exchanged()._vector_operand_first())
         dots = [each for each in both if each.is_dot]
