@@ -140,6 +140,20 @@ def test_the_oldest_go_when_there_is_no_room(store: Store, monkeypatch: pytest.M
     assert store.read("key 39") == PAYLOAD
 
 
+def test_files_that_it_did_not_write_are_left_alone(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.write("key", PAYLOAD)
+    foreign = [store.folder / name for name in ("thesis.tex", "part-1.txt", "f" * 63, only_file(store).name + "~")]
+    for file in foreign:
+        file.write_bytes(PAYLOAD)
+        os.utime(file, (0, 0))
+    (store.folder / ("0" * 64)).mkdir()
+    monkeypatch.setattr(module, "MOST_BYTES", 2 * len(PAYLOAD))
+    Store(store.folder).write("other", PAYLOAD)
+    assert store.clear() == 1
+    assert store.clear() == 0
+    assert all(file.read_bytes() == PAYLOAD for file in foreign)
+
+
 def test_what_is_too_large_is_not_kept(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_OF_ONE", len(PAYLOAD) - 1)
     store.write("key", PAYLOAD)

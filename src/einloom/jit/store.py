@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import time
 from collections.abc import Generator, Iterator
@@ -32,6 +33,8 @@ ABANDONED = 3600
 """Seconds after which a file that was never renamed is what a killed process left."""
 
 _DIGEST = hashlib.sha256().digest_size
+_NAME = re.compile(f"[0-9a-f]{{{2 * _DIGEST}}}")
+_PART = re.compile("part-[0-9]+-[0-9a-f]{16}")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -152,14 +155,16 @@ def _write(folder: int, name: str, content: bytes) -> None:
 
 
 def _kept(folder: int) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the store's files; what a killed process never finished is removed."""
+    """Yield the store's files, whatever else is in the folder; what a killed process never finished is removed."""
     with os.scandir(folder) as entries:
         for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                continue
             with suppress(FileNotFoundError):  # Another process removes files too.
                 found = entry.stat(follow_symlinks=False)
-                if not entry.name.startswith("part-"):
+                if _NAME.fullmatch(entry.name):
                     yield entry.name, found
-                elif found.st_mtime < time.time() - ABANDONED:
+                elif _PART.fullmatch(entry.name) and found.st_mtime < time.time() - ABANDONED:
                     os.unlink(entry.name, dir_fd=folder)
 
 
