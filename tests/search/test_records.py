@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import einloom as el
+from einloom.dtypes import BFLOAT16
 from einloom.errors import ArgumentError, ScheduleError
 from einloom.jit.host import host
 from einloom.search.problems import recorded_schedule, renamed, with_plain_names
@@ -22,6 +23,9 @@ from einloom.space.on_cpu.space import CpuSpace
 PRODUCT = operation_of_equation("mk,kn->mn", [(40, 30), (30, 50)], "float32")
 PLAIN = str(with_plain_names(PRODUCT))
 SCHEDULE = "seq A:16 prim m=B n=A k=C"
+
+
+DEEP = "[" * 100_000
 
 
 def record(schedule: str = SCHEDULE, **changes: object) -> Record:
@@ -65,7 +69,8 @@ def test_a_line_that_a_killed_process_left_costs_that_record_alone(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "line", ["", "{}", "[]", "null", '{"version": 2}', '{"version": 1, "key": 3}', '{"version": 1, "wild": 1}', "\x00"]
+    "line",
+    ["", "{}", "[]", "null", '{"version": 2}', '{"version": 1, "key": 3}', '{"version": 1, "wild": 1}', "\x00", DEEP],
 )
 def test_lines_that_are_no_records_are_passed_over(line: str, tmp_path: Path) -> None:
     file = tmp_path / "records.jsonl"
@@ -154,6 +159,10 @@ def test_names_change_and_nothing_else() -> None:
     schedule = parse_schedule("fuse AB=A*B seq AB:4 seq C*D:2 prim m=AB k=C*D pack in0@1 C*D AB")
     names = dict(zip("ABCD", "wxyz"))
     assert str(renamed(schedule, names)) == "fuse AB=w*x seq AB:4 seq y*z:2 prim m=AB k=y*z pack in0@1 y*z AB"
+    team = parse_schedule("team 2 schedule(dynamic,1) seq C:10| shared A:8 prim m=B n=A k=C")
+    assert str(renamed(team, names)) == "team 2 schedule(dynamic,1) seq y:10| shared w:8 prim m=x n=w k=y"
+    grouped = replace(schedule, packs=(replace(schedule.packs[0], grouped=BFLOAT16),))
+    assert renamed(grouped, names).packs[0].grouped == BFLOAT16
 
 
 def test_where_records_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

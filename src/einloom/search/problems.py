@@ -12,7 +12,7 @@ from pathlib import Path
 from einloom.errors import EinloomError
 from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
-from einloom.ir.schedule import Digit, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
+from einloom.ir.schedule import Prims, Schedule
 from einloom.ir.text import parse_schedule
 from einloom.machine import Machine
 from einloom.passes.fuse import JOINT, fuse_as_named
@@ -60,12 +60,15 @@ def renamed(schedule: Schedule, names: dict[str, str]) -> Schedule:
         return None if name is None else other(name)
 
     prims = schedule.prims
-    return Schedule(
-        tuple(ScheduledLoop(other(loop.axis), loop.step, loop.kind) for loop in schedule.loops),
-        Prims(maybe(prims.m), maybe(prims.n), maybe(prims.k), maybe(prims.batch)),
-        tuple(
-            ScheduledPack(pack.operand, pack.loop, tuple(Digit(other(d.axis), d.step) for d in pack.layout))
+    return replace(
+        schedule,
+        loops=tuple(replace(loop, axis=other(loop.axis)) for loop in schedule.loops),
+        prims=Prims(maybe(prims.m), maybe(prims.n), maybe(prims.k), maybe(prims.batch)),
+        packs=tuple(
+            replace(pack, layout=tuple(replace(digit, axis=other(digit.axis)) for digit in pack.layout))
             for pack in schedule.packs
         ),
-        tuple(Fused(each.name, tuple(names.get(part, part) for part in each.parts)) for each in schedule.fused),
+        fused=tuple(
+            replace(each, parts=tuple(names.get(part, part) for part in each.parts)) for each in schedule.fused
+        ),
     )

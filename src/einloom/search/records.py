@@ -95,7 +95,7 @@ class Record:
             wrong = [name for name, kind in _KINDS.items() if name in found and not isinstance(found[name], kind)]
             found["times"] = tuple(found.get("times", ()))
             return None if wrong else Record(**found)
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
 
     def to_json(self) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def chosen_file(chosen: Any = None) -> Path | None:
 
 
 def _file_at(path: Path) -> Path:
-    return path / FILE if path.is_dir() or not path.suffix else path
+    return path / FILE if os.path.isdir(path) or not path.suffix else path
 
 
 def _default_file() -> Path:
