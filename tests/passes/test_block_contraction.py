@@ -11,7 +11,7 @@ from einloom.ir.schedule import OUTPUT, Schedule
 from einloom.ir.text import parse_operation
 from einloom.machine import AVX2, AVX512, Machine, Rates
 from einloom.passes.contraction.blocking import Blocking
-from einloom.passes.contraction.choose import costed
+from einloom.passes.contraction.choose import costed, every_proposal
 from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
@@ -91,6 +91,15 @@ def test_a_plan_that_the_operation_has_no_room_for_is_none() -> None:
 
 def _chosen(operation: Operation, machine: Machine, threads: int = 1) -> Schedule:
     return optimize_operation(operation, machine, Options(threads))[1]
+
+
+def test_axes_are_not_joined_where_blocks_are_of_one_index() -> None:
+    strides = "in0 float32 a=64 b=-2 c=192 d=5952\nin1 float32 b=62 c=2\nout float32 a=248 b=-1 d=31"
+    operation = parse_operation(
+        f"gemm first=none last=none\naxis a 3 m\naxis b 31 c\naxis c 31 k\naxis d 8 m\n{strides}"
+    )
+    tiny = replace(AVX512, l1d=1024, l2=2048, l3=4096)
+    assert every_proposal(operation, Schedule((), identify_primitive(operation)), Context(tiny))
 
 
 def test_little_work_takes_one_family() -> None:

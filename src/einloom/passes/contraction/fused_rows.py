@@ -75,8 +75,8 @@ def _in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule) -> Sc
     for position, operand in enumerate(walked.operands):
         for axis, parts in view.parts[operand.name].items():
             place = next((i for i, pack in enumerate(packs) if pack.operand == position), None)
-            if place is None:
-                return None
+            if place is None or all(digit.axis != axis for digit in packs[place].layout):
+                return None  # No rows are packed: the operand is read in place, or its blocks are of one index.
             packs[place] = _straight(packs[place], axis)
             for i, loop in enumerate(loops[: packs[place].loop]):
                 if loop.axis == axis:
