@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from einloom.ir.text import parse_operation
 from einloom.jit.host import host
+from einloom.jit.store import Store
+from einloom.machine import AVX512
+from einloom.targets import stored
+from einloom.targets.image import Image
+from einloom.targets.stored import remembered_image
 
 PROGRAM = """
 import sys
@@ -30,6 +40,24 @@ def run(cache: str | Path, **environment: str) -> list[str]:
     return done.stdout.split()
 
 
+OPERATION = parse_operation("identity first=none last=none\naxis a 4 c\nin0 float32 a=1\nout float32 a=1")
+KEPT = Image(b"\xc3" * 8, AVX512.isa, frozenset({"avx512f"}), 4, 2, 64, 3, labels=(("here", 4),))
+MADE = Image(b"\xc3", AVX512.isa, frozenset(), 0, 2, 0, 1)
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    store = Store(tmp_path / "programs")
+    monkeypatch.setattr(stored, "image_store", lambda: store)
+    return store
+
+
+def read_or_made(store: Store, content: bytes) -> Image:
+    """The image after somebody wrote `content` where it is kept; another one is there after it was made."""
+    store.write("key", content)
+    return remembered_image("key", OPERATION, AVX512, lambda: MADE)
+
+
 def test_a_second_process_loads_no_compiler(tmp_path: Path) -> None:
     folder = tmp_path / "programs"
     assert run(folder) == ["asm", "kernels", "passes"]
@@ -46,6 +74,49 @@ def test_damaged_programs_are_compiled_again(tmp_path: Path) -> None:
         file.write_bytes(damaged)
         assert run(folder) != []
         assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"entry": 10**6},
+        {"entry": "x"},
+        {"entry": -5},
+        {"scratch_bytes": -5},
+        {"operands": 1},
+        {"shared_trips": 0},
+        {"shared_trips": "7"},
+        {"team": -1},
+        {"has_sync": True},
+        {"isa": "other"},
+        {"features": ["none such"]},
+        {"features": 5},
+        {"labels": [1, 2]},
+        {"code": 1},
+        {"unheard of": 1},
+    ],
+)
+def test_what_is_no_program_of_this_operation_is_compiled_again(said: dict[str, Any], store: Store) -> None:
+    assert read_or_made(store, KEPT.to_bytes()) == KEPT
+    head, _, code = KEPT.to_bytes().partition(b"\n")
+    assert read_or_made(store, json.dumps(json.loads(head) | said).encode() + b"\n" + code) == MADE
+    assert store.read("key") == MADE.to_bytes()
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}\n", b"[" * 100_000, b"\xff\n\xc3", b"{}\n\xc3"])
+def test_what_is_no_program_at_all_is_compiled_again(content: bytes, store: Store) -> None:
+    assert read_or_made(store, content) == MADE
+
+
+def test_where_no_folder_can_be_nothing_is_kept(tmp_path: Path) -> None:
+    run("/" + "a" * 5000)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    compiles = f"import os; os.chdir({str(gone)!r}); os.rmdir({str(gone)!r}){PROGRAM}"
+    done = subprocess.run(
+        [sys.executable, "-c", compiles], capture_output=True, text=True, env=os.environ | {"EINLOOM_CACHE": "here"}
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_off_keeps_nothing(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import astuple, replace
+from dataclasses import asdict, astuple, replace
 from pathlib import Path
 
 import pytest
@@ -35,7 +35,9 @@ def test_what_was_recorded_is_read_for_this_processor_and_vector_isa(file: Path)
     assert all(0 <= now / then - 1 < 0.06 for then, now in zip(astuple(SOME), astuple(written[1])))
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"version": 0}', '{"version": 1, "generic": 3}', "\x00"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"version": 0}', '{"version": 1, "generic": 3}', "\x00", "[" * 100_000]
+)
 def test_what_cannot_be_read_counts_as_nothing_and_is_replaced(file: Path, text: str) -> None:
     file.parent.mkdir()
     file.write_text(text)
@@ -43,6 +45,14 @@ def test_what_cannot_be_read_counts_as_nothing_and_is_replaced(file: Path, text:
     record_rates(AVX512, SOME)
     assert recorded_rates(AVX512) is not None
     file.write_text(json.dumps({"version": 1, f"{AVX512.name}, avx512": {"float32": 1.0}}))
+    assert recorded_rates(AVX512) is None
+
+
+@pytest.mark.parametrize("rate", ["fast", 0, -1.0, float("nan"), float("inf"), None, [1], 10**400])
+def test_what_is_no_rate_counts_as_nothing(file: Path, rate: object) -> None:
+    file.parent.mkdir()
+    rates = asdict(SOME) | {"l2": rate}
+    file.write_text(json.dumps({"version": 1, f"{AVX512.name}, avx512": rates}))
     assert recorded_rates(AVX512) is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from dataclasses import replace
 from importlib import import_module
@@ -47,7 +48,7 @@ def program_of(operation: Operation, schedule: Schedule | str | None, machine: M
 
     def compiled() -> Executable:
         key = image_key(operation, "" if schedule is None else str(schedule), machine, threads)
-        return Executable(remembered_image(key, made))
+        return Executable(remembered_image(key, operation, machine, made))
 
     def made() -> Image:
         from einloom.ir.bind import bind
@@ -77,7 +78,7 @@ def decided(
 def load_compiler() -> None:
     """Import what compiles, where nothing is stored yet: then it is not the first contraction that waits for it."""
     store = image_store()
-    if store is None or not store.folder.is_dir():
+    if store is None or not os.path.isdir(store.folder):
         for name in _compiler:
             import_module(f"einloom.{name}")
 

@@ -39,8 +39,9 @@ def recorded_rates(machine: Machine) -> Rates | None:
     file = rates_file()
     try:
         entries = json.loads(file.read_text(encoding="utf-8")) if file else {}
-        return Rates(**entries[_key(machine)]) if entries.get("version") == VERSION else None
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        rates = Rates(**entries[_key(machine)]) if entries.get("version") == VERSION else None
+        return rates if rates and all(0 < float(rate) < math.inf for rate in asdict(rates).values()) else None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None
 
 
@@ -58,7 +59,7 @@ def record_rates(machine: Machine, rates: Rates) -> tuple[Path, Rates] | None:
     try:
         known = json.loads(file.read_text(encoding="utf-8"))
         entries = known if known["version"] == VERSION else {}
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         pass  # No file yet, or one that nobody can read: a new one.
     entries["version"] = VERSION
     entries[_key(machine)] = asdict(rounded)

@@ -52,12 +52,24 @@ class Image:
         return json.dumps(said).encode() + b"\n" + self.code
 
     @staticmethod
-    def from_bytes(content: bytes) -> Image:
-        """Return what `to_bytes` wrote."""
+    def from_bytes(content: bytes) -> Image | None:
+        """Return what `to_bytes` wrote; None if it did not write this."""
         said, _, code = content.partition(b"\n")
-        fields = json.loads(said)
-        labels = tuple((name, place) for name, place in fields["labels"])
-        return Image(**fields | {"code": code, "features": frozenset(fields["features"]), "labels": labels})
+        try:
+            fields = json.loads(said)
+            labels = tuple((name, place) for name, place in fields["labels"])
+            image = Image(**fields | {"code": code, "features": frozenset(fields["features"]), "labels": labels})
+            return image if fields["code"] == len(code) else None
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return None
+
+    def fits(self, operands: int, machine: Machine) -> bool:
+        """Whether a call on so many operands begins inside the code, on some threads of this machine."""
+        numbers = (self.operands, self.shared_trips, self.team, self.scratch_bytes, self.entry)
+        least = (operands, 1, int(self.has_sync), 0, 0)
+        whole = all(type(number) is int and number >= low for number, low in zip(numbers, least))
+        runs = self.isa == machine.isa and self.features <= machine.features
+        return runs and whole and self.operands == operands and self.entry < len(self.code)
 
 
 def image_of(nest: Nest, machine: Machine) -> Image:

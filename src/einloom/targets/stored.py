@@ -22,19 +22,26 @@ __all__ = ["image_key", "image_store", "remembered_image"]
 
 @once
 def image_store() -> Store | None:
-    """Return where images are kept; None if `EINLOOM_CACHE` is `off` or `none`. It is asked once a process."""
+    """Return where images are kept; None if `EINLOOM_CACHE` is `off` or `none`, or there is no such place.
+
+    It is asked once a process.
+    """
     named = os.environ.get("EINLOOM_CACHE", "").strip()
     if named in ("off", "none") or _stamp() is None:
         return None
-    return Store(Path(named).absolute() if named else cache_folder() / "programs")
+    try:
+        return Store((Path(named) if named else cache_folder() / "programs").absolute())
+    except OSError:  # The current folder is gone.
+        return None
 
 
-def remembered_image(key: str, make: Callable[[], Image]) -> Image:
-    """Return the image that is kept under a key; make it and keep it if there is none."""
+def remembered_image(key: str, operation: Operation, machine: Machine, make: Callable[[], Image]) -> Image:
+    """Return the image that is kept under a key; make it and keep it if there is none of this operation and machine."""
     store = image_store()
     content = store.read(key) if store else None
-    if content is not None:
-        return Image.from_bytes(content)
+    known = None if content is None else Image.from_bytes(content)
+    if known is not None and known.fits(len(operation.operands), machine):
+        return known
     image = make()
     if store:
         store.write(key, image.to_bytes())
