@@ -6,23 +6,25 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any, Protocol, runtime_checkable
 
-from einloom.arrays.library import Array, element_strides, incoming, is_array
+from einloom.arrays.library import Array, element_strides, incoming
 from einloom.errors import EquationError, ScheduleError, ShapeError, UnsupportedTarget
 from einloom.expression import Expression
 from einloom.expression.conversion import conversion_of
 from einloom.expression.options import Options
-from einloom.expression.remembered import evaluate, evaluate_as, forget, remembered
+from einloom.expression.remembered import evaluate, evaluate_as, forget, listed_operands, remembered
 from einloom.expression.types import computed_type
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.plan.equation import caret_lines, interleaved_equation
+from einloom.plan.finish import finish_of
 from einloom.plan.paths import described_path
 from einloom.plan.problem import make_problem
 
 __all__ = ["clear_cache", "compile", "contract_path", "einsum"]
 
 
-_AUTO, _SAFE, _KEEP = "auto", "safe", "K"  # the defaults, which a call that passes them as literals has as well
+# The defaults, which a call that passes them as literals has as well.
+_AUTO, _SAFE, _KEEP, _ONE, _ZERO, _NO = "auto", "safe", "K", 1, 0, ()
 
 
 def einsum(
@@ -34,6 +36,10 @@ def einsum(
     order: str = _KEEP,
     optimize: Any = _AUTO,
     memory_limit: int | str | None = None,
+    alpha: float = _ONE,
+    beta: float = _ZERO,
+    conj: Sequence[int] = _NO,
+    epilogue: Sequence[Any] = _NO,
     threads: int | None = None,
 ) -> Any:
     """Evaluate an einsum with code that was compiled for these shapes and strides.
@@ -53,6 +59,11 @@ def einsum(
         order: how a fresh result lies: `"C"`, `"F"`, or `"A"` for what all operands are; `"K"` is `"C"`.
         optimize: what `opt_einsum` takes, for three and more operands.
         memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None.
+        alpha, beta: `out := beta * out + alpha * einsum`. With `beta=0` what `out` holds is not read, with `alpha=0` no
+            operand is.
+        conj: positions of operands that are conjugated.
+        epilogue: operators on the finished result, in order: a word, or a word and the labels of an operand, which
+            follows the others: `epilogue=(("add", "c"), "relu")`.
         threads: how many threads; the settings' if None.
 
     Returns:
@@ -68,6 +79,10 @@ def einsum(
         and optimize is _AUTO
         and casting is _SAFE
         and order is _KEEP
+        and alpha is _ONE
+        and beta is _ZERO
+        and conj is _NO
+        and epilogue is _NO
     )
     if is_plain and type(equation) is str:
         known = remembered(equation)
@@ -76,7 +91,8 @@ def einsum(
     text, given = _text_and_operands(equation, operands)
     if is_plain:
         return evaluate(text, given, out)
-    options = Options(optimize, memory_limit, threads=threads)
+    finish = finish_of(alpha, beta, conj, epilogue)
+    options = Options(optimize, memory_limit, threads=threads, finish=finish)
     return evaluate_as(text, given, out, dtype, conversion_of(casting, order), options)
 
 
@@ -87,6 +103,10 @@ def compile(
     optimize: Any = _AUTO,
     memory_limit: int | str | None = None,
     schedule: Schedule | str | None = None,
+    alpha: float = 1,
+    beta: float = 0,
+    conj: Sequence[int] = (),
+    epilogue: Sequence[Any] = (),
     threads: int | None = None,
     target: str | Machine = "cpu",
 ) -> Expression:
@@ -98,7 +118,7 @@ def compile(
 
     Args:
         equation: as for `numpy.einsum`.
-        shapes_or_arrays: one an operand.
+        shapes_or_arrays: one an operand; those of the epilogue follow.
         dtype: type to compute in; float64 for shapes, the common type for arrays, if None.
         optimize: what `opt_einsum` takes, for three and more operands.
         memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None.
@@ -106,6 +126,7 @@ def compile(
             loops a, b, c, … of a string such as `"bcaBCb"` are the labels in alphabetical order; steps that its
             literals do not say are those of the heuristic schedule.
         threads: how many threads; the settings' at each call if None.
+        alpha, beta, conj, epilogue: as for `einsum`.
         target: `"cpu"`, `"interpreter"`, or a `Machine`.
 
     Raises:
@@ -119,7 +140,9 @@ def compile(
     ]
     strides = [None if item is None else element_strides(item.array) for item in given]
     computed = computed_type(equation, [item for item in given if item is not None], dtype)
-    return Expression(equation, shapes, computed, strides, Options(optimize, memory_limit, schedule, threads, target))
+    finish = finish_of(alpha, beta, conj, epilogue)
+    options = Options(optimize, memory_limit, schedule, threads, target, finish)
+    return Expression(equation, shapes, computed, strides, options)
 
 
 def contract_path(
@@ -155,19 +178,10 @@ def _check_kinds(equation: object, schedule: object, target: object) -> None:
 def _text_and_operands(equation: Any, operands: Sequence[Any]) -> tuple[str, Sequence[Any]]:
     """Return the equation's text and the operands of either form of call."""
     text, given = (equation, operands) if isinstance(equation, str) else interleaved_equation([equation, *operands])
-    given = _operands_of(text, given)
+    given = listed_operands(text, given)
     if not given:
         raise EquationError(f"no operands for the equation\n{caret_lines(text, ())}")
     return text, given
-
-
-def _operands_of(text: str, given: Sequence[Any]) -> Sequence[Any]:
-    """Return the operands, also where they came in one list, as torch takes them.
-
-    A list for the only operand of an equation is NumPy's nested sequence.
-    """
-    first: Sequence[Any] = given[0] if len(given) == 1 and type(given[0]) in (list, tuple) else ()
-    return first if "," in text and first and all(map(is_array, first)) else given
 
 
 @runtime_checkable

@@ -46,7 +46,8 @@ def test_more_labels_than_letters() -> None:
 
 
 def test_operands_in_a_list_as_torch_takes_them() -> None:
-    assert np.allclose(el.einsum("ij,jk->ik", [A, B]), AB, rtol=1e-14)
+    for given in ([A, B], (A, B), [A, B]):  # also where the equation is known
+        assert np.allclose(el.einsum("ij,jk->ik", given), AB, rtol=1e-14)
     assert np.array_equal(el.einsum("ij->ji", [[1.0, 2.0]]), [[1.0], [2.0]])  # a nested sequence, as in NumPy
 
 

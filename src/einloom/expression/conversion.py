@@ -86,7 +86,8 @@ class Conversion:
         check_shape("out", given.array.shape, expression.output_shape, where)
         check_writable("out", given.array.flags.writeable, where)
         self._allow_out(given, expression)
-        np.copyto(given.array, np.asarray(expression(*operands)), casting=self.casting)
+        fresh = given.array.astype(expression.dtype, order="C", casting="unsafe")
+        np.copyto(given.array, expression(*operands, out=fresh), casting=self.casting)
         return out
 
     def _allow_out(self, given: Imported, expression: Expression) -> None:

@@ -12,6 +12,7 @@ from einloom.arrays.library import Array, Imported, region_of
 from einloom.arrays.signature import MOST_SCRATCH, array_argument, is_long, thread_settings
 from einloom.config import WatchedSettings
 from einloom.expression.variant import CompiledStep, Variant
+from einloom.jit.arrays import array_address
 from einloom.jit.entrycode import Number
 from einloom.jit.scratch import scratch_word
 from einloom.jit.threads import launch_address
@@ -51,7 +52,7 @@ def describe_call(
     last = len(operands)
     entry = Entry(
         arguments=tuple(_argument(array, unit, array is out) for array in given),
-        calls=tuple(_calls(variant.steps, last, places, written=-1 if out is None else last)),
+        calls=tuple(_calls(variant, last, places, written=-1 if out is None else last)),
         result=last if out is not None else Fresh(id(np.empty), id(arguments), 0 if shape else id(index)),
         keywords=() if out is None else (id(name),),
         apart=() if out is None else tuple(Apart(last, position) for position in range(last)),
@@ -68,16 +69,18 @@ def _needs_python(step: CompiledStep) -> bool:
     return step.executable is None or step.executable.image.has_sync
 
 
-def _calls(steps: Sequence[CompiledStep], operands: int, places: Sequence[int], written: int) -> list[Call]:
-    sources: list[Data | Scratch] = [Data(position) for position in range(operands)]
+def _calls(variant: Variant, operands: int, places: Sequence[int], written: int) -> list[Call]:
+    sources: list[Data | Scratch | Number] = [Data(position) for position in range(operands)]
+    sources += [Number(array_address(constant)) for constant in variant.constants]
+    first = len(sources)
     sources += [Scratch(place) for place in places]
     sources.append(Data(written))
     calls: list[Call] = []
-    for number, compiled in enumerate(steps):
+    for number, compiled in enumerate(variant.steps):
         assert compiled.executable is not None
         reads = [sources[tensor] for tensor in compiled.step.inputs]
         scratch = Scratch(0) if compiled.executable.image.scratch_bytes else Number(0)
-        values = (*reads, sources[operands + number], scratch)
+        values = (*reads, sources[first + number], scratch)
         calls.append(Call(compiled.executable.address, values, compiled.executable.shares(compiled.threads)))
     return calls
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from einloom.arrays.chain import Chain
 from einloom.arrays.entry import Entry
 from einloom.arrays.library import Array, element_strides, outgoing
 from einloom.arrays.signature import signature_of
 from einloom.config import LEAST_WORK, WatchedSettings, current_settings, thread_count, watched_settings
+from einloom.dtypes import DTYPES, FLOAT64
 from einloom.expression.entries import describe_call
 from einloom.expression.fallback import allow_fallback, travel_of
 from einloom.expression.operands import Expected
@@ -24,7 +28,7 @@ from einloom.jit.host import host
 from einloom.jit.native import Native
 from einloom.once import OnceTable
 from einloom.plan.carriers import is_copy
-from einloom.plan.equation import caret_lines, parse_equation
+from einloom.plan.equation import caret_lines
 from einloom.plan.paths import contraction_path
 from einloom.plan.problem import contiguous_strides, make_problem
 from einloom.search.records import readable_file
@@ -65,20 +69,25 @@ class Expression(Native):
         given = list(strides or [None] * len(shapes))
         self._arguments = (equation, tuple(shapes), dtype, strides, options)
         label, self.dtype = numpy_type(dtype)
-        parsed = parse_equation(equation, tuple(map(len, shapes)))
-        where = caret_lines(parsed.text, ()).strip()
-        travel = travel_of(label, self.dtype, is_copy(parsed), where)
-        problem = make_problem(equation, shapes, given, travel.unit)
+        problem = make_problem(equation, shapes, given, DTYPES.get(label, FLOAT64), options.finish)
+        self.equation = problem.equation.text
+        where = caret_lines(self.equation, ()).strip()
+        travel = travel_of(label, self.dtype, is_copy(problem.equation, options.finish), where)
+        problem = replace(problem, dtype=travel.unit)
         thread_count(options.threads, cores=1)  # Refuses what is no number of threads.
         self._threads = options.threads
-        self.equation = parsed.text
         self.shapes = problem.shapes
         self.output_shape = problem.output_shape
-        self._expected = Expected(self.shapes, self.output_shape, label, self.dtype, travel.alignment, where)
+        self._expected = Expected(
+            self.shapes, self.output_shape, label, self.dtype, travel.alignment, where, options.finish
+        )
         schedule = _parsed(options.schedule) if isinstance(options.schedule, str) else options.schedule
         path = contraction_path(problem, options.optimize, options.memory_limit)
         records = readable_file(current_settings().records)
-        self._recipe = Recipe(problem, path, travel.parts, schedule, options.target, travel.by_numpy, records)
+        constants = tuple(np.full(1, factor, self.dtype) for factor in options.finish.constants)
+        self._recipe = Recipe(
+            problem, path, travel.parts, schedule, options.target, travel.by_numpy, records, constants
+        )
         self._plan = self._recipe.plan(problem.strides)
         self._is_small = max(self._plan.flops, self._plan.bytes) < 2 * LEAST_WORK
         self._variants: OnceTable[Variant] = OnceTable(VARIANTS)
@@ -195,7 +204,7 @@ class Expression(Native):
 
     def _last(self) -> Variant:
         """The variant that was used last."""
-        return self._variants.latest() or Variant(tuple(map(CompiledStep, self._plan.steps)), self._plan.arena)
+        return self._variants.latest() or Variant(tuple(map(CompiledStep, self._plan.steps)), self._plan.arena, ())
 
     def __repr__(self) -> str:
         shapes = " ".join("x".join(map(str, shape)) or "scalar" for shape in self.shapes)

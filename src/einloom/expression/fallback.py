@@ -20,7 +20,8 @@ from einloom.config import Fallback, current_settings
 from einloom.dtypes import DTYPES, DType, Kind
 from einloom.errors import DTypeError, FallbackWarning
 from einloom.expression.types import COMPUTED_BY_NUMPY, FOREIGN
-from einloom.ir.operation import DimType, Operation, Primitive
+from einloom.ir import meanings
+from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
 from einloom.plan.carriers import carrier
 
 __all__ = ["Travel", "allow_fallback", "compute_with_numpy", "travel_of"]
@@ -100,33 +101,60 @@ def _frames_of_einloom() -> int:
 
 def compute_with_numpy(operation: Operation, arrays: Sequence[Array]) -> None:
     """Compute an operation on arrays that begin with its operands' first elements; the last one is written."""
+    axes = [i for i, axis in enumerate(operation.axes) if axis.role is not DimType.K]
+    inputs = operation.main.inputs
+    *extras, output = (
+        _view(operation, array, operand, axes) for array, operand in zip(arrays[inputs:], operation.operands[inputs:])
+    )
+    value = _products(operation, arrays[:inputs]).reshape(output.shape)
+    first = operation.first_touch
+    if not (first.initialises or operation.main is Primitive.IDENTITY):
+        value = value + _touched(first, output, extras, inputs)
+    for touch in operation.last_touches:
+        value = _touched(touch, value, extras, inputs)
+    output[...] = value
+
+
+def _view(operation: Operation, array: Array, operand: Operand, axes: Sequence[int]) -> Array:
+    extents = [operation.axes[i].extent for i in axes]
+    return as_strided(array, extents, [operand.strides[i] * array.itemsize for i in axes])
+
+
+def _touched(touch: Touch, value: Array, extras: Sequence[Array], inputs: int) -> Array:
+    word = touch.primitive.value
+    if touch.does_nothing:
+        return value
+    if touch.operand is None:
+        return meanings.UNARY[word](value)
+    return meanings.BINARY[word](value, extras[touch.operand - inputs])
+
+
+def _products(operation: Operation, arrays: Sequence[Array]) -> Array:
+    """Return the sums of products, along the axes of the output that are longer than 1."""
     axes = [i for i, axis in enumerate(operation.axes) if axis.extent != 1]
     subscripts = _subscripts(operation, axes)
-    *inputs, output = (
-        as_strided(
-            array,
-            [operation.axes[i].extent for i in along],
-            [operand.strides[i] * array.itemsize for i in along],
-        )
-        for array, operand, along in zip(arrays, operation.operands, subscripts)
-    )
-    if len(inputs) == 1 and output.dtype.kind == "m":  # time spans, for which NumPy has sums, but no einsum
-        kept = [subscripts[0].index(i) for i in subscripts[1]]
-        summed = [place for place in range(inputs[0].ndim) if place not in kept]
-        view = inputs[0].transpose(*kept, *summed)
-        np.add.reduce(view, axis=tuple(range(len(kept), view.ndim)), out=output)
-    elif operation.main is Primitive.IDENTITY:
-        output[...] = inputs[0].transpose([subscripts[0].index(i) for i in subscripts[1]])
+    views = [_view(operation, *each) for each in zip(arrays, operation.inputs, subscripts)]
+    sums = np.empty([operation.axes[i].extent for i in subscripts[-1]], arrays[0].dtype)
+    kept = [subscripts[0].index(i) for i in subscripts[-1] if len(views) == 1]
+    if operation.main is Primitive.IDENTITY:
+        sums[...] = views[0].transpose(kept)
+    elif sums.dtype.kind == "m":  # time spans, for which NumPy has sums, but no einsum
+        summed = [place for place in range(views[0].ndim) if place not in kept]
+        view = views[0].transpose(*kept, *summed)
+        np.add.reduce(view, axis=tuple(range(len(kept), view.ndim)), out=sums)
     else:
         numbers = [[axes.index(i) for i in along] for along in subscripts]
-        given: list[Any] = [each for pair in zip(inputs, numbers) for each in pair]
+        given: list[Any] = [each for pair in zip(views, numbers) for each in pair]
         # NumPy's product of matrices, which `optimize` allows, loses count of objects when their arithmetic raises.
-        _numpy_einsum(*given, numbers[-1], out=output, optimize=output.dtype.kind != "O")
+        _numpy_einsum(*given, numbers[-1], out=sums, optimize=sums.dtype.kind != "O")
+    return sums
 
 
 def _subscripts(operation: Operation, axes: Sequence[int]) -> list[list[int]]:
-    """Return which axes each operand is viewed along: those that it depends on; the first takes what nobody has."""
-    used = [[i for i in axes if operand.strides[i]] for operand in operation.operands]
-    used[-1] = [i for i in axes if operation.axes[i].role is not DimType.K]
-    used[0] = [i for i in axes if i in used[0] or not any(i in others for others in used[1:-1])]
-    return used
+    """Return which axes inputs and output are viewed along: those that they depend on.
+
+    The first takes what no other input has.
+    """
+    used = [[i for i in axes if operand.strides[i]] for operand in operation.inputs]
+    used[0] = [i for i in axes if i in used[0] or not any(i in others for others in used[1:])]
+    return [*used, [i for i in axes if operation.axes[i].role is not DimType.K]]

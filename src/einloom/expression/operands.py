@@ -19,6 +19,7 @@ from einloom.arrays.library import Array, Imported, array_of, element_strides, i
 from einloom.errors import DTypeError, EquationError, ShapeError
 from einloom.expression.types import FOREIGN
 from einloom.jit.arrays import array_address
+from einloom.plan.finish import PLAIN, Finish
 
 __all__ = ["Expected", "Output"]
 
@@ -34,6 +35,7 @@ class Expected:
         dtype: NumPy's type that stands for it.
         unit: size in bytes of what elements travel as; addresses are multiples of it.
         where: the equation as messages quote it.
+        finish: what becomes of the sums: whether `out` is read, and what is conjugated.
     """
 
     shapes: tuple[tuple[int, ...], ...]
@@ -42,6 +44,7 @@ class Expected:
     dtype: np.dtype[Any]
     unit: int
     where: str
+    finish: Finish = PLAIN
 
     def operands(self, given: Sequence[Any]) -> list[Imported]:
         """Return the memory of the operands as they came, of the right shapes.
@@ -67,6 +70,8 @@ class Expected:
             DTypeError: its type cannot be converted safely to the one that is computed in.
         """
         array = operand.array
+        if position in self.finish.conj and array.dtype.kind == "c":
+            array = array.conj()
         if operand.dtype != self.label:
             foreign = self.label in FOREIGN or operand.dtype in FOREIGN
             if foreign or not np.can_cast(array.dtype, self.dtype, "safe"):
@@ -88,6 +93,7 @@ class Expected:
             DTypeError, ShapeError, StrideError, OverlapError: it cannot take the result; nothing has been written.
         """
         if out is None:
+            self.finish.check_fresh(self.where)
             fresh = np.empty(self.output_shape, self.dtype)
             return Output(fresh, fresh)
         given = array_of(out, "out", self.where)
@@ -100,7 +106,7 @@ class Expected:
         check_disjoint([*inputs, region], where=self.where)
         if self._fits(given.array):
             return Output(given.array, given.array)
-        return Output(np.empty(self.output_shape, given.array.dtype), given.array)
+        return Output(given.array.copy("C"), given.array)  # with what it holds, which `beta` may multiply
 
 
 @dataclass(frozen=True, slots=True)

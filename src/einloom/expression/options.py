@@ -7,6 +7,7 @@ from typing import Any
 
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
+from einloom.plan.finish import PLAIN, Finish
 
 __all__ = ["DEFAULTS", "Options"]
 
@@ -21,6 +22,7 @@ class Options:
         schedule: a schedule, its text or a loop string for a single contraction, instead of the heuristic one.
         threads: how many threads, None for the settings at each call.
         target: `"cpu"`, `"interpreter"` or a `Machine`.
+        finish: what becomes of the sums.
     """
 
     optimize: Any = "auto"
@@ -28,12 +30,13 @@ class Options:
     schedule: Schedule | str | None = None
     threads: int | None = None
     target: str | Machine = "cpu"
+    finish: Finish = PLAIN
 
     @property
     def key(self) -> tuple[object, ...]:
         """Return what tells these options from others: True and 1, or 1.0 and 1 in a path, are not the same."""
         optimize: object = repr(self.optimize) if type(self.optimize) in (list, tuple) else self.optimize
-        given: list[object] = [optimize, self.memory_limit, self.schedule, self.threads, self.target]
+        given: list[object] = [optimize, self.memory_limit, self.schedule, self.threads, self.target, self.finish]
         return tuple((type(each), each) for each in given)
 
 

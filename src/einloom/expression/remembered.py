@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from einloom.arrays.chain import Chain
-from einloom.arrays.library import element_strides, incoming
+from einloom.arrays.library import element_strides, incoming, is_array
 from einloom.config import current_settings
 from einloom.expression.conversion import Conversion
 from einloom.expression.expression import Expression
@@ -20,7 +20,7 @@ from einloom.expression.types import computed_type
 from einloom.jit.native import Native
 from einloom.once import OnceTable
 
-__all__ = ["Equation", "evaluate", "evaluate_as", "forget", "remembered"]
+__all__ = ["Equation", "evaluate", "evaluate_as", "forget", "listed_operands", "remembered"]
 
 EXPRESSIONS = 1024
 EQUATIONS = 1024
@@ -38,6 +38,7 @@ class Equation(Native):
 
     def __call__(self, *operands: Any, out: Any = None) -> Any:
         """Evaluate the equation, and remember how."""
+        operands = tuple(listed_operands(self._text, operands))
         expression = _expression(self._text, operands, None, DEFAULTS)
         return expression.compute(operands, out, self, self._chain)
 
@@ -58,10 +59,21 @@ def evaluate_as(
     text: str, operands: Sequence[Any], out: Any, dtype: object, conversion: Conversion, options: Options
 ) -> Any:
     """Evaluate an equation in a type (None: the operands' common one), with conversions around it, as options say."""
+    if out is None:
+        options.finish.check_fresh(text)
     given = [incoming(operand, f"operand {position}") for position, operand in enumerate(operands)]
     computed = computed_type(text, given, dtype)
     converted = conversion.operands(operands, computed, text)
     return conversion.result(_expression(text, converted, computed, options), operands, converted, out)
+
+
+def listed_operands(text: str, given: Sequence[Any]) -> Sequence[Any]:
+    """Return the operands, also where they came in one list, as torch takes them.
+
+    A list for the only operand of an equation is NumPy's nested sequence.
+    """
+    first: Sequence[Any] = given[0] if len(given) == 1 and type(given[0]) in (list, tuple) else ()
+    return first if "," in text and first and all(map(is_array, first)) else given
 
 
 def forget() -> None:

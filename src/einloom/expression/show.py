@@ -75,10 +75,8 @@ def _order(operation: Operation, operand: int) -> str:
 
 def _headings(plan: Plan) -> list[str]:
     """A line a step: the tensor that it makes, of which others. The operands are the first tensors."""
-    operands = 1 + max((i for step in plan.steps for i in step.inputs), default=0)
-    first = operands - len(plan.steps) + 1 if len(plan.steps) > 1 else operands
     return [
         f"t{number} {step.shape} = {step.operation.main} {' '.join(f't{i}' for i in step.inputs)}, "
         f"{step.operation.flops:,} flop"
-        for number, step in enumerate(plan.steps, first)
+        for number, step in enumerate(plan.steps, plan.given)
     ]

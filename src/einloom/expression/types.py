@@ -60,7 +60,7 @@ def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> An
 
 def _copies(equation: str, operands: Sequence[Imported]) -> bool:
     """Whether elements are only moved, so that other byte orders may stay."""
-    return is_copy(parse_equation(equation, tuple(operand.array.ndim for operand in operands)))
+    return len(operands) == 1 and is_copy(parse_equation(equation, (operands[0].array.ndim,)))
 
 
 def _common_type(equation: str, operands: Sequence[Imported]) -> tuple[str, np.dtype[Any]]:

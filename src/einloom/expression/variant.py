@@ -65,10 +65,12 @@ class Variant:
     Attributes:
         steps: in order.
         arena: where the results of the others lie, behind what kernels need of the scratch.
+        constants: tensors that follow the operands.
     """
 
     steps: tuple[CompiledStep, ...]
     arena: Arena
+    constants: tuple[Array, ...]
 
     @property
     def kernel_scratch(self) -> int:
@@ -88,16 +90,16 @@ class Variant:
             return
         begin = self.kernel_scratch
         with scratch(self.scratch_bytes) as place:
-            tensors = [array_address(operand) for operand in operands]
+            tensors = [array_address(array) for array in (*operands, *self.constants)]
             tensors += [place + begin + offset for offset in self.arena.places]
-            written = [*tensors[len(operands) :], array_address(result)]
+            written = [*tensors[len(operands) + len(self.constants) :], array_address(result)]
             for compiled, output in zip(self.steps, written):
                 assert compiled.executable is not None
                 inputs = [tensors[i] for i in compiled.step.inputs]
                 compiled.executable.run([*inputs, output], compiled.threads, place)
 
     def _compute(self, operands: Sequence[Array], result: Array) -> None:
-        tensors = list(operands)
+        tensors = [*operands, *self.constants]
         for compiled in self.steps:
             last = compiled is self.steps[-1]
             output = result if last else np.empty(math.prod(compiled.step.shape), result.dtype)
@@ -117,6 +119,7 @@ class Recipe:
         target: `"cpu"`, `"interpreter"` or a `Machine`.
         by_numpy: whether there is no code for the type of the elements.
         records: the file of the schedules that problems were tuned to; None: none.
+        constants: factors of the sums and of the output, an array each.
     """
 
     problem: Problem
@@ -126,6 +129,7 @@ class Recipe:
     target: str | Machine
     by_numpy: bool = False
     records: File | None = None
+    constants: tuple[Array, ...] = ()
 
     @property
     def is_interpreted(self) -> bool:
@@ -147,7 +151,7 @@ class Recipe:
         if self.schedule is not None and len(plan.steps) != 1:
             text = self.problem.equation.text
             raise ScheduleError(f"a schedule is for a single operation; {text} takes {len(plan.steps)}")
-        return Variant(tuple(self._compile_step(step, threads) for step in plan.steps), plan.arena)
+        return Variant(tuple(self._compile_step(step, threads) for step in plan.steps), plan.arena, self.constants)
 
     def _compile_step(self, step: Step, threads: int) -> CompiledStep:
         if self.is_interpreted:

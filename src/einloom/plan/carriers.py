@@ -14,6 +14,7 @@ from einloom.dtypes import FLOAT32, FLOAT64, UINT8, UINT16, DType
 from einloom.errors import DTypeError
 from einloom.ir.operation import Axis, DimType, Operation
 from einloom.plan.equation import Equation
+from einloom.plan.finish import PLAIN, Finish
 from einloom.plan.steps import Plan
 
 __all__ = ["carrier", "is_copy", "widened"]
@@ -40,9 +41,10 @@ def carrier(dtype: np.dtype[Any]) -> tuple[DType, int]:
     return unit, dtype.itemsize // unit.size
 
 
-def is_copy(equation: Equation) -> bool:
-    """Return whether an equation neither multiplies nor sums: elements keep their bits."""
-    return len(equation.inputs) == 1 and set(equation.inputs[0]) == set(equation.output)
+def is_copy(equation: Equation, finish: Finish = PLAIN) -> bool:
+    """Return whether nothing is multiplied, summed or computed: elements keep their bits."""
+    keeps = len(equation.inputs) == 1 and set(equation.inputs[0]) == set(equation.output)
+    return keeps and finish == PLAIN
 
 
 def widened(plan: Plan, parts: int) -> Plan:

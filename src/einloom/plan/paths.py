@@ -56,7 +56,7 @@ def contraction_path(problem: Problem, optimize: Any = "auto", memory_limit: Any
         EquationError: there is no such strategy.
         PathError: what it gives is not a path of these operands.
     """
-    count = len(problem.shapes)
+    count = len(problem.equation.inputs)
     if count <= 2 and isinstance(optimize, str) and optimize == "auto":
         return (tuple(range(count)),)  # Without the import of opt_einsum.
     given = _given_path(problem, optimize)
@@ -147,7 +147,7 @@ def _limit(value: Any, where: str = "optimize=(…, {!r})") -> int:
 
 def _checked(problem: Problem, path: Any) -> Path:
     """Return the path as tuples of integers, once it is sure that it contracts every operand exactly once."""
-    left = len(problem.shapes)
+    left = len(problem.equation.inputs)
     entries: list[tuple[int, ...]] = []
     if not isinstance(path, (tuple, list)):
         raise _no_path(problem, path, f"it is a {type(path).__name__}")
@@ -175,7 +175,7 @@ def _no_path(problem: Problem, path: Any, reason: str) -> PathError:
     text = repr(path)
     shown = text if len(text) <= 200 else f"{text[:200]}…"
     return PathError(
-        f"optimize={shown} is no path for {len(problem.shapes)} operands: {reason}\n"
+        f"optimize={shown} is no path for {len(problem.equation.inputs)} operands: {reason}\n"
         f"{caret_lines(problem.equation.text, ())}\n"
         "  Entries name tensors that are left, by position from 0; what they give goes to the end. One tensor stays."
     )

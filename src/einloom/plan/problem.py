@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from einloom.dtypes import DType, data_type
-from einloom.errors import ShapeError
+from einloom.errors import EquationError, ShapeError
 from einloom.plan.equation import Equation, caret_lines, label_places, parse_equation
+from einloom.plan.finish import PLAIN, Finish
 
 __all__ = ["MOST_POINTS", "Problem", "Term", "contiguous_strides", "make_problem"]
 
@@ -39,6 +40,7 @@ class Problem:
         strides: of the operands, in elements.
         sizes: extent of every label.
         dtype: type that is computed in.
+        finish: what becomes of the sums; its operands are the last of the shapes and strides.
     """
 
     equation: Equation
@@ -46,6 +48,7 @@ class Problem:
     strides: tuple[tuple[int, ...], ...]
     sizes: dict[str, int]
     dtype: DType
+    finish: Finish = PLAIN
 
     @property
     def output_shape(self) -> tuple[int, ...]:
@@ -59,6 +62,15 @@ class Problem:
             step = 0 if extent == 1 and self.sizes[label] != 1 else stride
             joined[label] = joined.get(label, 0) + step
         return Term(tuple(joined), tuple(joined.values()))
+
+    def finish_terms(self) -> list[Term]:
+        """Return the operands of the epilogue, broadcast axes at stride 0."""
+        first = len(self.equation.inputs)
+        operands = zip(self.finish.operands, self.shapes[first:], self.strides[first:])
+        return [
+            Term(tuple(labels), tuple(stride if extent != 1 else 0 for extent, stride in zip(shape, strides)))
+            for labels, shape, strides in operands
+        ]
 
     def output_term(self, strides: tuple[int, ...] | None = None) -> Term:
         """Return the result, C-contiguous unless its strides are given."""
@@ -80,6 +92,7 @@ def make_problem(
     shapes: Sequence[tuple[int, ...]],
     strides: Sequence[tuple[int, ...] | None],
     dtype: object,
+    finish: Finish = PLAIN,
 ) -> Problem:
     """Return the checked problem; a missing strides tuple means C-contiguous.
 
@@ -87,9 +100,34 @@ def make_problem(
         EquationError, ShapeError, DTypeError: with the equation and a caret.
     """
     shapes = tuple(tuple(shape) for shape in shapes)
-    equation = parse_equation(text, tuple(len(shape) for shape in shapes))
+    inputs = shapes[: len(shapes) - len(finish.operands)]
+    equation = parse_equation(text, tuple(len(shape) for shape in inputs))
     given = tuple(contiguous_strides(s) if t is None else tuple(t) for s, t in zip(shapes, strides))
-    return Problem(equation, shapes, given, _sizes(equation, shapes), data_type(dtype))
+    problem = Problem(equation, shapes, given, _sizes(equation, inputs), data_type(dtype), finish)
+    _check_finish(problem)
+    return problem
+
+
+def _check_finish(problem: Problem) -> None:
+    equation, first = problem.equation, len(problem.equation.inputs)
+    for position in problem.finish.conj:
+        if not 0 <= position < first:
+            raise EquationError(
+                f"conj names operand {position}; there are operands 0 to {first - 1}\n{caret_lines(equation.text, ())}"
+            )
+    for labels, shape in zip(problem.finish.operands, problem.shapes[first:]):
+        unknown = [label for label in labels if label not in equation.output]
+        if unknown or len(set(labels)) != len(labels):
+            raise EquationError(
+                f"the epilogue's operand {labels!r} does not name axes of the result, each at most once\n"
+                f"{caret_lines(equation.text, range(equation.text.rfind('>') + 1, len(equation.text)))}"
+            )
+        wanted = tuple(problem.sizes[label] for label in labels)
+        if len(wanted) != len(shape) or any(e not in (1, n) for e, n in zip(shape, wanted)):
+            raise ShapeError(
+                f"the epilogue's operand {labels!r} has shape {shape}, the result's axes are {wanted}\n"
+                f"{caret_lines(equation.text, ())}\n  Give these extents, or 1 to broadcast."
+            )
 
 
 def _sizes(equation: Equation, shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:

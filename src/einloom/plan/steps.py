@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from einloom.dtypes import DType
 from einloom.errors import ShapeError
@@ -22,9 +22,19 @@ from einloom.plan.problem import MOST_POINTS, Problem, Term, contiguous_strides
 __all__ = ["Plan", "Step", "plan_problem"]
 
 
+FRESH = -1
+"""In place of the number of a factor: what the target holds is not read."""
+
+NOTHING = "nothing"
+"""Name of an axis without indices: longer than any label."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation of a plan. Tensors are numbered: the problem's operands, then the results of the steps."""
+    """One operation of a plan.
+
+    Tensors are numbered: the problem's operands, the constants of its finish, then the results of the steps.
+    """
 
     operation: Operation
     inputs: tuple[int, ...]
@@ -43,6 +53,8 @@ class Plan:
 
     steps: tuple[Step, ...]
     path: Path
+    given: int
+    """How many tensors there are before the first step."""
 
     @property
     def flops(self) -> int:
@@ -55,9 +67,8 @@ class Plan:
         count, last = len(self.steps) - 1, dict[int, int]()
         for number, step in enumerate(self.steps):
             last |= dict.fromkeys(step.inputs, number)
-        first = 1 + max((tensor for step in self.steps for tensor in step.inputs), default=0) - count
         written = enumerate(self.steps[:count])
-        return plan_arena([Life(step.bytes, number, last[first + number]) for number, step in written])
+        return plan_arena([Life(step.bytes, number, last[self.given + number]) for number, step in written])
 
     @property
     def bytes(self) -> int:
@@ -81,12 +92,16 @@ class _Planner:
         self.problem = problem
         self.sizes = problem.sizes
         self.result = problem.output_term(output_strides)
-        self.terms = {i: problem.input_term(i) for i in range(len(problem.shapes))}
+        self.terms = {i: problem.input_term(i) for i in range(len(problem.equation.inputs))}
         self.left = list(self.terms)
+        self.given = len(problem.shapes) + len(problem.finish.constants)
         self.steps: list[Step] = []
         self.users = Counter(label for term in (*self.terms.values(), self.result) for label in term.labels)
 
     def plan(self, path: Path) -> Plan:
+        if self.problem.finish.alpha == 0:
+            self._finish_without_operands()
+            return Plan(tuple(self.steps), path, self.given)
         for position, group in enumerate(path):
             chosen = sorted(self.left[i] for i in group)  # The only step of a plan reads operands in their order.
             for i in sorted(group, reverse=True):
@@ -95,7 +110,14 @@ class _Planner:
                 chosen = [*chosen[2:], self._joined(chosen[:2], None)]
             last = position == len(path) - 1
             self.left.append(self._joined(chosen, self.result if last else None))
-        return Plan(tuple(self.steps), path)
+        return Plan(tuple(self.steps), path, self.given)
+
+    def _finish_without_operands(self) -> None:
+        """Sum over nothing: then no element of an operand is loaded, and touches run all the same."""
+        empty = Term((NOTHING,), (1,))
+        self.sizes = self.sizes | {NOTHING: 0}
+        self.terms[0] = empty
+        self._add_last((0,), self.result)
 
     def _joined(self, numbers: Sequence[int], target: Term | None) -> int:
         """Contract one or two tensors into a new one, which has the labels that others still need."""
@@ -107,7 +129,7 @@ class _Planner:
         self.users.update(term.labels)
         if target is None and len(numbers) == 1 and set(term.labels) == set(self.terms[numbers[0]].labels):
             return numbers[0]  # Nothing to sum.
-        return self._add(numbers, term)
+        return self._add(numbers, term) if target is None else self._add_last(numbers, term)
 
     def _summed_early(self, number: int, other: int) -> int:
         term = self.terms[number]
@@ -123,14 +145,53 @@ class _Planner:
     def _contiguous(self, labels: Sequence[str]) -> Term:
         return Term(tuple(labels), contiguous_strides([self.sizes[label] for label in labels]))
 
-    def _add(self, numbers: Sequence[int], target: Term) -> int:
+    def _add_last(self, numbers: Sequence[int], target: Term) -> int:
+        """Add the step that writes the result, and what becomes of it.
+
+        The factor of the sums must not reach what is accumulated into: with both, the sums are a tensor of their own.
+        """
+        finish, constants = self.problem.finish, list(range(len(self.problem.shapes), self.given))
+        beta = constants.pop(0) if finish.beta not in (0, 1) else None
+        scale = [(Primitive.MUL, constants[0])] if constants else []
+        if finish.beta != 0 and scale:
+            numbers, scale = (self._add(numbers, self._contiguous(target.labels), touches=scale),), []
+        operands = iter(range(len(self.problem.equation.inputs), len(self.problem.shapes)))
+        last = [(each.primitive, None if each.labels is None else next(operands)) for each in finish.epilogue]
+        first = FRESH if finish.beta == 0 else beta
+        return self._add(numbers, target, first, [*scale, *last] if finish.alpha != 0 else last)
+
+    def _add(
+        self,
+        numbers: Sequence[int],
+        target: Term,
+        first: int | None = FRESH,
+        touches: Sequence[tuple[Primitive, int | None]] = (),
+    ) -> int:
+        """Add a step.
+
+        Args:
+            numbers: the tensors that are read.
+            target: what is written.
+            first: `FRESH`, or the number of the factor of what the target holds; None: it is kept.
+            touches: operators on the finished target, and the numbers of what they read.
+        """
         inputs = [self.terms[number] for number in numbers]
         self._check_size(inputs, target)
         operation = operation_of(inputs, target, self.sizes, self.problem.dtype)
-        self.steps.append(Step(operation, tuple(numbers), tuple(self.sizes[label] for label in target.labels)))
-        number = len(self.terms)
+        extras = [*([] if first in (None, FRESH) else [(Primitive.MUL, first)]), *touches]
+        read = [number for _, number in extras if number is not None]
+        operation = finished(operation, first, extras, [self._extra(number) for number in read])
+        tensors = (*numbers, *read)
+        self.steps.append(Step(operation, tensors, tuple(self.sizes[label] for label in target.labels)))
+        number = self.given + len(self.steps) - 1
         self.terms[number] = target
         return number
+
+    def _extra(self, number: int) -> Term:
+        """What a touch reads: an operand of the epilogue, or a constant."""
+        place = number - len(self.problem.equation.inputs)
+        terms = self.problem.finish_terms()
+        return terms[place] if place < len(terms) else Term((), ())
 
     def _check_size(self, inputs: Sequence[Term], target: Term) -> None:
         labels = dict.fromkeys(label for term in (*inputs, target) for label in term.labels)
@@ -156,6 +217,35 @@ def operation_of(inputs: Sequence[Term], output: Term, sizes: dict[str, int], dt
         main = Primitive.SUM if any(axis.role is DimType.K for axis in axes) else Primitive.IDENTITY
     first = Touch(Primitive.ZERO) if main is not Primitive.IDENTITY else NO_TOUCH
     return Operation(axes, tuple(operands), main, first)
+
+
+def finished(
+    operation: Operation, first: int | None, touches: Sequence[tuple[Primitive, int | None]], extras: Sequence[Term]
+) -> Operation:
+    """Return the operation with touches, the first of which is before the sums if `first` is a tensor.
+
+    What is added to cannot be a copy: a copy becomes a sum over nothing but one element.
+    """
+    inputs = len(operation.inputs)
+    places = iter(range(inputs, inputs + len(extras)))
+    done = [Touch(primitive, None if number is None else next(places)) for primitive, number in touches]
+    operands = [
+        Operand(
+            f"extra{i}",
+            operation.output.dtype,
+            tuple(dict(zip(t.labels, t.strides)).get(n, 0) for n in operation.names),
+        )
+        for i, t in enumerate(extras)
+    ]
+    adds = first != FRESH and operation.main is Primitive.IDENTITY
+    start = operation.first_touch if first == FRESH else NO_TOUCH if first is None else done.pop(0)
+    return replace(
+        operation,
+        operands=(*operation.inputs, *operands, operation.output),
+        main=Primitive.SUM if adds else operation.main,
+        first_touch=start,
+        last_touches=tuple(done),
+    )
 
 
 def _role(label: str, inputs: Sequence[Term], output: Term) -> DimType:

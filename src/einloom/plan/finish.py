@@ -1,0 +1,102 @@
+"""`Finish`: what becomes of the sums: `out := beta * out + alpha * sums`, then operators on the finished result.
+
+>>> finish = finish_of(2, 0, (), (("add", "c"), "relu"))
+>>> [(operator.primitive.value, operator.labels) for operator in finish.epilogue]
+[('add', 'c'), ('relu', None)]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Number
+from operator import index
+from typing import Any
+
+from einloom.errors import ArgumentError
+from einloom.ir.operation import Primitive
+
+__all__ = ["PLAIN", "Finish", "Operator", "finish_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """An operator on the finished result; a binary one reads an operand, whose axes the labels name."""
+
+    primitive: Primitive
+    labels: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """What becomes of the sums.
+
+    Attributes:
+        alpha: factor of the sums; 0: no operand is read.
+        beta: factor of what `out` holds; 0: that is not read.
+        conj: positions of operands that are conjugated.
+        epilogue: operators on the finished result, in order.
+    """
+
+    alpha: Any = 1
+    beta: Any = 0
+    conj: tuple[int, ...] = ()
+    epilogue: tuple[Operator, ...] = ()
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The labels of the epilogue's operands, which follow the others in a call."""
+        return tuple(each.labels for each in self.epilogue if each.labels is not None)
+
+    def check_fresh(self, where: str) -> None:
+        """Refuse to write a fresh result where the factor of what it held is not 0.
+
+        Raises:
+            ArgumentError: it is not.
+        """
+        if self.beta != 0:
+            raise ArgumentError(f"beta={self.beta!r} is a factor of out, which is None\n  {where}\n  Pass out=.")
+
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        """The factors that code multiplies by, in the order in which the last step takes them."""
+        return tuple(each for each in (self.beta, self.alpha) if each not in (0, 1))
+
+
+PLAIN = Finish()
+
+_UNARY = [each for each in Primitive if each.is_unary and each not in (Primitive.ZERO, Primitive.IDENTITY)]
+_BINARY = [each for each in Primitive if each.is_binary]
+
+
+def finish_of(alpha: Any, beta: Any, conj: Any, epilogue: Any) -> Finish:
+    """Return the finish for the arguments of a call.
+
+    Raises:
+        ArgumentError: a factor that is no number, a position that is none, or an operator that is not there.
+    """
+    for name, factor in (("alpha", alpha), ("beta", beta)):
+        if not isinstance(factor, Number):
+            raise ArgumentError(f"{name}={factor!r:.80} is no number")
+    try:
+        positions = tuple(sorted({index(each) for each in conj}))
+    except TypeError:
+        raise ArgumentError(f"conj={conj!r:.80}\n  Give the positions of operands, for example (0,).") from None
+    if isinstance(epilogue, str) or not hasattr(epilogue, "__iter__"):
+        raise ArgumentError(
+            f"epilogue={epilogue!r:.80}\n  Give operators in order, for example (('add', 'c'), 'relu')."
+        )
+    operators: list[Any] = [*epilogue]
+    return Finish(alpha, beta, positions, tuple(map(_operator, operators)))
+
+
+def _operator(given: Any) -> Operator:
+    if isinstance(given, str) and given in [each.value for each in _UNARY]:
+        return Operator(Primitive(given))
+    pair: tuple[Any, ...] = tuple(given) if type(given) in (tuple, list) else ()
+    if len(pair) == 2 and isinstance(pair[1], str) and pair[0] in [each.value for each in _BINARY]:
+        return Operator(Primitive(pair[0]), pair[1].strip())
+    raise ArgumentError(
+        f"epilogue: {given!r:.80} is no operator\n"
+        f"  on the result alone: {', '.join(_UNARY)}\n"
+        f"  with an operand, as (word, labels): {', '.join(_BINARY)}"
+    )
