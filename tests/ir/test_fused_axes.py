@@ -14,7 +14,7 @@ from einloom.ir.configuration import TensorOperationConfig
 from einloom.ir.fused import FusedView
 from einloom.ir.interpret import Memory, interpret, interpret_nest
 from einloom.ir.operation import Operation
-from einloom.ir.schedule import Schedule
+from einloom.ir.schedule import OUTPUT, Schedule
 from einloom.ir.text import parse_operation, parse_schedule
 
 from .strategies import fused_cases, random_memories
@@ -43,7 +43,9 @@ def _same_meaning(operation: Operation, schedule: Schedule, rng: random.Random) 
 def test_nests_over_fused_axes_mean_what_their_operations_mean() -> None:
     cases = fused_cases(FLOAT32, 2000)
     apart = [(operation, schedule) for operation, schedule in cases if _is_apart(operation, schedule)]
-    assert len(cases) > 300 and len(apart) > 150
+    staged = [schedule for _, schedule in apart if any(pack.operand == OUTPUT for pack in schedule.packs)]
+    touched = [operation for operation, _ in apart if operation.last_touches and len(operation.operands) > 3]
+    assert len(cases) > 300 and len(apart) > 150 and len(staged) > 40 and len(touched) > 40
     assert not [
         str(schedule) for operation, schedule in cases if not _same_meaning(operation, schedule, random.Random(1))
     ]
@@ -86,8 +88,9 @@ def test_texts_parse_back() -> None:
     ],
 )
 def test_what_cannot_be_fused_is_refused(text: str, said: str) -> None:
-    with pytest.raises(ScheduleError, match=said):
+    with pytest.raises(ScheduleError, match=said) as refused:
         bind(OPERATION, parse_schedule(text))
+    assert "\n  " in str(refused.value)  # What to do.
 
 
 def test_a_configuration_cannot_say_it() -> None:

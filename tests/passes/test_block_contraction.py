@@ -11,7 +11,7 @@ from einloom.ir.schedule import OUTPUT, Schedule
 from einloom.ir.text import parse_operation
 from einloom.machine import AVX2, AVX512, Machine, Rates
 from einloom.passes.contraction.blocking import Blocking
-from einloom.passes.contraction.choose import costed, every_proposal
+from einloom.passes.contraction.choose import Costed, costed, every_proposal
 from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
@@ -102,9 +102,16 @@ def test_axes_are_not_joined_where_blocks_are_of_one_index() -> None:
     assert every_proposal(operation, Schedule((), identify_primitive(operation)), Context(tiny))
 
 
+def _costed(operation: Operation) -> list[Costed]:
+    return costed(operation, Schedule((), identify_primitive(operation)), Context(AVX512))
+
+
 def test_little_work_takes_one_family() -> None:
     small = parse_operation(str(PRODUCT).replace("1600", "40"))
     assert str(_chosen(small, AVX512)) == "prim m=j n=i k=k"
+    below, above = (parse_operation(str(PRODUCT).replace("1600", size)) for size in ("46", "47"))
+    assert below.points < 100_000 < above.points
+    assert len(_costed(below)) == 1 < len(_costed(above))
 
 
 @pytest.mark.parametrize("machine", [AVX512, AVX2, LARGE], ids=["avx512", "avx2", "large L2"])
@@ -126,6 +133,22 @@ def test_blocks_shrink_with_the_caches() -> None:
     assert costs[0][2] / costs[0][0] > costs[2][2] / costs[2][0] > 0.99  # a large block misses a large cache most
 
 
+@pytest.mark.parametrize("machine", [AVX512, AVX2], ids=["avx512", "avx2"])
+def test_halving_the_second_cache_moves_the_choice_to_smaller_blocks(machine: Machine) -> None:
+    """Each machine may take what any of them would propose: it is the cost that decides, not the target of a block."""
+    rates = Rates(float32=200e9, float64=100e9, l2=180e9, l3=20e9, memory=10e9, stream=10e9)
+    machines = [replace(machine, l2=2**size, rates=rates) for size in (21, 20, 19, 18)]
+    prims, plan = identify_primitive(COLUMNS), Plan("vector block")
+    made = [Blocking(COLUMNS, prims, each).schedule(plan) for each in machines]
+    schedules = [schedule for schedule in made if schedule is not None]
+    chosen = [min(schedules, key=lambda each: cost_of(COLUMNS, each, to).seconds) for to in machines]
+    blocks = [_block(schedule) for schedule in chosen]
+    assert blocks == sorted(blocks, reverse=True) and len(set(blocks)) > 2
+    assert all(4 * block < each.l2 for block, each in zip(blocks, machines))  # bytes
+    whole = [_block(_chosen(COLUMNS, each)) for each in machines]
+    assert whole == sorted(whole, reverse=True) and len(set(whole)) > 2
+
+
 def _block(schedule: Schedule) -> int:
     """Elements of the vector operand's packed block."""
     pack = next(pack for pack in schedule.packs if pack.operand == 1)
@@ -143,9 +166,7 @@ def test_slow_streams_keep_the_output_out_of_scratch() -> None:
 
 
 def test_the_cheapest_is_chosen_and_the_same_each_time() -> None:
-    operation = fuse(COLUMNS)
-    identified = Schedule((), identify_primitive(operation))
-    found = costed(operation, identified, Context(AVX512))
+    found = _costed(fuse(COLUMNS))
     seconds = [each.cost.seconds for each in found]
     assert seconds == sorted(seconds) and len(found) > 4
     assert _chosen(COLUMNS, AVX512) == found[0].proposal.schedule == _chosen(COLUMNS, AVX512)

@@ -69,7 +69,7 @@ class _Binder:
         schedule = self.schedule
         for name in (*(loop.axis for loop in schedule.loops), *schedule.prims.names):
             if name not in self.extents:
-                raise ScheduleError(f"the schedule names the axis {name}; there are {' '.join(self.extents)}")
+                raise ScheduleError(f"the schedule names the axis {name}\n  There are {' '.join(self.extents)}.")
         for loop in schedule.loops:
             if loop.kind is ExecType.SHARED and self.roles[loop.axis] is DimType.K:
                 raise ScheduleError(

@@ -272,7 +272,9 @@ def primitive_axes(operation: Operation, names: Sequence[str]) -> Prims:
 
 def _written(operation: Operation, schedule: Schedule) -> TensorOperationConfig:
     if schedule.fused:
-        raise ScheduleError(f"a configuration cannot say that axes are fused\n  {schedule}")
+        raise ScheduleError(
+            f"a configuration cannot say that axes are fused\n  {schedule}\n  Keep the schedule as text."
+        )
     if schedule.team is not None:
         raise ScheduleError(f"a configuration cannot say that there is a team of {schedule.team}\n  {schedule}")
     extents = {axis.name: axis.extent for axis in operation.axes}

@@ -145,12 +145,18 @@ def _check(operation: Operation, walked: Walked) -> None:
         said = f"fuse {each.name}={'*'.join(each.parts)}"
         for axis in axes:
             if axis not in names or axis in taken:
-                why = "stands twice" if axis in taken else f"is no axis; there are {' '.join(operation.names)}"
-                raise ScheduleError(f"{said}: {axis} {why}")
+                raise ScheduleError(f"{said}: {axis} {_wrong(axis, operation, taken)}")
             taken.add(axis)
         roles: set[DimType] = {operation.axis(axis).role for axis in axes}
         if len(roles) > 1:
             raise ScheduleError(f"{said}: the axes have the roles {', '.join(sorted(roles))}\n  Fuse axes of one role.")
         others = (names - set(axes)) | {other.name for other in walked if other is not each}
         if each.name in others:
-            raise ScheduleError(f"{said}: {each.name} is another axis' name")
+            raise ScheduleError(f"{said}: {each.name} is another axis' name\n  Call the fused axis otherwise.")
+
+
+def _wrong(axis: str, operation: Operation, taken: set[str]) -> str:
+    """What is wrong with a part, and what to do."""
+    if axis in taken:
+        return "stands twice\n  Fuse each axis once."
+    return f"is no axis\n  There are {' '.join(operation.names)}."
