@@ -16,7 +16,7 @@ from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
 from einloom.passes.model.cost import cost_of
-from einloom.passes.pipeline import optimize_operation
+from einloom.passes.pipeline import explain_passes, optimize_operation
 from einloom.passes.values import Context, Options
 
 from .operations import PRODUCT, contraction
@@ -165,8 +165,11 @@ def test_slow_streams_keep_the_output_out_of_scratch() -> None:
     assert not any(pack.operand == OUTPUT for pack in _chosen(operation, slow).packs)
 
 
-def test_the_cheapest_is_chosen_and_the_same_each_time() -> None:
+def test_the_cheapest_is_chosen_the_same_each_time_and_all_are_shown() -> None:
     found = _costed(fuse(COLUMNS))
     seconds = [each.cost.seconds for each in found]
     assert seconds == sorted(seconds) and len(found) > 4
     assert _chosen(COLUMNS, AVX512) == found[0].proposal.schedule == _chosen(COLUMNS, AVX512)
+    shown = explain_passes(COLUMNS, AVX512)
+    assert all(f"{each.proposal.family}: {each.proposal.schedule}" in shown for each in found)
+    assert all(f"{each.cost.seconds * 1e3:.3g} ms" in shown for each in found)

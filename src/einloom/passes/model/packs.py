@@ -1,8 +1,7 @@
-"""Packing of a contraction's inputs: which pay, how far a packed block reaches, and in which layout it lies.
+"""Packing of a contraction's inputs: how far a packed block reaches, and in which layout it lies.
 
-An input is packed where kernels cannot use it in place (no contiguous axis along the vectors) or where its panels are
-spread over too many pages and are used often enough. Memory answers single cache lines at a quarter of its speed, so a
-packed block reaches over long runs of its tensor before it reaches along anything else.
+Which inputs are packed a plan says, and cost decides among plans. Memory answers single cache lines at a quarter of its
+speed, so a packed block reaches over long runs of its tensor before it reaches along anything else.
 """
 
 from __future__ import annotations

@@ -51,10 +51,8 @@ class BlockTargets:
         alone: the same where the vector operand is not packed.
         read: elements that a copy should read in one piece.
         small: operands of at most this many elements are read in place: they stay in L1.
-        cached: elements that fit the second-level cache.
         staged: elements of a staged block of the output, and of the vector operand's block beside it (L2).
         run: elements of the output that a staged block should write in one piece.
-        panel: panels that reach further than this many elements are spread over too many pages to be read in place.
     """
 
     lanes: int
@@ -69,8 +67,6 @@ class BlockTargets:
     alone: int
     read: int
     small: int
-    panel: int
-    cached: int
     staged: int
     run: int
 
@@ -107,8 +103,6 @@ def block_targets(
         alone=min(SCRATCH_LIMIT // 4, machine.l2 // 4) // dtype.size,
         read=READ_RUN // dtype.size,
         small=machine.l1d // 2 // dtype.size,
-        panel=machine.l1d // dtype.size,
-        cached=machine.l2 // dtype.size,
         staged=min(SCRATCH_LIMIT // 4, machine.l2 // 4) // dtype.size,
         run=WRITE_RUN // dtype.size,
     )
