@@ -13,6 +13,9 @@ from einloom.loops.walk import run_threads
 
 __all__ = ["draw_owners", "owners"]
 
+LABELS = 12
+"""Most labels along an edge."""
+
 
 def owners(nest: LoopNest, rows: str, columns: str) -> dict[tuple[int, int], list[int]]:
     """Return, by the indices of two loops, the threads that run such iterations, the earliest first.
@@ -42,6 +45,7 @@ def draw_owners(nest: LoopNest, rows: str, columns: str, path: str | None = None
     """
     if importlib.util.find_spec("matplotlib") is None:
         raise UnsupportedTarget("plots need matplotlib, which is not installed\n  pip install 'einloom[plot]'")
+    from matplotlib import colormaps  # pyright: ignore[reportMissingImports]
     from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
 
     cells = owners(nest, rows, columns)
@@ -50,10 +54,13 @@ def draw_owners(nest: LoopNest, rows: str, columns: str, path: str | None = None
     figure = Figure(figsize=(6, 5), layout="constrained")
     axes = figure.add_subplot()
     if image:
-        drawn = axes.imshow(image, cmap="tab20" if nest.threads <= 20 else "turbo", vmin=0, vmax=nest.threads - 1)
-        figure.colorbar(drawn, label="thread", ticks=range(nest.threads) if nest.threads <= 20 else None)
-    axes.set_xticks(range(len(xs)), [str(x) for x in xs])
-    axes.set_yticks(range(len(ys)), [str(y) for y in ys])
+        threads = nest.threads
+        colours = colormaps["tab20" if threads <= 20 else "turbo"].resampled(threads)
+        drawn = axes.imshow(image, cmap=colours, vmin=-0.5, vmax=threads - 0.5)
+        figure.colorbar(drawn, label="thread", ticks=range(0, threads, -(-threads // LABELS)))
+    for put, values in ((axes.set_xticks, xs), (axes.set_yticks, ys)):
+        every = range(0, len(values), max(-(-len(values) // LABELS), 1))
+        put(every, [str(values[place]) for place in every])
     axes.set_xlabel(columns)
     axes.set_ylabel(rows)
     axes.set_title(str(nest.string))
