@@ -93,8 +93,8 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     try:
         order = tuple(reversed(range(rank))) if axes is None else tuple(_axis(axis, rank) for axis in axes)
     except (TypeError, IndexError):
-        order = ()
-    if sorted(order) != list(range(rank)):
+        order = None
+    if order is None or sorted(order) != list(range(rank)):
         raise _no_axes(f"transpose(axes={axes!r:.80})", _shape(a))
     if isinstance(a, Permutable):
         return a.permute(order)

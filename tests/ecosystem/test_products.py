@@ -63,3 +63,5 @@ def test_what_does_not_fit() -> None:
     for axes in ((0, 0, 1), (0, 1), (0, 1, 5), 3, "abc"):
         with pytest.raises(el.ArgumentError, match="transpose"):
             el.transpose(A, axes)  # type: ignore[arg-type]
+        with pytest.raises(el.ArgumentError, match="transpose"):
+            el.transpose(1.0, axes)  # type: ignore[arg-type]

@@ -23,8 +23,6 @@ from einloom.space.on_cpu.space import CpuSpace
 PRODUCT = operation_of_equation("mk,kn->mn", [(40, 30), (30, 50)], "float32")
 PLAIN = str(with_plain_names(PRODUCT))
 SCHEDULE = "seq A:16 prim m=B n=A k=C"
-
-
 DEEP = "[" * 100_000
 
 
