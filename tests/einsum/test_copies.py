@@ -47,6 +47,17 @@ def test_every_bit_arrives(dtype: str) -> None:
             assert given.tobytes() == np.ascontiguousarray(wanted).tobytes()
 
 
+def test_types_that_numpy_lacks_stay_what_they_are() -> None:
+    types = pytest.importorskip("ml_dtypes")
+    for dtype in (types.bfloat16, types.float8_e4m3fn):
+        array = np.arange(12).reshape(3, 4).astype(dtype)
+        result = el.einsum("ab->ba", array)
+        assert result.dtype == array.dtype and np.array_equal(result, array.T)
+        out = np.empty((4, 3), dtype)
+        assert el.einsum("ab->ba", array, out=out) is out and np.array_equal(out, array.T)
+        assert el.compile("ab->ba", array)(array).dtype == array.dtype
+
+
 @pytest.mark.parametrize(("shape", "dtype"), [((700, 600), "complex128"), ((1501, 1607), "u1"), ((1203, 1001), "u2")])
 def test_large_copies_arrive(shape: tuple[int, int], dtype: str) -> None:
     array = _bits(shape, dtype)

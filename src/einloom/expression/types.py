@@ -51,7 +51,8 @@ def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> An
     if result.name in DTYPES and label not in FOREIGN and (label == result.name or not _copies(equation, operands)):
         return result.name
     if len(operands) == 1 and (dtype is None or operands[0].dtype == label):
-        return label if label in FOREIGN else operands[0].array.dtype
+        array = operands[0].array
+        return label if array.dtype == FOREIGN.get(label) else array.dtype
     spans = result.kind == "m" and len(operands) > 1  # which can be summed, not multiplied
     if label in FOREIGN or result.kind not in COMPUTED_BY_NUMPY or spans:
         raise _no_code(equation, operands, label)
