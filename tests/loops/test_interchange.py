@@ -154,7 +154,10 @@ def test_pieces_that_come_as_they_may_wait_between_parts_of_a_sum() -> None:
         assert not bind(operation, Schedule.from_loop_string(operation, still, sizes, threads=2)).has_barriers
 
 
-@pytest.mark.parametrize("string", ["bcaBCb", "bC{R:2}aB{C:2}", "aBC@schedule(guided)", "a|BC", "Cab", "cba"])
+STRINGS = ["bcaBCb", "bC{R:2}aB{C:2}", "aBC@schedule(guided)", "aBC@schedule(dynamic, 1)", "a|BC", "Cab", "cba"]
+
+
+@pytest.mark.parametrize("string", STRINGS)
 def test_expressions_take_loop_strings(string: str) -> None:
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((70, 90), (90, 50)))
@@ -165,3 +168,9 @@ def test_expressions_take_loop_strings(string: str) -> None:
     assert again.schedule == f.schedule
     assert "loop string: " in f.show("nest")
     assert el.compile("mk,kn->mn", a, b, schedule=f.schedule.to_loop_string(), threads=2).schedule == f.schedule
+
+
+def test_the_schedule_of_a_single_word_is_no_loop_string() -> None:
+    f = el.compile("mk,kn->mn", (1, 1), (1, 1))
+    assert str(f.schedule) == "prim"
+    assert el.compile("mk,kn->mn", (1, 1), (1, 1), schedule="prim").schedule == f.schedule

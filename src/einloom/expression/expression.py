@@ -227,5 +227,10 @@ def _strides(array: Array) -> Strides:
 
 
 def _parsed(text: str) -> Schedule | str:
-    """A schedule's text has several words; one word is a loop string, which is applied to the operation later."""
-    return parse_schedule(text) if len(text.split()) != 1 else str(parse_loop_string(text.strip()))
+    """A schedule, or a loop string, which is applied to the operation later.
+
+    A loop string is one word, but for spaces in its clause; the only schedule of one word is `prim`.
+    """
+    words = text.split()
+    loops = words and words != ["prim"] and (len(words) == 1 or "@" in words[0])
+    return str(parse_loop_string(text.strip())) if loops else parse_schedule(text)
