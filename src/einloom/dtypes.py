@@ -37,6 +37,7 @@ __all__ = [
     "INT32",
     "INT64",
     "MOVED",
+    "PAIRS",
     "TRUTH",
     "TYPES",
     "UINT8",
@@ -126,6 +127,8 @@ TYPES = {t.name: t for t in (*_FLOATS, *_INTEGERS, BOOL, TRUTH, COMPLEX64, COMPL
 """All types that have a name here."""
 DTYPES = {t.name: t for t in (FLOAT32, FLOAT64, *_INTEGERS, BOOL)}
 """The types of arrays that einloom computes in. Elements of all others are only moved."""
+PAIRS = {t.name: t for t in (COMPLEX64, COMPLEX128)}
+"""Complex types: contractions of them are contractions of their real parts, and kernels see reals alone."""
 MOVED = {t.name: t for t in (UINT8, UINT16)}
 """Any elements of 1 and 2 bytes are copied as these."""
 

@@ -14,7 +14,7 @@ from einloom.arrays.entry import Entry
 from einloom.arrays.library import Array, element_strides, outgoing
 from einloom.arrays.signature import signature_of
 from einloom.config import LEAST_WORK, WatchedSettings, current_settings, thread_count, watched_settings
-from einloom.dtypes import DTYPES, FLOAT64
+from einloom.dtypes import DTYPES, FLOAT64, Kind
 from einloom.expression.entries import describe_call
 from einloom.expression.fallback import allow_fallback, travel_of
 from einloom.expression.operands import Expected
@@ -72,15 +72,16 @@ class Expression(Native):
         problem = make_problem(equation, shapes, given, DTYPES.get(label, FLOAT64), options.finish)
         self.equation = problem.equation.text
         where = caret_lines(self.equation, ()).strip()
-        travel = travel_of(label, self.dtype, is_copy(problem.equation, options.finish), where)
+        finish = options.finish
+        travel = travel_of(label, self.dtype, is_copy(problem.equation, finish), finish, where)
+        if travel.unit.kind is Kind.COMPLEX and len(problem.equation.inputs) > 1:
+            finish = replace(finish, conj=())  # Conjugation is in the signs of products.
         problem = replace(problem, dtype=travel.unit)
         thread_count(options.threads, cores=1)  # Refuses what is no number of threads.
         self._threads = options.threads
         self.shapes = problem.shapes
         self.output_shape = problem.output_shape
-        self._expected = Expected(
-            self.shapes, self.output_shape, label, self.dtype, travel.alignment, where, options.finish
-        )
+        self._expected = Expected(self.shapes, self.output_shape, label, self.dtype, travel.alignment, where, finish)
         schedule = _parsed(options.schedule) if isinstance(options.schedule, str) else options.schedule
         path = contraction_path(problem, options.optimize, options.memory_limit)
         records = readable_file(current_settings().records)

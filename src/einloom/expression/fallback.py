@@ -17,12 +17,13 @@ from numpy.lib.stride_tricks import as_strided
 
 from einloom.arrays.library import Array
 from einloom.config import Fallback, current_settings
-from einloom.dtypes import DTYPES, DType, Kind
+from einloom.dtypes import DTYPES, FLOAT32, FLOAT64, PAIRS, DType, Kind
 from einloom.errors import DTypeError, FallbackWarning
 from einloom.expression.types import COMPUTED_BY_NUMPY, FOREIGN
 from einloom.ir import meanings
 from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
 from einloom.plan.carriers import carrier
+from einloom.plan.finish import Finish
 
 __all__ = ["Travel", "allow_fallback", "compute_with_numpy", "travel_of"]
 
@@ -48,19 +49,22 @@ class Travel:
     @property
     def alignment(self) -> int:
         """What addresses must be multiples of, in bytes."""
-        return 1 if self.by_numpy else self.unit.size
+        return 1 if self.by_numpy else self.unit.real.size
 
 
-def travel_of(label: str, dtype: np.dtype[Any], is_copy: bool, where: str) -> Travel:
+def travel_of(label: str, dtype: np.dtype[Any], is_copy: bool, finish: Finish, where: str) -> Travel:
     """Return how elements of a type travel: as they are, copies as other types of their size, the rest by NumPy.
+
+    What becomes of sums is code for float32 and float64.
 
     Raises:
         DTypeError: nobody computes with them.
     """
     if is_copy and not dtype.hasobject:
         return Travel(*carrier(dtype))
-    if label in DTYPES:
-        return Travel(DTYPES[label])
+    unit = (DTYPES | PAIRS).get(label)
+    if unit is not None and (unit in (FLOAT32, FLOAT64) or not (finish.constants or finish.epilogue)):
+        return Travel(unit)
     if label in FOREIGN or not (is_copy or dtype.kind in COMPUTED_BY_NUMPY):
         raise DTypeError(
             f"no arithmetic on operands of type {label}\n  {where}\n"

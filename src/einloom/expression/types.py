@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from einloom.arrays.library import Imported
-from einloom.dtypes import DTYPES
+from einloom.dtypes import DTYPES, PAIRS
 from einloom.errors import DTypeError
 from einloom.plan.carriers import is_copy
 from einloom.plan.equation import caret_lines, parse_equation
@@ -48,7 +48,11 @@ def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> An
         DTypeError: there is no arithmetic in it.
     """
     label, result = _common_type(equation, operands) if dtype is None else numpy_type(dtype)
-    if result.name in DTYPES and label not in FOREIGN and (label == result.name or not _copies(equation, operands)):
+    if (
+        result.name in DTYPES | PAIRS
+        and label not in FOREIGN
+        and (label == result.name or not _copies(equation, operands))
+    ):
         return result.name
     if len(operands) == 1 and (dtype is None or operands[0].dtype == label):
         array = operands[0].array

@@ -18,9 +18,10 @@ from einloom.ir.fused import FusedView, rows_of
 from einloom.ir.groups import grouped_copy, grouped_in_place, in_groups
 from einloom.ir.layout import PackedLayout
 from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Iteration, Loop, Nest, Node, Pack
-from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
+from einloom.ir.operation import TURNS, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import OUTPUT, ExecType, Schedule, ScheduledPack
 from einloom.ir.statement import Barrier
+from einloom.ir.turned import turned_nest
 
 __all__ = ["bind"]
 
@@ -34,6 +35,8 @@ def bind(operation: Operation, schedule: Schedule) -> Nest:
     Raises:
         ScheduleError: the pair is illegal; the message names the dimension and the reason.
     """
+    if operation.main in TURNS:
+        return turned_nest(operation, schedule)
     return _Binder(operation, schedule).nest()
 
 

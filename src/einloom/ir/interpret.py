@@ -20,7 +20,7 @@ from einloom.dtypes import DType, promoted
 from einloom.ir import meanings
 from einloom.ir.nest import Access, Block, Call, Guard, Iteration, Loop, Nest, Node, Pack, When, parallel_loops
 from einloom.ir.numbers import narrowed, wide_type, widened
-from einloom.ir.operation import DimType, Operation, Primitive, Touch
+from einloom.ir.operation import TURNS, DimType, Operation, Primitive, Touch
 from einloom.ir.schedule import ExecType
 from einloom.ir.sharing import Team
 from einloom.ir.statement import Barrier, Statement, run_statement
@@ -80,6 +80,8 @@ def interpret(operation: Operation, operands: Sequence[Memory]) -> None:
     if operation.main.is_contraction:
         term = inputs[0] if len(inputs) == 1 else inputs[0] * inputs[1]
         value = value + _sum(term, summed)
+    elif operation.main in TURNS:
+        value = _turned(operation.main, inputs[0])
     elif operation.main.is_binary:
         value = _BINARY[operation.main](*inputs)
     else:
@@ -95,6 +97,12 @@ class _Extra:
 
     view: Array
     dtype: DType
+
+
+def _turned(main: Primitive, source: Array) -> Array:
+    """The matrices of complex numbers, [term][part]; the parts of the source lie along its last axis."""
+    pieces = [source[..., 0, turned.part] * (-1 if turned.negative else 1) for turned in TURNS[main]]
+    return np.stack(pieces, axis=-1).reshape(*source.shape[:-2], 2, 2)
 
 
 def _sum(term: Array, axes: tuple[int, ...]) -> Array:

@@ -44,7 +44,8 @@ def widened(array: Array, dtype: DType, computed: DType | None = None) -> Array:
     """Return elements of type `dtype` as numbers to compute with in `computed` (the same type if None)."""
     if dtype is BFLOAT16 and array.dtype == _CARRIERS[BFLOAT16]:
         array = (array.astype(np.uint32) << 16).view(np.float32)
-    return array.astype(_WIDE[(computed or dtype).kind])
+    with np.errstate(invalid="ignore"):  # Scratch begins as NaN, and may be copied before it is written.
+        return array.astype(_WIDE[(computed or dtype).kind])
 
 
 def narrowed(values: Array, dtype: DType) -> Array:

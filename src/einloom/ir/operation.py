@@ -22,7 +22,7 @@ from einloom.dtypes import DType, promoted
 from einloom.errors import ScheduleError, ShapeError, StrideError
 from einloom.ir import meanings
 
-__all__ = ["NO_TOUCH", "Axis", "DimType", "Operand", "Operation", "Primitive", "Touch", "reach"]
+__all__ = ["NO_TOUCH", "TURNS", "Axis", "DimType", "Operand", "Operation", "Primitive", "Touch", "Turned", "reach"]
 
 MAX_POINTS = 2**62
 """Largest size of an iteration space or a tensor's reach that 64-bit address arithmetic can hold safely."""
@@ -78,6 +78,10 @@ class Primitive(StrEnum):
     LE = "le"
     EQ = "eq"
     NE = "ne"
+    TURN = "turn"
+    TURN_CONJUGATE = "turn_conjugate"
+    TURN_BESIDE = "turn_beside"
+    TURN_BOTH = "turn_both"
 
     @property
     def inputs(self) -> int:
@@ -101,6 +105,23 @@ class Primitive(StrEnum):
         """Whether the primitive is element-wise on one input, or none; `einloom.ir.meanings` says what it computes."""
         return self in _UNARY
 
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """A part (0 real, 1 imaginary) of a complex number, and whether its sign is changed."""
+
+    part: int
+    negative: bool = False
+
+
+_RE, _IM, _MINUS_RE, _MINUS_IM = Turned(0), Turned(1), Turned(0, True), Turned(1, True)
+TURNS: dict[Primitive, tuple[Turned, Turned, Turned, Turned]] = {
+    Primitive.TURN: (_RE, _IM, _MINUS_IM, _RE),
+    Primitive.TURN_CONJUGATE: (_RE, _MINUS_IM, _IM, _RE),
+    Primitive.TURN_BESIDE: (_RE, _IM, _IM, _MINUS_RE),
+    Primitive.TURN_BOTH: (_RE, _MINUS_IM, _MINUS_IM, _MINUS_RE),
+}
+"""What the operators of `einloom.ir.turned` write: [term][part], terms of the other factor, parts of the result."""
 
 _CONTRACTIONS = frozenset({Primitive.GEMM, Primitive.BRGEMM})
 _ELEMENT_WISE = frozenset(primitive for primitive in Primitive if primitive.value in meanings.BINARY)
@@ -259,7 +280,7 @@ class Operation:
         """Arithmetic of the main primitive: two for a multiplication and addition, one for any other operation."""
         if self.main in _CONTRACTIONS:
             return 2 * self.points
-        return 0 if self.main in (Primitive.ZERO, Primitive.IDENTITY) else self.points
+        return 0 if self.main in (Primitive.ZERO, Primitive.IDENTITY, *TURNS) else self.points
 
     @property
     def bytes(self) -> int:
@@ -311,6 +332,8 @@ def _check_primitives(operation: Operation) -> None:
     reduced = [axis.name for axis in operation.axes if axis.role is DimType.K]
     if reduced and not main.is_contraction:
         raise ScheduleError(f"main primitive {main} does not reduce, but dimension {reduced[0]} has role k")
+    if main in TURNS:
+        _check_turn(operation)
     _check_touch("first", operation.first_touch)
     for touch in operation.last_touches:
         _check_touch("last", touch)
@@ -320,6 +343,18 @@ def _check_primitives(operation: Operation) -> None:
         raise ScheduleError(
             f"touches use the operands {used}; those beside the inputs and the output are: {names}\n"
             "  Each belongs to one touch."
+        )
+
+
+def _check_turn(operation: Operation) -> None:
+    """The last two axes of an operation that turns are those of its matrices; it has no touches."""
+    ends = [operand.strides[-2:] for operand in operation.operands]
+    two = [axis.extent for axis in operation.axes[-2:]] == [2, 2]
+    plain = len(operation.operands) == 2 and not operation.last_touches and operation.first_touch == NO_TOUCH
+    if not (two and plain and ends[0] == (0, 1)):
+        raise ScheduleError(
+            f"{operation.main} is for elements of two parts, side by side, as contractions of complex tensors need it\n"
+            "  Its last two axes have extent 2, its input the strides 0 and 1 along them."
         )
 
 

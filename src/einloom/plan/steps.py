@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from einloom.dtypes import DType
+from einloom.dtypes import DType, Kind
 from einloom.errors import ShapeError
 from einloom.ir.operation import NO_TOUCH, Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.plan.arena import Arena, Life, plan_arena
 from einloom.plan.equation import caret_lines
+from einloom.plan.pairs import real_operations
 from einloom.plan.paths import Path
 from einloom.plan.problem import MOST_POINTS, Problem, Term, contiguous_strides
 
@@ -96,6 +97,7 @@ class _Planner:
         self.left = list(self.terms)
         self.given = len(problem.shapes) + len(problem.finish.constants)
         self.steps: list[Step] = []
+        self.conjugated = set(problem.finish.conj)
         self.users = Counter(label for term in (*self.terms.values(), self.result) for label in term.labels)
 
     def plan(self, path: Path) -> Plan:
@@ -181,8 +183,24 @@ class _Planner:
         extras = [*([] if first in (None, FRESH) else [(Primitive.MUL, first)]), *touches]
         read = [number for _, number in extras if number is not None]
         operation = finished(operation, first, extras, [self._extra(number) for number in read])
-        tensors = (*numbers, *read)
-        self.steps.append(Step(operation, tensors, tuple(self.sizes[label] for label in target.labels)))
+        shape = tuple(self.sizes[label] for label in target.labels)
+        if self.problem.dtype.kind is Kind.COMPLEX:
+            return self._add_complex(operation, list(numbers), target, shape)
+        return self._append(Step(operation, (*numbers, *read), shape), target)
+
+    def _add_complex(self, operation: Operation, numbers: list[int], target: Term, shape: tuple[int, ...]) -> int:
+        """Add the steps on reals that compute a complex operation; sums of conjugated tensors are conjugated later."""
+        signs = [number in self.conjugated for number in numbers]
+        reals = real_operations(operation, (signs[0], signs[-1]))
+        if reals.turn is not None:
+            extents = tuple(axis.extent for axis in reals.turn.axes[:-1])
+            numbers[reals.turned] = self._append(Step(reals.turn, (numbers[reals.turned],), extents), Term((), ()))
+        number = self._append(Step(reals.main, tuple(numbers), shape), target)
+        self.conjugated |= {number} if signs == [True] else set()
+        return number
+
+    def _append(self, step: Step, target: Term) -> int:
+        self.steps.append(step)
         number = self.given + len(self.steps) - 1
         self.terms[number] = target
         return number
