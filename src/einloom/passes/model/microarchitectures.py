@@ -16,9 +16,9 @@ Sources. Pipes of multiply-adds: Agner Fog, The microarchitecture of Intel, AMD 
 optimization guides. Bytes a cycle of L2: AMD's software optimization guides for families 17h, 19h (32 of Zen 2 to Zen
 4) and 1Ah (64), Intel's optimization reference manual (64, of which 48 last), Arm's guides and technical reference
 manuals (32 to 64); three quarters of each. Clocks are those that servers keep with all cores on vectors. What one core
-gets from L3 and memory depends on the platform more than on the core. Recorded by einloom: the memory of Zen 3 and
-Zen 5, all of Golden Cove. Estimated, from how many lines a core may have under way and how long each takes: the others.
-Good to a third or so, which is what a choice among schedules needs; `einloom info --measure` records better ones.
+gets from L3 and memory depends on the platform more than on the core. Measured with einloom or beside it: the memory of
+Zen 3 and Zen 5, L2 and L3 of Golden Cove. The others are estimates of the right size and no more; `einloom info
+--measure` records better ones.
 """
 
 from __future__ import annotations
