@@ -119,6 +119,15 @@ def test_where_no_folder_can_be_nothing_is_kept(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("homes", [{"HOME": "home"}, {"XDG_CACHE_HOME": "caches"}])
+def test_without_a_home_nothing_is_left_in_the_current_folder(
+    homes: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("", **{"XDG_CACHE_HOME": ""} | homes)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_off_keeps_nothing(tmp_path: Path) -> None:
     run("off", XDG_CACHE_HOME=str(tmp_path))
     assert list(tmp_path.iterdir()) == []

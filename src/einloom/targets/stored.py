@@ -30,9 +30,10 @@ def image_store() -> Store | None:
     if named in ("off", "none") or _stamp() is None:
         return None
     try:
-        return Store((Path(named) if named else cache_folder() / "programs").absolute())
+        folder = Path(named).absolute() if named else cache_folder() / "programs"
     except OSError:  # The current folder is gone.
         return None
+    return Store(folder) if folder.is_absolute() else None  # Nobody's home is known, or it is no place.
 
 
 def remembered_image(key: str, operation: Operation, machine: Machine, make: Callable[[], Image]) -> Image:
