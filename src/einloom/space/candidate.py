@@ -116,7 +116,7 @@ class Space(SearchSpace):
         return f"space {self.name} on {self.device.name}: {counts}, {len(self.root.open)} open decisions"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Candidate(PartialImplementation):
     """A partially specified implementation of a kernel on a GPU."""
 

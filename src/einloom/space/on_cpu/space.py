@@ -104,7 +104,7 @@ class CpuSpace(SearchSpace):
         return f"space {self.name}: {len(self.backbone.loops)} loops, packs of {packs}, {len(self.root.open)} decisions"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CpuCandidate(PartialImplementation):
     """A partially specified schedule."""
 
