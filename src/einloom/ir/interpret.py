@@ -230,6 +230,9 @@ class _NestRun:
 
     def call(self, call: Call) -> None:
         sizes = [self._size(block) for block in call.blocks]
+        if call.pair is not None:
+            self.pairs(call, sizes)
+            return
         if call.group > 1:
             self.call_on_groups(call, sizes)
             return
@@ -296,6 +299,16 @@ class _NestRun:
         """The block of an access whose axis number `axis` counts elements in groups; its last axis is the group."""
         extents = [*sizes[:axis], -(-sizes[axis] // group), *sizes[axis + 1 :], group]
         return self.memories[access.buffer].view(extents, (*access.strides, 1), self.position[access.buffer])
+
+    def pairs(self, call: Call, sizes: list[int]) -> None:
+        """Copy elements of two parts."""
+        assert call.pair is not None
+        source, target = (
+            self.memories[access.buffer].view([*sizes, 2], [*access.strides, 1], self.position[access.buffer])
+            for access in call.accesses
+        )
+        for part, turned in enumerate(call.pair):
+            target[..., part] = source[..., turned.part] * (-1 if turned.negative else 1)
 
     def _size(self, block: Block) -> int:
         if block.axis is None:

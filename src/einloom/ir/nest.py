@@ -21,7 +21,7 @@ from enum import StrEnum
 from typing import Literal
 
 from einloom.dtypes import DType
-from einloom.ir.operation import Axis, Operation, Primitive
+from einloom.ir.operation import Axis, Operation, Primitive, Turned
 from einloom.ir.schedule import ExecType
 from einloom.ir.sharing import Team, Ways
 from einloom.ir.statement import Barrier, LoopKind, Statement
@@ -189,6 +189,8 @@ class Call:
         group: for contractions: so many neighbours along k lie side by side in both inputs, and strides along k are
             from one group to the next; k counts elements, and what is behind the last one in its group is 0. For
             copies: the second block is k, and the output takes groups.
+        pair: for copies of two parts that lie side by side, at even distances: what each part of the output is; None:
+            elements have no parts.
     """
 
     primitive: Primitive
@@ -198,6 +200,7 @@ class Call:
     streams: bool = False
     group: int = 1
     offsets: tuple[tuple[int, int], ...] = ()
+    pair: tuple[Turned, Turned] | None = None
 
 
 class Iteration(StrEnum):

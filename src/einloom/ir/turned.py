@@ -14,8 +14,10 @@ Conjugation is in the signs, and costs nothing. Infinite parts give what product
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from einloom.dtypes import FLOAT32
 from einloom.ir.blocks import cut
 from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Iteration, Loop, Nest, Node
 from einloom.ir.operation import TURNS, Operation, Primitive, Turned
@@ -51,8 +53,10 @@ class _Binder:
 
     def _nodes(self, depth: int) -> tuple[Node, ...]:
         if depth == len(self.schedule.loops):
-            pieces = enumerate(TURNS[self.operation.main])
-            return tuple(self._piece(*divmod(number, 2), turned) for number, turned in pieces)
+            pieces = TURNS[self.operation.main]
+            if self._moves_pairs():
+                return self._pair(0, pieces[:2]), self._pair(1, pieces[2:])
+            return tuple(self._piece(*divmod(number, 2), turned) for number, turned in enumerate(pieces))
         loop = self.schedule.loops[depth]
         span, *shorter = self._lengths(loop.axis, depth)
         step = min(loop.step, span)
@@ -67,23 +71,41 @@ class _Binder:
                 lengths = cut(lengths, loop.step)
         return lengths
 
-    def _piece(self, term: int, part: int, turned: Turned) -> Node:
-        """Copy one part of every element to one place of its matrix: what lies behind the second turn of a loop."""
-        along = (self.schedule.prims.m, self.schedule.prims.n)
-        accesses = tuple(
-            Access(o.name, tuple(0 if axis is None else self.operation.stride(o, axis) for axis in along))
-            for o in self.operation.operands
+    def _moves_pairs(self) -> bool:
+        """Whether both parts of an element lie side by side in the result too, and make one of 8 bytes."""
+        return self.operation.stride(self.target, self.part.name) == 1 and self.target.dtype == FLOAT32
+
+    def _pair(self, term: int, pair: tuple[Turned, ...]) -> Node:
+        """Copy both parts of every element to a row of its matrix."""
+        first, second = pair
+        call = replace(self._copy(Primitive.IDENTITY), pair=(first, second))
+        return self._moved(
+            f"{term}", {self.target.name: term * self.operation.stride(self.target, self.term.name)}, call
         )
-        primitive = Primitive.NEGATE if turned.negative else Primitive.IDENTITY
-        call = Call(primitive, tuple(self._block(axis) for axis in along), accesses)
+
+    def _piece(self, term: int, part: int, turned: Turned) -> Node:
+        """Copy one part of every element to one place of its matrix."""
         stride = self.operation.stride
         moves = {
             self.source.name: turned.part * stride(self.source, self.part.name),
             self.target.name: term * stride(self.target, self.term.name) + part * stride(self.target, self.part.name),
         }
+        call = self._copy(Primitive.NEGATE if turned.negative else Primitive.IDENTITY)
+        return self._moved(f"{term}{part}", moves, call)
+
+    def _copy(self, primitive: Primitive) -> Call:
+        along = (self.schedule.prims.m, self.schedule.prims.n)
+        accesses = tuple(
+            Access(o.name, tuple(0 if axis is None else self.operation.stride(o, axis) for axis in along))
+            for o in self.operation.operands
+        )
+        return Call(primitive, tuple(self._block(axis) for axis in along), accesses)
+
+    def _moved(self, which: str, moves: dict[str, int], call: Call) -> Node:
+        """Return a call at so many elements behind the buffers' positions: the second turn of a loop of two."""
         if not any(moves.values()):
             return call
-        name = f"{self.term.name}.{term}{part}"
+        name = f"{self.term.name}.{which}"
         body = (Guard(Iteration.LAST, (name,), (call,)),)
         return Loop(name, self.term.name, ExecType.SEQ, 1, 2, (), tuple(moves.items()), body)
 

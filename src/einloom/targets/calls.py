@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from einloom.asm import Label
-from einloom.dtypes import DType, promoted
+from einloom.dtypes import FLOAT64, DType, promoted
 from einloom.errors import InternalError
 from einloom.ir.nest import Access, Call, Iteration
-from einloom.ir.operation import Primitive
+from einloom.ir.operation import Primitive, Turned
 from einloom.kernels import Binary, Brgemm, Interleave, Spec, Stream, Unary
 from einloom.kernels.emit import emit_kernel
+from einloom.kernels.formula.functions import pair_name
 from einloom.kernels.specs import BatchBy, signature
 from einloom.targets.loops import LoopLowering, LoopState
 from einloom.targets.positions import Positions, Register
@@ -118,6 +119,9 @@ def kernel_spec(
         spec = Brgemm(dtype, m, n, k, batch, a=a, b=b, c=_two(strides[-1]), beta=beta, memory=memory, batch_by=by)
         return spec, (0, 1, 2) if b is not None else (0, 2)
     m, n = sizes
+    if call.pair is not None:  # Two float32 of which one element of 8 bytes is made.
+        (a, b), op = (_two(_divided(along, 2)) for along in strides), pair_operator(call.pair)
+        return Unary(op, FLOAT64, m, n, a=a, b=b), (0, 1)
     if call.primitive.is_binary:
         a, b, c = (_two(s) for s in strides)
         return Binary(call.primitive.value, dtype, m, n, a=a, b=b, c=c, memory=types), (0, 1, 2)
@@ -148,6 +152,12 @@ def _spec_of_groups(
 
 def _divided(strides: tuple[int, ...], group: int) -> tuple[int, ...]:
     return tuple(stride // group for stride in strides)
+
+
+def pair_operator(pair: tuple[Turned, Turned]) -> str:
+    """Return the operator on elements of 8 bytes that moves their halves and changes signs so."""
+    first, second = pair
+    return pair_name((first.part, second.part) == (1, 0), first.negative, second.negative)
 
 
 def _two(strides: tuple[int, ...]) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from einloom.ir.meanings import UNARY as UNARY_MEANINGS
 from einloom.kernels.elementwise.application import Application, Copying, Formulaic
 from einloom.kernels.elementwise.columns import Block, Columns, Matrix
 from einloom.kernels.elementwise.transposition import Blocks
-from einloom.kernels.formula.functions import UNARY, formula_of, function_of
+from einloom.kernels.formula.functions import PAIRED, UNARY, formula_of, function_of
 from einloom.kernels.formula.numbering import recipe_of
 from einloom.kernels.formula.recipe import traits_of
 from einloom.kernels.specs import Unary, signature
@@ -38,7 +38,7 @@ def emit_unary(km: KernelMachine[R, V, A], spec: Unary) -> None:
     Raises:
         UnsupportedTarget: there is no such operator, or it takes no parameter or not these types.
     """
-    function_of(UNARY, "unary", spec.op, spec.registers)
+    function_of(PAIRED if spec.op in PAIRED else UNARY, "unary", spec.op, spec.registers)
     _check(spec)
     if spec.m == 0 or spec.n == 0:
         km.return_()
@@ -54,8 +54,8 @@ def emit_unary(km: KernelMachine[R, V, A], spec: Unary) -> None:
 def _operator(vec: FormulaVerbs[R, V, A], spec: Unary, hold: bool) -> Formulaic[R, V, A]:
     """Return a spec's operator; `hold` says whether constants may stay in registers."""
     traits, inputs = traits_of(vec), 0 if spec.op == "zero" else 1
-    alpha = UNARY_MEANINGS[spec.op].alpha if spec.alpha is None else spec.alpha
-    formula = formula_of(UNARY[spec.op], traits, inputs, alpha)
+    usual = UNARY_MEANINGS[spec.op].alpha if spec.op in UNARY_MEANINGS else None
+    formula = formula_of((UNARY | PAIRED)[spec.op], traits, inputs, usual if spec.alpha is None else spec.alpha)
     return Formulaic(vec, recipe_of(formula, traits, inputs, len(vec.working) - 2, hold))
 
 
@@ -118,7 +118,7 @@ def _in_half_words(spec: Unary) -> Unary:
 
 
 def _check(spec: Unary) -> None:
-    if spec.alpha is not None and UNARY_MEANINGS[spec.op].alpha is None:
+    if spec.alpha is not None and (spec.op in PAIRED or UNARY_MEANINGS[spec.op].alpha is None):
         having = ", ".join(name for name, meaning in UNARY_MEANINGS.items() if meaning.alpha is not None)
         raise UnsupportedTarget(f"{spec.op} has no alpha\n  These have one: {having}.")
 

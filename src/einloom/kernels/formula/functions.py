@@ -16,9 +16,11 @@ from einloom.errors import UnsupportedTarget
 from einloom.kernels.formula.exponentials import Elements
 from einloom.kernels.formula.formula import (
     COMPARISONS,
+    Bits,
     Formula,
     Node,
     argument,
+    bit_or,
     bit_xor,
     fma,
     greater,
@@ -28,11 +30,23 @@ from einloom.kernels.formula.formula import (
     minimum,
     not_equal,
     select,
+    shift_left,
+    shift_right,
     square_root,
 )
 from einloom.kernels.formula.recipe import Traits
 
-__all__ = ["BINARY", "TERNARY", "UNARY", "Function", "elements_of", "formula_of", "function_of"]
+__all__ = [
+    "BINARY",
+    "PAIRED",
+    "TERNARY",
+    "UNARY",
+    "Function",
+    "elements_of",
+    "formula_of",
+    "function_of",
+    "pair_name",
+]
 
 
 FLOATS = frozenset({Kind.FLOAT})
@@ -157,6 +171,31 @@ TERNARY: dict[str, Function] = {
     "muladd": Function(_three(lambda e, a, b, c: fma(a, b, c)), 0.5, 0.5, kinds=EVERY),
     "select": Function(_three(lambda e, a, b, c: select(not_equal(a, 0.0), b, c)), kinds=NUMBERS),
 }
+
+
+def pair_name(swapped: bool, first_negative: bool, second_negative: bool) -> str:
+    """Return the name in `PAIRED` of what swaps the halves of 8 bytes, two float32, and changes their signs then."""
+    if not (swapped or first_negative or second_negative):
+        return "identity"
+    return f"pair {'yx' if swapped else 'xy'} {'-' if first_negative else '+'}{'-' if second_negative else '+'}"
+
+
+def _paired(swapped: bool, signs: int) -> Callable[..., Formula]:
+    def formula(e: Elements, x: Node) -> Formula:
+        halves: Formula = bit_or(shift_left(x, 32), shift_right(x, 32)) if swapped else x
+        return bit_xor(halves, Bits(signs)) if signs else halves
+
+    return formula
+
+
+PAIRED: dict[str, Function] = {
+    pair_name(swapped, first, second): Function(_paired(swapped, first << 31 | second << 63))
+    for swapped in (False, True)
+    for first in (False, True)
+    for second in (False, True)
+    if swapped or first or second
+}
+"""Operators on float64 that stand for two float32: complex numbers of single precision, turned or conjugated."""
 
 
 def function_of(table: dict[str, Function], kind: str, op: str, dtype: DType) -> Function:
