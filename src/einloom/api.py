@@ -12,7 +12,7 @@ from einloom.expression import Expression
 from einloom.expression.conversion import conversion_of
 from einloom.expression.options import Options
 from einloom.expression.remembered import evaluate, evaluate_as, forget, listed_operands, remembered
-from einloom.expression.types import computed_type
+from einloom.expression.types import computed_type, operand_types
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.plan.equation import caret_lines, interleaved_equation
@@ -142,7 +142,9 @@ def compile(
     computed = computed_type(equation, [item for item in given if item is not None], dtype)
     finish = finish_of(alpha, beta, conj, epilogue)
     options = Options(optimize, memory_limit, schedule, threads, target, finish)
-    return Expression(equation, shapes, computed, strides, options)
+    arrays = [item for item in given if item is not None]
+    types = operand_types(arrays, computed) if len(arrays) == len(given) else None
+    return Expression(equation, shapes, computed, strides, options, types)
 
 
 def contract_path(

@@ -125,7 +125,7 @@ _FLOATS = (FLOAT32, FLOAT64, FLOAT16, BFLOAT16)
 _INTEGERS = (INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64)
 TYPES = {t.name: t for t in (*_FLOATS, *_INTEGERS, BOOL, TRUTH, COMPLEX64, COMPLEX128)}
 """All types that have a name here."""
-DTYPES = {t.name: t for t in (FLOAT32, FLOAT64, *_INTEGERS, BOOL)}
+DTYPES = {t.name: t for t in (*_FLOATS, *_INTEGERS, BOOL)}
 """The types of arrays that einloom computes in. Elements of all others are only moved."""
 PAIRS = {t.name: t for t in (COMPLEX64, COMPLEX128)}
 """Complex types: contractions of them are contractions of their real parts, and kernels see reals alone."""

@@ -14,7 +14,8 @@ from einloom.dtypes import DTYPES, PAIRS
 from ..soak import soak_count
 
 EXTENTS = (1, 2, 3, 5, 8, 17)
-TYPES = [*DTYPES, *PAIRS]
+TYPES = [name for name in (*DTYPES, *PAIRS) if name != "bfloat16"]
+"""Those that NumPy has."""
 
 
 def drawn(generator: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:
@@ -57,10 +58,13 @@ def complaint(seed: int) -> str | None:
         return f"{seed}: {equation} of {types} has type {result.dtype} and shape {result.shape}"
     if wanted.dtype.kind in "biu":
         return None if np.array_equal(result, wanted) else f"{seed}: {equation} of {types}"
+    wide = np.complex128 if wanted.dtype.kind == "c" else np.float64
     points = np.prod([max(operand.shape, default=1) for operand in operands])  # no fewer than products are summed
-    scale = np.einsum(equation, *(np.abs(operand).astype(np.float64) for operand in operands))
+    scale = np.einsum(equation, *(np.abs(operand.astype(wide)) for operand in operands))
     bound = 8 * points * np.finfo(wanted.dtype).eps * scale
-    return None if np.all(np.abs(result - wanted) <= bound) else f"{seed}: {equation} of {types}"
+    finite = np.isfinite(wanted)  # NumPy sums float16 in float16, which overflows where float32 does not.
+    close = np.abs(result[finite] - wanted[finite]) <= bound[finite]
+    return None if np.all(close) else f"{seed}: {equation} of {types}"
 
 
 @pytest.mark.soak

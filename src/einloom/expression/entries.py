@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ def describe_call(
     out: Array | None,
     shape: tuple[int, ...],
     unit: int,
+    dtype: np.dtype[Any],
     watched: WatchedSettings | None,
 ) -> tuple[Entry, object] | None:
     """Return the entry for calls with arrays like these, and what it refers to; None if there can be none.
@@ -36,7 +38,8 @@ def describe_call(
         variant: what serves them.
         operands, out: plain arrays that code reads and writes in place.
         shape: of the result.
-        unit: what their addresses are multiples of, in bytes.
+        unit: what their addresses are multiples of, in bytes, or of a smaller element.
+        dtype: of the result.
         watched: what the number of threads followed from, if that may change.
     """
     given = [*operands] if out is None else [*operands, out]
@@ -48,7 +51,7 @@ def describe_call(
         return None
     operations = [compiled.step.operation for compiled in variant.steps]
     flops, traffic = sum(o.flops for o in operations), sum(o.bytes for o in operations)
-    name, index, arguments = sys.intern("out"), (), (shape, given[0].dtype)
+    name, index, arguments = sys.intern("out"), (), (shape, dtype)
     last = len(operands)
     entry = Entry(
         arguments=tuple(_argument(array, unit, array is out) for array in given),
@@ -86,4 +89,4 @@ def _calls(variant: Variant, operands: int, places: Sequence[int], written: int)
 
 
 def _argument(array: Array, unit: int, written: bool) -> ArrayArgument:
-    return array_argument(array, region_of("", Imported(array, ""), written=written), unit)
+    return array_argument(array, region_of("", Imported(array, ""), written=written), min(unit, array.itemsize))

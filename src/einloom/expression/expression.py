@@ -19,9 +19,10 @@ from einloom.expression.entries import describe_call
 from einloom.expression.fallback import allow_fallback, travel_of
 from einloom.expression.operands import Expected
 from einloom.expression.options import DEFAULTS, Options
-from einloom.expression.types import numpy_type
+from einloom.expression.types import FOREIGN, numpy_type
 from einloom.expression.variant import CompiledStep, Recipe, Strides, Variant
 from einloom.ir.loop_text import parse_loop_string
+from einloom.ir.numbers import narrowed
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_schedule
 from einloom.jit.host import host
@@ -64,12 +65,16 @@ class Expression(Native):
         dtype: object,
         strides: Sequence[tuple[int, ...] | None] | None = None,
         options: Options = DEFAULTS,
+        types: Sequence[str] | None = None,
     ) -> None:
         self._chain = Chain(self, Expression.__call__)
         given = list(strides or [None] * len(shapes))
-        self._arguments = (equation, tuple(shapes), dtype, strides, options)
+        self._arguments = (equation, tuple(shapes), dtype, strides, options, types)
         label, self.dtype = numpy_type(dtype)
-        problem = make_problem(equation, shapes, given, DTYPES.get(label, FLOAT64), options.finish)
+        inputs = len(shapes) - len(options.finish.operands)
+        labels = tuple((types or [label] * inputs)[:inputs]) + (label,) * len(options.finish.operands)
+        own = () if set(labels) == {label} else labels
+        problem = make_problem(equation, shapes, given, DTYPES.get(label, FLOAT64), options.finish, own)
         self.equation = problem.equation.text
         where = caret_lines(self.equation, ()).strip()
         finish = options.finish
@@ -81,11 +86,13 @@ class Expression(Native):
         self._threads = options.threads
         self.shapes = problem.shapes
         self.output_shape = problem.output_shape
-        self._expected = Expected(self.shapes, self.output_shape, label, self.dtype, travel.alignment, where, finish)
+        self._expected = Expected(
+            self.shapes, self.output_shape, labels, label, self.dtype, travel.alignment, where, finish
+        )
         schedule = _parsed(options.schedule) if isinstance(options.schedule, str) else options.schedule
         path = contraction_path(problem, options.optimize, options.memory_limit)
         records = readable_file(current_settings().records)
-        constants = tuple(np.full(1, factor, self.dtype) for factor in options.finish.constants)
+        constants = tuple(self._constant(factor, label) for factor in options.finish.constants)
         self._recipe = Recipe(
             problem, path, travel.parts, schedule, options.target, travel.by_numpy, records, constants
         )
@@ -95,6 +102,12 @@ class Expression(Native):
         if options.target != "interpreter":
             self._recipe.machine()
             self._variant(problem.strides, None, self._thread_count())
+
+    def _constant(self, factor: Any, label: str) -> Array:
+        """Return an array of one factor."""
+        if label in FOREIGN:
+            return narrowed(np.full(1, factor), DTYPES[label])
+        return np.full(1, factor, self.dtype)
 
     # ---- calling -----------------------------------------------------------------------------------------------
 
@@ -141,7 +154,7 @@ class Expression(Native):
     def _describe(
         self, variant: Variant, arrays: Sequence[Array], out: Array | None, watched: WatchedSettings | None
     ) -> tuple[Entry, object] | None:
-        return describe_call(variant, arrays, out, self.output_shape, self._expected.unit, watched)
+        return describe_call(variant, arrays, out, self.output_shape, self._expected.unit, self.dtype, watched)
 
     def _thread_count(self) -> int:
         return 1 if self._is_small else thread_count(self._threads, cores=host().cores)

@@ -16,8 +16,10 @@ from einloom.arrays.check import (
     check_writable,
 )
 from einloom.arrays.library import Array, Imported, array_of, element_strides, incoming, region_of
+from einloom.dtypes import DTYPES, promoted
 from einloom.errors import DTypeError, EquationError, ShapeError
 from einloom.expression.types import FOREIGN
+from einloom.ir.numbers import narrowed, widened
 from einloom.jit.arrays import array_address
 from einloom.plan.finish import PLAIN, Finish
 
@@ -31,15 +33,17 @@ class Expected:
     Attributes:
         shapes: of the operands.
         output_shape: of the result.
-        label: name of the type of all elements.
+        labels: names of the types of the operands' elements.
+        label: name of the type of the result's.
         dtype: NumPy's type that stands for it.
-        unit: size in bytes of what elements travel as; addresses are multiples of it.
+        unit: size in bytes of what elements of it travel as; addresses are multiples of it, or of a smaller element.
         where: the equation as messages quote it.
         finish: what becomes of the sums: whether `out` is read, and what is conjugated.
     """
 
     shapes: tuple[tuple[int, ...], ...]
     output_shape: tuple[int, ...]
+    labels: tuple[str, ...]
     label: str
     dtype: np.dtype[Any]
     unit: int
@@ -69,22 +73,22 @@ class Expected:
         Raises:
             DTypeError: its type cannot be converted safely to the one that is computed in.
         """
-        array = operand.array
+        array, label = operand.array, self.labels[position]
         if position in self.finish.conj and array.dtype.kind == "c":
-            array = array.conj()
-        if operand.dtype != self.label:
-            foreign = self.label in FOREIGN or operand.dtype in FOREIGN
-            if foreign or not np.can_cast(array.dtype, self.dtype, "safe"):
+            operand = Imported(array.conj(), operand.dtype)
+            array = operand.array
+        if operand.dtype != label:
+            if not _is_safe(operand, label, self.dtype):
                 raise DTypeError(
-                    f"operand {position} has type {operand.dtype}, the expression computes in {self.label}\n"
-                    f"  {self.where}\n  Convert it: operand.astype({self.label!r})."
+                    f"operand {position} has type {operand.dtype}, the expression computes in {label}\n"
+                    f"  {self.where}\n  Convert it: operand.astype({label!r})."
                 )
-            return array.astype(self.dtype)
+            return _converted(operand, label, self.dtype)
         return array if self._fits(array) else array.copy()
 
     def _fits(self, array: Array) -> bool:
         """Whether code can work on an array in place: its elements lie at multiples of what they travel as."""
-        return element_strides(array) is not None and array_address(array) % self.unit == 0
+        return element_strides(array) is not None and array_address(array) % min(self.unit, array.itemsize) == 0
 
     def output(self, out: Any, operands: Sequence[Imported]) -> Output:
         """Return where to write the result for `out`, a fresh array for None.
@@ -107,6 +111,19 @@ class Expected:
         if self._fits(given.array):
             return Output(given.array, given.array)
         return Output(given.array.copy("C"), given.array)  # with what it holds, which `beta` may multiply
+
+
+def _is_safe(operand: Imported, label: str, dtype: np.dtype[Any]) -> bool:
+    if label in FOREIGN or operand.dtype in FOREIGN:
+        known = operand.dtype in DTYPES and label in DTYPES
+        return known and promoted(operand.dtype, label) == DTYPES[label]
+    return np.can_cast(operand.array.dtype, label if label in DTYPES else dtype, "safe")
+
+
+def _converted(operand: Imported, label: str, dtype: np.dtype[Any]) -> Array:
+    if label in FOREIGN or operand.dtype in FOREIGN:
+        return narrowed(widened(operand.array, DTYPES[operand.dtype]), DTYPES[label])
+    return operand.array.astype(label if label in DTYPES else dtype)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from einloom.expression.conversion import Conversion
 from einloom.expression.expression import Expression
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.programs import forget_programs
-from einloom.expression.types import computed_type
+from einloom.expression.types import computed_type, operand_types
 from einloom.jit.native import Native
 from einloom.once import OnceTable
 
@@ -88,11 +88,12 @@ def _expression(text: str, operands: Sequence[Any], dtype: object, options: Opti
     computed = computed_type(text, given, dtype)
     shapes = tuple(operand.array.shape for operand in given)
     strides = [element_strides(operand.array) for operand in given]
+    types = operand_types(given, computed)
 
     def compiled() -> Expression:
-        return Expression(text, shapes, computed, strides, options)
+        return Expression(text, shapes, computed, strides, options, types)
 
-    key = (text, shapes, computed, options.key, current_settings().records)
+    key = (text, shapes, computed, types, options.key, current_settings().records)
     try:
         hash(key)
     except TypeError:

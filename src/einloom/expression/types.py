@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from einloom.arrays.library import Imported
-from einloom.dtypes import DTYPES, PAIRS
+from einloom.dtypes import DTYPES, PAIRS, TYPES, promoted
 from einloom.errors import DTypeError
 from einloom.plan.carriers import is_copy
 from einloom.plan.equation import caret_lines, parse_equation
 
-__all__ = ["COMPUTED_BY_NUMPY", "FOREIGN", "computed_type", "numpy_type"]
+__all__ = ["COMPUTED_BY_NUMPY", "FOREIGN", "computed_type", "numpy_type", "operand_types"]
 
 FOREIGN = {"bfloat16": np.dtype(np.uint16)}
 """Types that NumPy lacks, by name, and what their elements travel as."""
@@ -48,11 +48,10 @@ def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> An
         DTypeError: there is no arithmetic in it.
     """
     label, result = _common_type(equation, operands) if dtype is None else numpy_type(dtype)
-    if (
-        result.name in DTYPES | PAIRS
-        and label not in FOREIGN
-        and (label == result.name or not _copies(equation, operands))
-    ):
+    known = DTYPES | PAIRS
+    if label in FOREIGN and label in DTYPES:
+        return _own_type(label, operands)
+    if result.name in known and label not in FOREIGN and (label == result.name or not _copies(equation, operands)):
         return result.name
     if len(operands) == 1 and (dtype is None or operands[0].dtype == label):
         array = operands[0].array
@@ -61,6 +60,25 @@ def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> An
     if label in FOREIGN or result.kind not in COMPUTED_BY_NUMPY or spans:
         raise _no_code(equation, operands, label)
     return result
+
+
+def _own_type(label: str, operands: Sequence[Imported]) -> Any:
+    """Return the type that an operand's library defines for NumPy, else its name."""
+    own = (operand.array.dtype for operand in operands if operand.array.dtype.name == label)
+    return next(own, label)
+
+
+def operand_types(operands: Sequence[Imported], computed: Any) -> tuple[str, ...]:
+    """Return the types that operands are read in: their own where code widens what it loads, else the common one."""
+    label = numpy_type(computed)[0]
+    return tuple(operand.dtype if _is_widened(operand.dtype, label) else label for operand in operands)
+
+
+def _is_widened(label: str, computed: str) -> bool:
+    if label not in DTYPES or computed not in DTYPES or label == computed:
+        return False
+    given, target = DTYPES[label], DTYPES[computed]
+    return given.accumulate == target.accumulate and promoted(given, target) == target
 
 
 def _copies(equation: str, operands: Sequence[Imported]) -> bool:
@@ -73,6 +91,9 @@ def _common_type(equation: str, operands: Sequence[Imported]) -> tuple[str, np.d
         return numpy_type("float64")
     if len(operands) == 1:
         return operands[0].dtype, operands[0].array.dtype
+    labels = [operand.dtype for operand in operands]
+    if any(label in FOREIGN for label in labels) and all(label in TYPES for label in labels):
+        return numpy_type(promoted(*labels).name)
     try:
         result = np.result_type(*(operand.array for operand in operands))
     except TypeError:

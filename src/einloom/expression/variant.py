@@ -17,6 +17,7 @@ from einloom.errors import ScheduleError, UnsupportedTarget
 from einloom.expression.fallback import compute_with_numpy
 from einloom.expression.programs import decided, program_of
 from einloom.ir.interpret import Memory, interpret
+from einloom.ir.numbers import elements_of
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.jit.arrays import array_address
@@ -54,7 +55,7 @@ class CompiledStep:
         if operands[-1].size and self.by_numpy:
             compute_with_numpy(operation, operands)
         elif operands[-1].size:
-            units = [operand.dtype.name for operand in operation.operands]
+            units = [elements_of(operand.dtype).name for operand in operation.operands]
             interpret(operation, [_memory_of(operand, unit) for operand, unit in zip(operands, units)])
 
 
@@ -102,7 +103,9 @@ class Variant:
         tensors = [*operands, *self.constants]
         for compiled in self.steps:
             last = compiled is self.steps[-1]
-            output = result if last else np.empty(math.prod(compiled.step.shape), result.dtype)
+            whole = compiled.by_numpy or result.dtype.kind == "c"  # Steps on complex numbers are on their parts.
+            dtype = result.dtype if whole else elements_of(compiled.step.operation.output.dtype)
+            output = result if last else np.empty(math.prod(compiled.step.shape), dtype)
             compiled.compute([*(tensors[i] for i in compiled.step.inputs), output])
             tensors.append(output)
 
@@ -174,13 +177,22 @@ class Recipe:
             return None
         return decided(compiled.step.operation, compiled.schedule, self.machine(), compiled.threads)
 
+    def _host(self) -> Machine:
+        """The host; with matrix tiles, which have to be asked for, where types are narrow enough for them."""
+        narrow = any(self.problem.operand_type(i).group > 1 for i in range(len(self.problem.shapes)))
+        if not narrow:
+            return host()
+        from einloom.jit.tiles import host_with_tiles  # Late: its self-test needs an assembler.
+
+        return host_with_tiles()
+
     def machine(self) -> Machine:
         """Return the machine that code is generated for.
 
         Raises:
             UnsupportedTarget: there is no such target, or no code for it.
         """
-        machine = self.target if isinstance(self.target, Machine) else host()
+        machine = self.target if isinstance(self.target, Machine) else self._host()
         if isinstance(self.target, str) and self.target not in ("cpu", "interpreter"):
             raise UnsupportedTarget(f"target {self.target!r}\n  Targets: 'cpu', 'interpreter' or a Machine.")
         if not machine.has_vectors:

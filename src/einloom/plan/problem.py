@@ -39,8 +39,9 @@ class Problem:
         shapes: of the operands.
         strides: of the operands, in elements.
         sizes: extent of every label.
-        dtype: type that is computed in.
+        dtype: type of the result, and that all operands are promoted to.
         finish: what becomes of the sums; its operands are the last of the shapes and strides.
+        types: of the operands; empty: all are of the result's.
     """
 
     equation: Equation
@@ -49,6 +50,11 @@ class Problem:
     sizes: dict[str, int]
     dtype: DType
     finish: Finish = PLAIN
+    types: tuple[DType, ...] = ()
+
+    def operand_type(self, index: int) -> DType:
+        """Return the type of an operand."""
+        return self.types[index] if self.types else self.dtype
 
     @property
     def output_shape(self) -> tuple[int, ...]:
@@ -93,8 +99,9 @@ def make_problem(
     strides: Sequence[tuple[int, ...] | None],
     dtype: object,
     finish: Finish = PLAIN,
+    types: Sequence[object] = (),
 ) -> Problem:
-    """Return the checked problem; a missing strides tuple means C-contiguous.
+    """Return the checked problem; a missing strides tuple means C-contiguous, no types that all operands have one.
 
     Raises:
         EquationError, ShapeError, DTypeError: with the equation and a caret.
@@ -103,7 +110,9 @@ def make_problem(
     inputs = shapes[: len(shapes) - len(finish.operands)]
     equation = parse_equation(text, tuple(len(shape) for shape in inputs))
     given = tuple(contiguous_strides(s) if t is None else tuple(t) for s, t in zip(shapes, strides))
-    problem = Problem(equation, shapes, given, _sizes(equation, inputs), data_type(dtype), finish)
+    problem = Problem(
+        equation, shapes, given, _sizes(equation, inputs), data_type(dtype), finish, tuple(map(data_type, types))
+    )
     _check_finish(problem)
     return problem
 

@@ -94,6 +94,7 @@ class _Planner:
         self.sizes = problem.sizes
         self.result = problem.output_term(output_strides)
         self.terms = {i: problem.input_term(i) for i in range(len(problem.equation.inputs))}
+        self.types = {i: problem.operand_type(i) for i in self.terms}
         self.left = list(self.terms)
         self.given = len(problem.shapes) + len(problem.finish.constants)
         self.steps: list[Step] = []
@@ -179,7 +180,8 @@ class _Planner:
         """
         inputs = [self.terms[number] for number in numbers]
         self._check_size(inputs, target)
-        operation = operation_of(inputs, target, self.sizes, self.problem.dtype)
+        dtype = self._type_of(target)
+        operation = operation_of(inputs, target, self.sizes, [*(self.types[number] for number in numbers), dtype])
         extras = [*([] if first in (None, FRESH) else [(Primitive.MUL, first)]), *touches]
         read = [number for _, number in extras if number is not None]
         operation = finished(operation, first, extras, [self._extra(number) for number in read])
@@ -202,8 +204,13 @@ class _Planner:
     def _append(self, step: Step, target: Term) -> int:
         self.steps.append(step)
         number = self.given + len(self.steps) - 1
-        self.terms[number] = target
+        self.terms[number], self.types[number] = target, self._type_of(target)
         return number
+
+    def _type_of(self, target: Term) -> DType:
+        """The type of a step's result: floats in between stay as wide as they are summed."""
+        dtype = self.problem.dtype
+        return dtype.accumulate if target is not self.result and dtype.kind is Kind.FLOAT else dtype
 
     def _extra(self, number: int) -> Term:
         """What a touch reads: an operand of the epilogue, or a constant."""
@@ -221,12 +228,13 @@ class _Planner:
             )
 
 
-def operation_of(inputs: Sequence[Term], output: Term, sizes: dict[str, int], dtype: DType) -> Operation:
-    """Return the operation `output = sum over all other labels of the product of the inputs`."""
+def operation_of(inputs: Sequence[Term], output: Term, sizes: dict[str, int], types: Sequence[DType]) -> Operation:
+    """Return the operation `output = sum over all other labels of the product of the inputs`; its type is the last."""
     labels = dict.fromkeys([*output.labels, *(label for term in inputs for label in term.labels)])
     axes = tuple(Axis(label, sizes[label], _role(label, inputs, output)) for label in labels)
     operands: list[Operand] = []
-    for name, term in zip((*("in0", "in1")[: len(inputs)], "out"), (*inputs, output)):
+    names = (*("in0", "in1")[: len(inputs)], "out")
+    for name, term, dtype in zip(names, (*inputs, output), types):
         strides = dict(zip(term.labels, term.strides))
         operands.append(Operand(name, dtype, tuple(strides.get(label, 0) for label in labels)))
     if len(inputs) == 2:
