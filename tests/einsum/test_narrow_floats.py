@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 import einloom as el
+
+ml_dtypes: Any = pytest.importorskip("ml_dtypes")
 
 EQUATIONS = ("ab,bc->ac", "ab,cb->ac", "ba,bc->ca", "abc,bd->acd", "ab,b->a", "ab->b", "abc,abd->acd", "a,a->")
 HALVES = [ml_dtypes.bfloat16, np.float16]

@@ -62,13 +62,14 @@ def _avx2(asm: Assembler, machine: Machine) -> AnyMachine:
 
 def _neon(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.aarch64 import AArch64Machine
+    from einloom.kernels.verbs.halves_neon import NeonHalves
     from einloom.kernels.verbs.narrow_neon import NarrowNeon
     from einloom.kernels.verbs.neon import NeonVectors
     from einloom.kernels.verbs.neon_integers import NeonIntegers
     from einloom.kernels.verbs.widened_neon import WidenedNeon
 
     vectors = _by_kind(NeonVectors, NeonIntegers)
-    return AArch64Machine(asm, machine, vectors, NarrowNeon, _conversion(WidenedNeon), _no_dot_products)
+    return AArch64Machine(asm, machine, vectors, NarrowNeon, _conversion(WidenedNeon, NeonHalves), _no_dot_products)
 
 
 def _by_kind(floats: Callable[..., Vectors], integers: Callable[..., Vectors]) -> Callable[..., Vectors]:
@@ -80,7 +81,7 @@ def _by_kind(floats: Callable[..., Vectors], integers: Callable[..., Vectors]) -
     return vectors
 
 
-def _conversion(widened: Callable[..., Copies], halves: Callable[..., Copies] | None = None) -> Callable[..., Copies]:
+def _conversion(widened: Callable[..., Copies], halves: Callable[..., Copies]) -> Callable[..., Copies]:
     """Return what makes the verbs that bring memory of one type into registers of another."""
 
     def converted(km: AnyMachine, memory: DType, vec: Vectors) -> Copies:
@@ -88,7 +89,7 @@ def _conversion(widened: Callable[..., Copies], halves: Callable[..., Copies] | 
             return ConvertedCopies(km, vec)
         if memory.kind is not Kind.FLOAT and memory.size < vec.dtype.size == 4:
             return widened(km, memory, vec)
-        if halves and memory in (BFLOAT16, FLOAT16) and vec.dtype == FLOAT32:
+        if memory in (BFLOAT16, FLOAT16) and vec.dtype == FLOAT32:
             return halves(km, memory, vec)
         raise no_conversion(memory, vec.dtype)
 
