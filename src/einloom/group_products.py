@@ -3,8 +3,9 @@
 A *group* is as many neighbours as fill 4 bytes, pairs or quads. An instruction adds the products of two groups to an
 element of 4 bytes; so a product of groups is one of elements of 4 bytes with that many times fewer steps along k.
 
+>>> from einloom.dtypes import INT32
 >>> from einloom.machine import AVX512
->>> products_of(INT8, INT8, AVX512) is None
+>>> products_of(INT8, INT8, AVX512, INT32) is None
 True
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from einloom.dtypes import BFLOAT16, FLOAT16, INT8, UINT8, DType
+from einloom.dtypes import BFLOAT16, FLOAT16, INT8, INT16, UINT8, DType
 from einloom.machine import TILES, Machine
 
 __all__ = ["GROUP", "GroupProducts", "products_of"]
@@ -26,7 +27,7 @@ class GroupProducts:
     """Instructions for products of groups.
 
     Attributes:
-        first, second: types of the neighbours.
+        first, second: types of the neighbours, those of the operand that vectors run along second.
         features: that the machine must have.
         rate: how many such products a core does in the time of one multiply-add of float32.
         tile: rows and columns of the sums that one microkernel holds; None: those of vectors.
@@ -56,12 +57,34 @@ _PRODUCTS = (
     *(_tiles(first, second, "amxint8") for first in _BYTES for second in _BYTES),
     GroupProducts(BFLOAT16, BFLOAT16, frozenset({"avx512bf16", "avx512fp16"}), 0.25),
     GroupProducts(BFLOAT16, BFLOAT16, frozenset({"avx512bf16"}), 1.0),
+    GroupProducts(INT16, INT16, frozenset({"avx512vnni"}), 1.0),
+    GroupProducts(INT16, INT16, frozenset({"avx512bw"}), 0.5),
+    GroupProducts(INT16, INT16, frozenset({"avxvnni"}), 1.0),
+    GroupProducts(INT16, INT16, frozenset({"avx2"}), 0.7),
+    GroupProducts(INT8, UINT8, frozenset({"avx512vnni"}), 1.0),
+    GroupProducts(INT8, UINT8, frozenset({"avxvnni"}), 1.0),
 )
 """The fastest first. Processors with AVX512_FP16 (Intel's from Sapphire Rapids on) begin a `vdpbf16ps` every other
 cycle, where they begin two multiply-adds in each: there bfloat16 is widened to float32 instead."""
 
 
-def products_of(first: DType, second: DType, machine: Machine) -> GroupProducts | None:
-    """Return the fastest products of groups of two types on a machine; None: it has none."""
-    fitting = (each for each in _PRODUCTS if (each.first, each.second) == (first, second))
-    return next((each for each in fitting if each.features <= machine.features), None)
+def products_of(first: DType, second: DType, machine: Machine, output: DType) -> GroupProducts | None:
+    """Return the fastest products of groups of two types, summed into an output, on a machine; None: it has none.
+
+    Integers may be taken as signed or unsigned ones of their size where the output has no more bits than they have.
+    """
+    return next(
+        (
+            each
+            for each in _PRODUCTS
+            if _stands_for(each.first, first, output)
+            and _stands_for(each.second, second, output)
+            and each.features <= machine.features
+        ),
+        None,
+    )
+
+
+def _stands_for(taken: DType, given: DType, output: DType) -> bool:
+    wraps = taken.is_integer and given.is_integer and taken.size == given.size >= output.size
+    return taken == given or wraps

@@ -85,7 +85,7 @@ def test_commands_are_there(page: Path) -> None:
 
 def test_a_page_that_names_what_is_not_there_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("`passes/turn.py` and `passes/fuse.py`\n```python\nel.nothing(1)\nel.einsum(A)\n```\n")
+    page.write_text("`passes/spin.py` and `passes/fuse.py`\n```python\nel.nothing(1)\nel.einsum(A)\n```\n")
     found = quoted(page)
-    assert [code for code in found if FILE.fullmatch(code) and not exists(code, page)] == ["passes/turn.py"]
+    assert [code for code in found if FILE.fullmatch(code) and not exists(code, page)] == ["passes/spin.py"]
     assert [name for code in found for name in MODULE.findall(code) if not stands(name)] == ["el.nothing"]

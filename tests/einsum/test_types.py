@@ -99,6 +99,18 @@ def test_bytes_of_truth_that_are_neither_0_nor_1_are_true() -> None:
     assert np.array_equal(el.einsum("ab,cb->ac", odd, odd), [[True, False], [False, True]])
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "bool"])
+def test_products_of_neighbours_along_k_wrap_as_well(dtype: str) -> None:
+    """Large enough for instructions that multiply pairs and quads, with every rest of k behind the last one."""
+    generator = np.random.default_rng(3)
+    for k in (64, 65, 66, 67, 131):
+        a, b = drawn(generator, (70, k), dtype), drawn(generator, (k, 83), dtype)
+        wanted = np.einsum("ab,bc->ac", a, b)
+        assert np.array_equal(el.einsum("ab,bc->ac", a, b), wanted)
+        assert np.array_equal(el.einsum("ba,bc->ca", a.T.copy(), b), wanted.T)
+        assert np.array_equal(el.einsum("ab,cb->ac", a, b.T.copy()), wanted)
+
+
 @pytest.mark.parametrize("dtype", PAIRS)
 @pytest.mark.parametrize("target", ["cpu", "interpreter"])
 def test_imaginary_parts_stay(dtype: str, target: str) -> None:

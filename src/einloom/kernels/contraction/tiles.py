@@ -6,10 +6,11 @@ a tile takes its steps and an end. Kernels cut C by these figures (`bands`), and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
+from einloom.dtypes import INT8, UINT8
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.verbs.products import vectors_of
@@ -231,13 +232,14 @@ class Demand:
     def of(product: Product, machine: Machine) -> Demand:
         """Return the demand of a product on a machine."""
         isa, size = machine.vectors, product.dtype.size
-        isa = isa if product.groups else vectors_of(isa, product.dtype)
+        computed = vectors_of(isa, product.dtype)
+        isa = replace(computed, fmas_per_cycle=isa.fmas_per_cycle) if product.groups else computed
         lanes = isa.bits // 8 // size
         strided = STRIDED in [operand.fetch for operand in (*product.inputs, product.c)]
         fragments = tuple((o.fetch, o.per_column) for o in product.inputs)
         steps = [(o.strides[2], o.dtype.size) for o in product.inputs if o.fetch is VECTOR]
         aligned = not any(isinstance(step, int) and step * each % LINE for step, each in steps)
-        embedded = isa.embedded_broadcast and product.is_uniform
+        embedded = isa.embedded_broadcast and product.is_uniform and product.groups != (INT8, UINT8)
         costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, aligned, embedded)
         tail = product.m % lanes
         group = group_size(tail, lanes) if embedded and product.can_group else 1

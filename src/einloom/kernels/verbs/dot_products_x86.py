@@ -1,11 +1,11 @@
-"""Vector verbs whose products are sums over groups: pairs of bfloat16 (AVX512_BF16), quads of bytes (VNNI)."""
+"""Vector verbs whose products are sums over groups: pairs of bfloat16 (AVX512_BF16) or words, quads of bytes (VNNI)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from einloom.asm.x86.operands import R64, Address, Vector
-from einloom.dtypes import BFLOAT16, INT8, UINT8, DType
+from einloom.dtypes import BFLOAT16, INT8, INT16, UINT8, DType
 from einloom.kernels.verbs.vector import FormulaVerbs, Verb
 from einloom.kernels.verbs.x86 import X86Machine
 
@@ -20,10 +20,16 @@ def dot_products(km: X86Machine, dtype: DType, groups: tuple[DType, DType]) -> V
     wide = km.machine.vector == "avx512"
     if groups == (BFLOAT16, BFLOAT16) and wide and "avx512bf16" in features:
         return _with_products(vec, km.asm.vdpbf16ps)
-    if ("avx512vnni" if wide else "avxvnni") not in features:
+    has_vnni = ("avx512vnni" if wide else "avxvnni") in features
+    if groups == (INT16, INT16):
+        return _with_products(vec, km.asm.vpdpwssd) if has_vnni else _with_words(vec, km.asm.vpmaddwd)
+    if not has_vnni:
         return None
     if groups == (UINT8, INT8):
         return _with_products(vec, km.asm.vpdpbusd)
+    if groups == (INT8, UINT8):  # The instruction wants the unsigned ones first, in a register.
+        vec.memory_operand, vec.element = False, None
+        return _with_products(vec, _exchanged(km.asm.vpdpbusd))
     return None
 
 
@@ -34,5 +40,23 @@ def _with_products(vec: Any, fma: Verb) -> Vectors:
         vec.zero(dst)
         fma(dst, first, second)
 
-    vec.fma, vec.product, vec.working = fma, product, vec.registers
+    vec.fma, vec.product = fma, product
+    return vec
+
+
+def _exchanged(fma: Verb) -> Verb:
+    def exchanged(dst: Vector, first: Vector, second: Vector) -> None:
+        fma(dst, second, first)
+
+    return exchanged
+
+
+def _with_words(vec: Any, multiply: Verb) -> Vectors:
+    """Let products be sums of two products of words, which a register of the verbs' own takes before they are added."""
+
+    def fma(dst: Vector, first: Any, second: Any) -> None:
+        multiply(vec.spare[0], first, second)
+        vec.add(dst, dst, vec.spare[0])
+
+    vec.fma, vec.product = fma, multiply
     return vec

@@ -79,7 +79,7 @@ def _products(operation: Operation, prims: Prims, machine: Machine) -> GroupProd
         return None
     vector = vector_operand(operation, prims)
     types = operation.inputs[1 - vector].dtype, operation.inputs[vector].dtype
-    return products_of(*types, machine)
+    return products_of(*types, machine, operation.output.dtype)
 
 
 def _in_groups(operation: Operation, k: str, group: int) -> Operation:
@@ -110,13 +110,15 @@ def _restored(operation: Operation, schedule: Schedule, products: GroupProducts)
     k, group = schedule.prims.k, products.group
     loops = tuple(replace(loop, step=loop.step * group) if loop.axis == k else loop for loop in schedule.loops)
     packs: list[ScheduledPack] = []
+    vector = vector_operand(operation, schedule.prims)
+    taken = {1 - vector: products.first, vector: products.second}
     for pack in schedule.packs:
         if sum(digit.axis == k for digit in pack.layout) != 1:
             return None
-        packs.append(replace(pack, grouped=operation.operands[pack.operand].dtype, layout=pack.layout))
+        packs.append(replace(pack, grouped=taken[pack.operand]))
     packed = {pack.operand for pack in packs}
-    in_place = [operand for i, operand in enumerate(operation.inputs) if i not in packed]
-    if not all(_lies_in_groups(operation, operand, schedule.prims, group) for operand in in_place):
+    in_place = [(operand, taken[i]) for i, operand in enumerate(operation.inputs) if i not in packed]
+    if not all(o.dtype == t and _lies_in_groups(operation, o, schedule.prims, group) for o, t in in_place):
         return None
     return replace(schedule, loops=loops, packs=tuple(packs))
 
