@@ -27,6 +27,7 @@ _compiler = ["ir.bind", "passes.pipeline", "targets.cpu"]
 """What a program that was stored does not need."""
 if platform.machine() == "x86_64":
     _compiler += ["asm.x86.assembler", "kernels.verbs.avx512", "kernels.verbs.narrow_x86"]
+    _compiler += ["kernels.verbs.avx512_integers", "kernels.verbs.widened_x86"]
 
 _programs: OnceTable[Executable] = OnceTable(PROGRAMS)
 

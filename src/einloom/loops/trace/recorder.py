@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from einloom.dtypes import DType
-from einloom.errors import ScheduleError
+from einloom.errors import DTypeError, ScheduleError
 from einloom.ir.operation import Primitive
 from einloom.loops.nest import LETTERS, LoopNest
 from einloom.loops.trace.captured import captured_values
@@ -90,7 +90,14 @@ class Recorder:
         return thing
 
     def call(self, primitive: Primitive, tensors: Sequence[Tensor], batch: str | None = None) -> None:
-        """Take down a call."""
+        """Take down a call.
+
+        Raises:
+            DTypeError: the tensors are of different kinds: numbers do not become other numbers on the way.
+        """
+        if len({tensor.dtype.kind for tensor in tensors}) > 1:
+            types = ", ".join(f"{tensor.base.name} {tensor.dtype}" for tensor in tensors)
+            raise DTypeError(f"{primitive} of different kinds of numbers: {types}\n  {where()}\n  Convert the arrays.")
         self._open[-1].nodes.append(RecordedCall(primitive, tuple(tensors), batch, where()))
 
     @contextmanager
