@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from einloom.dtypes import BFLOAT16, FLOAT16, INT8, INT16, UINT8, DType
+from einloom.dtypes import BFLOAT16, BOOL, FLOAT16, INT8, INT16, UINT8, DType
 from einloom.machine import TILES, Machine
 
 __all__ = ["GROUP", "GroupProducts", "products_of"]
@@ -57,6 +57,8 @@ _PRODUCTS = (
     *(_tiles(first, second, "amxint8") for first in _BYTES for second in _BYTES),
     GroupProducts(BFLOAT16, BFLOAT16, frozenset({"avx512bf16", "avx512fp16"}), 0.25),
     GroupProducts(BFLOAT16, BFLOAT16, frozenset({"avx512bf16"}), 1.0),
+    GroupProducts(BOOL, BOOL, frozenset({"avx512bw"}), 0.7),
+    GroupProducts(BOOL, BOOL, frozenset({"avx2"}), 0.5),
     GroupProducts(INT16, INT16, frozenset({"avx512vnni"}), 1.0),
     GroupProducts(INT16, INT16, frozenset({"avx512bw"}), 0.5),
     GroupProducts(INT16, INT16, frozenset({"avxvnni"}), 1.0),

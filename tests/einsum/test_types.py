@@ -127,6 +127,14 @@ def test_infinite_parts_are_multiplied_part_by_part() -> None:
     assert np.isnan(result.real) and result.imag == np.inf
 
 
+def test_many_bytes_of_truth_that_are_neither_0_nor_1_are_true() -> None:
+    generator = np.random.default_rng(2)
+    odd = generator.choice(np.array([0, 0, 0, 0, 1, 2, 4, 128], np.uint8), (90, 130)).view(bool)
+    plain = odd.view(np.uint8) != 0
+    assert np.array_equal(el.einsum("ab,cb->ac", odd, odd), plain @ plain.T)
+    assert np.array_equal(el.einsum("ab,ac->bc", odd, odd), plain.T @ plain)
+
+
 def test_integers_are_converted_to_what_they_promote_to() -> None:
     a, b = np.array([[1, 2]], np.int32), np.array([[0.5, 0.25]], np.float32)
     result = el.einsum("ab,cb->ac", a, b)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from einloom.dtypes import INT8, UINT8
+from einloom.dtypes import BOOL, INT8, UINT8
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.verbs.products import vectors_of
@@ -26,6 +26,9 @@ FMA_SLACK, FMA_WAIT = 6, 0.4
 
 A multiply-add is bound to one unit before that is free; some wait for it while the other one is idle.
 """
+
+LOADED_FIRST = ((INT8, UINT8), (BOOL, BOOL))
+"""Groups whose products take no operand from memory."""
 
 LINE = 64
 """Bytes of a cache line."""
@@ -239,7 +242,7 @@ class Demand:
         fragments = tuple((o.fetch, o.per_column) for o in product.inputs)
         steps = [(o.strides[2], o.dtype.size) for o in product.inputs if o.fetch is VECTOR]
         aligned = not any(isinstance(step, int) and step * each % LINE for step, each in steps)
-        embedded = isa.embedded_broadcast and product.is_uniform and product.groups != (INT8, UINT8)
+        embedded = isa.embedded_broadcast and product.is_uniform and product.groups not in LOADED_FIRST
         costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, aligned, embedded)
         tail = product.m % lanes
         group = group_size(tail, lanes) if embedded and product.can_group else 1
