@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -104,10 +105,10 @@ class Tuned:
             ArgumentError: matplotlib is not there.
         """
         try:
-            from matplotlib.figure import Figure
+            figures: Any = import_module("matplotlib.figure")
         except ImportError:
             raise ArgumentError("a plot needs matplotlib\n  pip install 'einloom[plot]'") from None
-        figure: Any = Figure()
+        figure = figures.Figure()
         axes = figure.subplots()
         right = [trial for trial in self.history if isfinite(trial.outcome.seconds)]
         axes.scatter([t.number for t in right], [1e3 * t.outcome.seconds for t in right], s=6, label="evaluated")
