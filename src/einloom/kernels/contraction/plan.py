@@ -26,7 +26,11 @@ AHEAD = 48
 """Products of a tile, at least, before A's columns are used that are fetched meanwhile: as long as the L3 takes."""
 
 BODY = 52
-"""Most vector FMAs that the body of a loop over k holds; twice as many where every column has its own pointer."""
+"""Most vector FMAs that the body of a loop over k holds; twice as many where every column has its own pointer, and in
+long sums: the units for multiply-adds also do what a loop does besides, which costs up to 6 % in such short bodies."""
+
+LONG_SUM = 512
+"""Products from which on a sum is worth the time to emit a longer body."""
 
 
 def plan_brgemm(km: KernelMachine[R, V, A], spec: Brgemm) -> Plan[R, V, A]:
@@ -83,8 +87,8 @@ class Plan(Generic[R, V, A]):
     def _steps_of(self, band: Band) -> Steps:
         """Return how the tiles of a band sum over k."""
         together = max((tile.group * max(tile.sets, tile.group_sets) for tile, _ in band.blocks), default=1)
-        body = BODY if self.km.scales else 2 * BODY
         product = self.product
+        body = BODY if self.km.scales and product.steps < LONG_SUM else 2 * BODY
         return Steps.of(product.k, band.vectors * band.columns, together, body, can_overwrite=product.batch == 1)
 
     def _resolve_strides(self) -> None:

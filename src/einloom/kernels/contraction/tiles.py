@@ -38,6 +38,9 @@ MOST_SETS = 4
 GROUP_END = 2.0
 """Cycles that a column of grouped rows costs at the end of a tile."""
 
+FAR_VECTOR = 0.25
+"""Cycles that a vector of A delays multiply-adds by which each tile of a row fetches from L2 anew."""
+
 TILE_END = 3.0
 """Cycles of a tile besides its products and registers: most of filling and draining overlaps with its neighbours."""
 
@@ -120,14 +123,23 @@ class TileCosts:
         spare: vector registers that strided accesses take.
         aligned: whether the vectors of inputs begin where cache lines may end.
         embedded: whether an FMA takes a broadcast element from memory.
+        far: whether A's rows are more than L1 holds until the next tile of the row.
     """
 
     def __init__(
-        self, isa: VectorISA, lanes: int, fragments: tuple[Fragment, ...], spare: int, aligned: bool, embedded: bool
+        self,
+        isa: VectorISA,
+        lanes: int,
+        fragments: tuple[Fragment, ...],
+        spare: int,
+        aligned: bool,
+        embedded: bool,
+        far: bool = False,
     ) -> None:
         self.isa, self.lanes, self.fragments, self.spare, self.embedded = isa, lanes, fragments, spare, embedded
         self.pace = PACES[isa.name]
         self.vector_loads = 1.0 if aligned else 1.0 + self.pace.split
+        self.far_vector = FAR_VECTOR if far else 0.0
         self._known: dict[tuple[int, int, bool, int], tuple[Cost, ...]] = {}
 
     def of(self, vectors: int, columns: int, masked: bool, group: int) -> tuple[Cost, ...]:
@@ -190,6 +202,7 @@ class TileCosts:
         loads = per_group + (self._loads(tile, masked) if tile.vectors else 0.0)
         chains = tile.sets if tile.vectors else group * tile.group_sets
         busy = (tile.accumulators + per_group) / fmas + (loads + tile.vectors) * pace.load
+        busy += tile.vectors * self.far_vector
         busy += FMA_WAIT * max(FMA_SLACK / chains - busy, 0.0)
         step = max(busy, loads / pace.loads, FMA_LATENCY / chains)
         end = TILE_END + tile.accumulators * (pace.register + (tile.sets - 1) / fmas)
@@ -243,7 +256,8 @@ class Demand:
         steps = [(o.strides[2], o.dtype.size) for o in product.inputs if o.fetch is VECTOR]
         aligned = not any(isinstance(step, int) and step * each % LINE for step, each in steps)
         embedded = isa.embedded_broadcast and product.is_uniform and product.groups not in LOADED_FIRST
-        costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, aligned, embedded)
+        far = product.m * product.steps * size > machine.l1d
+        costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, aligned, embedded, far)
         tail = product.m % lanes
         group = group_size(tail, lanes) if embedded and product.can_group else 1
         return Demand(costs, -(-product.m // lanes), product.n, product.steps, tail, group)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from einloom.errors import ScheduleError
 from einloom.ir.blocks import cut
@@ -15,6 +16,7 @@ from einloom.loops.nest import LETTERS
 from einloom.loops.trace.index import Comparison, Index
 from einloom.loops.trace.ranges import Ranges, check_inside
 from einloom.loops.trace.recorder import Recorded, RecordedCall, Recorder
+from einloom.loops.trace.starts import loops_of_start
 from einloom.loops.trace.tensor import Base, Tensor
 
 __all__ = ["lower_body"]
@@ -93,16 +95,23 @@ class _Lowering:
 
     def _nodes(self, recorded: Recorded, ranges: Ranges) -> tuple[Node, ...]:
         nodes: list[Node] = []
-        for each in recorded.nodes:
+        starts: tuple[str, ...] | None = None
+        for each, following in zip(recorded.nodes, (*recorded.nodes[1:], None)):
             if isinstance(each, RecordedCall):
                 check_inside(each, ranges)
-                nodes.append(self._call(each))
-                continue
-            assert each.condition is not None
-            inner = ranges.under(each.condition)
-            if not inner.is_empty and (body := self._nodes(each, inner)):
-                nodes.append(When(tuple(self._test(c) for c in each.condition.comparisons), body))
+            before, starts = starts, following and loops_of_start(each, following, self.loops)
+            if starts is None:
+                nodes += self._node(each, ranges, before)
         return tuple(nodes)
+
+    def _node(self, recorded: RecordedCall | Recorded, ranges: Ranges, starts: tuple[str, ...] | None) -> list[Node]:
+        """What a call, or others under a condition, become; nothing where the condition never holds."""
+        if isinstance(recorded, RecordedCall):
+            return [replace(self._call(recorded), starts=starts)]
+        assert recorded.condition is not None
+        inner = ranges.under(recorded.condition)
+        body = () if inner.is_empty else self._nodes(recorded, inner)
+        return [When(tuple(self._test(c) for c in recorded.condition.comparisons), body)] if body else []
 
     def _test(self, comparison: Comparison) -> Test:
         index, bound = comparison.index, comparison.bound - comparison.index.constant
