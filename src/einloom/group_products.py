@@ -65,6 +65,11 @@ _PRODUCTS = (
     GroupProducts(INT16, INT16, frozenset({"avx2"}), 0.7),
     GroupProducts(INT8, UINT8, frozenset({"avx512vnni"}), 1.0),
     GroupProducts(INT8, UINT8, frozenset({"avxvnni"}), 1.0),
+    GroupProducts(BFLOAT16, BFLOAT16, frozenset({"neon", "bf16"}), 1.0),
+    GroupProducts(INT8, INT8, frozenset({"neon", "dotprod"}), 1.0),
+    GroupProducts(UINT8, UINT8, frozenset({"neon", "dotprod"}), 1.0),
+    GroupProducts(UINT8, INT8, frozenset({"neon", "i8mm"}), 1.0),
+    GroupProducts(INT8, UINT8, frozenset({"neon", "i8mm"}), 1.0),
 )
 """The fastest first. Processors with AVX512_FP16 (Intel's from Sapphire Rapids on) begin a `vdpbf16ps` every other
 cycle, where they begin two multiply-adds in each: there bfloat16 is widened to float32 instead."""

@@ -42,6 +42,7 @@ WHEELS = (
     "hypothesis",
     "capstone",
     "iced-x86",
+    "ml_dtypes",
     "threadpoolctl",
 )
 PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux2014_aarch64")

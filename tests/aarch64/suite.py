@@ -27,6 +27,7 @@ QUICK = (
     "tests/kernels/test_listings.py",
     "tests/kernels/test_brgemm.py::test_every_edge",
     "tests/kernels/test_brgemm.py::test_lists_of_matrices",
+    "tests/kernels/test_dot_products.py",
     "tests/primitives/test_elementwise.py::test_unary",
     "tests/primitives/test_elementwise.py::test_binary",
 )

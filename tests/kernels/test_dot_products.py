@@ -11,6 +11,7 @@ import pytest
 
 from einloom.asm import Assembler
 from einloom.dtypes import BFLOAT16, FLOAT32, INT8, INT32, UINT8, DType
+from einloom.group_products import products_of
 from einloom.ir.numbers import elements_of, narrowed, widened
 from einloom.jit import Kernel
 from einloom.jit.tiles import host_with_tiles
@@ -33,6 +34,8 @@ TYPES = {
 def machine(kind: str) -> Machine | None:
     """Return this host with tiles alone, or with dot products of vectors alone; None if it has no such."""
     host = host_with_tiles()
+    if kind == "neon":
+        return host.with_vector(kind) if host.isa == "aarch64" else None
     if kind == "tiles":
         return host if TILES in host.features else None
     host = replace(host.with_vector(kind), features=host.with_vector(kind).features - {TILES})
@@ -121,14 +124,19 @@ def compiled(case: Case) -> Kernel:
     """Return the kernel of a case."""
     target = machine(case.kind)
     assert target is not None
-    asm = Assembler("x86_64")
+    asm = Assembler(target.isa)
     emit_kernel(machine_for(asm, target), case.spec)
     return Kernel(asm)
 
 
-@pytest.mark.parametrize(("kind", "types"), [("avx512", "pairs"), *(("tiles", types) for types in TYPES)])
+@pytest.mark.parametrize(
+    ("kind", "types"), [("avx512", "pairs"), *((kind, types) for kind in ("tiles", "neon") for types in TYPES)]
+)
 def test_sums_of_groups_are_exact_and_touch_nothing_else(kind: str, types: str) -> None:
-    if machine(kind) is None:
+    target = machine(kind)
+    first, second = TYPES[types]
+    sums = FLOAT32 if first is BFLOAT16 else INT32
+    if target is None or products_of(first, second, target, sums) is None:
         pytest.skip(f"no dot products on {kind} here")
     cases = [
         Case(

@@ -69,7 +69,7 @@ def _neon(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.widened_neon import WidenedNeon
 
     vectors = _by_kind(NeonVectors, NeonIntegers)
-    return AArch64Machine(asm, machine, vectors, NarrowNeon, _conversion(WidenedNeon, NeonHalves), _no_dot_products)
+    return AArch64Machine(asm, machine, vectors, NarrowNeon, _conversion(WidenedNeon, NeonHalves), _dot_products_neon)
 
 
 def _by_kind(floats: Callable[..., Vectors], integers: Callable[..., Vectors]) -> Callable[..., Vectors]:
@@ -104,6 +104,12 @@ def _halves(km: AnyMachine, memory: DType, single: Vectors) -> Copies:
 
 def _dot_products_x86(km: Any, dtype: DType, groups: tuple[DType, DType]) -> Any:
     from einloom.kernels.verbs.dot_products_x86 import dot_products
+
+    return dot_products(km, dtype, groups) or _no_dot_products(km, dtype, groups)
+
+
+def _dot_products_neon(km: Any, dtype: DType, groups: tuple[DType, DType]) -> Any:
+    from einloom.kernels.verbs.dot_products_neon import dot_products
 
     return dot_products(km, dtype, groups) or _no_dot_products(km, dtype, groups)
 

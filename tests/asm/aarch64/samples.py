@@ -76,7 +76,8 @@ def _view(number: int, arrangement: str) -> o.Arranged:
 
 
 def _lane(one: LaneSpec, form: Form, rng: random.Random) -> o.Lane:
-    lanes = getattr(o.v[rng.randrange(1 << form.fields[one.field][1])], one.lane(form.binding))
+    size = one.lane(form.binding)
+    lanes = getattr(o.v[rng.randrange(1 << form.fields[one.field][1])], size[-1] + size[:-1])
     return lanes[int(one.brackets)] if one.brackets.isdigit() else lanes[rng.randrange(len(lanes))]
 
 

@@ -26,7 +26,7 @@ __all__ = ["encoder", "matches", "mnemonics", "rows", "spec", "takes_lists", "ta
 
 _FAMILIES = (
     *("integer", "control", "memory", "scalar_float"),
-    *("vector_float", "vector_integer", "vector_move", "vector_memory"),
+    *("vector_float", "vector_integer", "vector_move", "vector_memory", "dot_products"),
 )
 _INTERNED = (Register, Address, Modifier)
 _REMEMBERED = 4096  # records kept for each mnemonic

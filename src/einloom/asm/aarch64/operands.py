@@ -17,7 +17,7 @@ from einloom.errors import EncodingError
 
 __all__ = ["b", "d", "h", "mem", "q", "s", "sp", "v", "w", "wsp", "wzr", "x", "xzr"]
 
-ELEMENT_BYTES = {"b": 1, "h": 2, "s": 4, "d": 8, "q": 16}
+ELEMENT_BYTES = {"b": 1, "h": 2, "s": 4, "d": 8, "q": 16, "4b": 4, "2h": 4}
 
 
 class Register:
@@ -83,7 +83,7 @@ class Arranged(Register):
 
 
 class Lane(Register):
-    """One element of a vector register: v0.s[1]. One subclass for each size."""
+    """One element of a vector register: v0.s[1], or a group of 4 bytes: v0.4b[1]. One subclass for each size."""
 
     __slots__ = ("index",)
     element: ClassVar[str]
@@ -98,7 +98,7 @@ ARRANGED = {
     name: type(f"V{name}", (Arranged,), {"__slots__": (), "arrangement": name})
     for name in ("8b", "16b", "4h", "8h", "2s", "4s", "1d", "2d")
 }
-LANES = {size: type(f"V{size}Lane", (Lane,), {"__slots__": (), "element": size}) for size in "bhsd"}
+LANES = {size: type(f"V{size}Lane", (Lane,), {"__slots__": (), "element": size}) for size in (*"bhsd", "4b", "2h")}
 
 
 class Lanes:
@@ -155,6 +155,8 @@ class Vector:
     h: Lanes
     s: Lanes
     d: Lanes
+    b4: Lanes
+    h2: Lanes
 
     def __init__(self, number: int) -> None:
         self.name = f"v{number}"
@@ -167,11 +169,13 @@ class Vector:
         arrangement = view[1:] + view[:1]
         if arrangement in ARRANGED:
             made = ARRANGED[arrangement](f"{self.name}.{arrangement}", self.number)
-        elif view in LANES:
-            made = Lanes(self.name, self.number, view)
+        elif arrangement in LANES:
+            made = Lanes(self.name, self.number, arrangement)
         else:
             views = ", ".join(name[-1] + name[:-1] for name in ARRANGED)
-            raise AttributeError(f"{self.name}.{view}: there are the arrangements {views} and the elements b h s d")
+            raise AttributeError(
+                f"{self.name}.{view}: there are the arrangements {views}, the elements b h s d and b4 h2"
+            )
         setattr(self, view, made)
         return made
 

@@ -3,7 +3,7 @@
 `Xd` `Wn` `Rm` `Fd` `Yt` `Dd` `Ed` `Ld` `Gn`   a register; `Xn|SP` also the stack pointer, but not the zero register
 `Rn,m`                              one operand in two fields
 `Vd.T` `Vd.Ta` `Vd.4s`              a vector register in an arrangement
-`Vn.E[imm5]` `Vm.s[HL]` `Vd.d[1]`   one lane; the brackets name the fields of its index
+`Vn.E[imm5]` `Vm.s[HL]` `Vm.4b[HL]` `Vd.d[1]`   one lane, or group; the brackets name the fields of its index
 `{Vt.T*4}` `{Vt.E[QSz]*4}`          a list of vector registers with consecutive numbers, or one lane of each
 """
 
@@ -167,7 +167,7 @@ def _put_number(form: Form, fields: tuple[str, ...]) -> Put:
 
 def index_bits(form: Form, fields: str, size: str) -> tuple[int, ...]:
     """Return the bits of each lane index in the fields imm5, imm4, HLM, QSz, …; a digit is the only index allowed."""
-    log, count = "bhsd".index(size), 16 // o.ELEMENT_BYTES[size]
+    log, count = o.ELEMENT_BYTES[size].bit_length() - 1, 16 // o.ELEMENT_BYTES[size]
     if fields.isdigit():
         return tuple(0 if index == int(fields) else -1 for index in range(count))
     if fields in ("imm5", "imm4"):
@@ -184,7 +184,7 @@ def index_bits(form: Form, fields: str, size: str) -> tuple[int, ...]:
 
 _REGISTER = re.compile(r"([RXWFYBHSDQELG])([a-z](?:,[a-z])*)(\|SP)?")
 _VECTOR = re.compile(r"V([a-z](?:,[a-z])*)\.(T[ap]?|\d+[bhsdq])")
-_LANE = re.compile(r"V([a-z])\.([Ebhsd])\[(\w+)\]")
+_LANE = re.compile(r"V([a-z])\.([Ebhsd]|4b|2h)\[(\w+)\]")
 _LIST = re.compile(r"\{V([a-z])\.(T|E|\d+[bhsd])(?:\[(\w+)\])?\*(\d)\}")
 
 

@@ -119,8 +119,8 @@ class ByElement(Microkernel[R, V, A]):
         return min(len(free), ROTATED) if shared and not self.registers.strided else 1
 
     def _accumulate(self, which: int, index: int, operands: Sequence[LastOperand], free: list[V]) -> None:
-        if operands[0] in self.elements:
-            operands = operands[::-1]
+        if operands[0] in self.elements and self.setting.product.groups is None:
+            operands = operands[::-1]  # Products of groups know which operand is which: they may be of two types.
         super()._accumulate(which, index, operands, free)
 
 

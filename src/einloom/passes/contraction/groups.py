@@ -28,6 +28,7 @@ from einloom.passes.identify import vector_operand
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.rates import rates_of
 from einloom.passes.model.sizes import balanced_block
+from einloom.passes.parallelise import parallelise
 from einloom.passes.values import Context
 
 __all__ = ["grouped_schedules"]
@@ -53,11 +54,11 @@ def grouped_schedules(operation: Operation, prims: Prims, context: Context) -> I
     if products is None or prims.k is None or not context.options.packing:
         return
     counted = _in_groups(operation, prims.k, products.group)
-    model = CostModel(counted, _machine_of(products, context.machine))
+    model, threads = CostModel(counted, _machine_of(products, context.machine)), context.options.threads
     for family, schedule in _proposed(counted, operation, prims, products, context):
         restored = _restored(operation, schedule, products)
         if restored is not None:
-            yield family, restored, model.cost(schedule, context.options.threads)
+            yield family, restored, model.cost(parallelise(counted, schedule, threads), threads)
 
 
 def _proposed(

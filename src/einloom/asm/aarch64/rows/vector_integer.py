@@ -15,10 +15,6 @@ mla    Vd.T Vn.T Vm.h[HLM]    | 0 Q 1 01111 01 L M m:4 0000 H 0 n:5 d:5         
 mla    Vd.T Vn.T Vm.s[HL]     | 0 Q 1 01111 10 L m:5 0000 H 0 n:5 d:5                | T=s
 mls    Vd.T Vn.T Vm.h[HLM]    | 0 Q 1 01111 01 L M m:4 0100 H 0 n:5 d:5              | T=h
 mls    Vd.T Vn.T Vm.s[HL]     | 0 Q 1 01111 10 L m:5 0100 H 0 n:5 d:5                | T=s
-sdot   Vd.2s Vn.8b Vm.8b      | 0 0 0 01110 10 0 m:5 1 0010 1 n:5 d:5                | +dotprod
-sdot   Vd.4s Vn.16b Vm.16b    | 0 1 0 01110 10 0 m:5 1 0010 1 n:5 d:5                | +dotprod
-udot   Vd.2s Vn.8b Vm.8b      | 0 0 1 01110 10 0 m:5 1 0010 1 n:5 d:5                | +dotprod
-udot   Vd.4s Vn.16b Vm.16b    | 0 1 1 01110 10 0 m:5 1 0010 1 n:5 d:5                | +dotprod
 abs    Vd.T Vn.T              | 0 Q 0 01110 size:2 10000 01011 10 n:5 d:5            | T=bhsd
 abs    Dd Dn                  | 01 0 11110 11 10000 01011 10 n:5 d:5
 neg    Vd.T Vn.T              | 0 Q 1 01110 size:2 10000 01011 10 n:5 d:5            | T=bhsd
