@@ -158,3 +158,24 @@ def test_a_conjugated_sum_and_an_accumulated_product() -> None:
     assert np.array_equal(el.einsum("ab->a", a, conj=(0,)), a.conj().sum(1))
     out = np.full((2, 2), 1j, np.complex64)
     assert np.array_equal(el.einsum("ab,bc->ac", a, a, out=out, beta=1, conj=(1,)), a @ a.conj() + 1j)
+
+
+def test_the_schedule_of_a_complex_product_is_over_complex_elements() -> None:
+    generator = np.random.default_rng(3)
+    a, b = (drawn(generator, shape, "complex64") for shape in ((130, 90), (90, 70)))
+    compiled = el.compile("ab,bc->ac", a, b, conj=(1,))
+    text = str(compiled.schedule)
+    assert ":1e " in text
+    again = el.compile("ab,bc->ac", a, b, conj=(1,), schedule=text)
+    assert again.schedule == compiled.schedule and again.code == compiled.code
+    text = "seq b:30 prim m=a n=c k=b pack in0@1:1e b a pack out@0 c a"
+    given = el.compile("ab,bc->ac", a, b, conj=(1,), schedule=text)
+    assert np.array_equal(given(a, b), a @ b.conj())
+    assert "conj complex64" in given.show("nest")
+    with pytest.raises(el.ScheduleError, match="form 1e"):
+        el.compile("ab,bc->ac", a, b, schedule="prim m=c n=a k=b")
+
+
+def test_complex_products_take_little_scratch() -> None:
+    compiled = el.compile("ab,bc->ac", (1500, 1500), (1500, 1500), dtype="complex128", threads=1)
+    assert compiled.scratch_bytes <= 4 << 20

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from einloom.dtypes import DType
+from einloom.dtypes import DType, Kind
 from einloom.errors import ScheduleError
 from einloom.ir.bind import bind
 from einloom.ir.fused import FusedView, rows_of
 from einloom.ir.interpret import Memory
-from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch, reach
+from einloom.ir.operation import NO_TOUCH, Axis, DimType, Operand, Operation, Primitive, Touch, reach
 from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
 
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17)
@@ -142,6 +142,26 @@ def random_schedule(rng: random.Random, operation: Operation) -> Schedule:
     return Schedule(tuple(loops), prims, tuple(packs))
 
 
+def random_product(rng: random.Random, dtype: DType, points: int = 2000) -> Operation:
+    """A contraction of complex tensors, of which some are conjugated."""
+    operation = random_contraction(rng, dtype, most=5, points=points)
+    factors = (replace(operand, conjugated=rng.random() < 0.5) for operand in operation.inputs)
+    first = rng.choice((NO_TOUCH, Touch(Primitive.ZERO), Touch(Primitive.ZERO)))
+    return Operation(operation.axes, (*factors, operation.output), Primitive.GEMM, first)
+
+
+def with_turned_pack(rng: random.Random, operation: Operation, schedule: Schedule) -> Schedule:
+    """The schedule of a product of complex tensors with one pack of the form 1e."""
+    turned = rng.choice((0, 1))
+    walked = FusedView.of(operation, schedule.fused).stand_in(operation)
+    if all(pack.operand != turned for pack in schedule.packs):
+        loops = list(schedule.loops)
+        pack = _pack(rng, walked, loops, schedule.prims, turned, len(loops))
+        schedule = replace(schedule, packs=(*schedule.packs, pack))
+    packs = (replace(pack, turned=pack.operand == turned) for pack in schedule.packs)
+    return replace(schedule, packs=tuple(packs))
+
+
 def _counts_parts_of_blocks(shared: list[ScheduledLoop]) -> bool:
     """Whether the last of the shared loops cuts the blocks of another one unevenly."""
     return bool(shared) and any(a.axis == shared[-1].axis and a.step % shared[-1].step for a in shared)
@@ -185,7 +205,10 @@ def random_memories(rng: random.Random, operation: Operation) -> list[Memory]:
     memories = []
     for operand in operation.operands:
         low, high = reach(operation, operand) or (0, -1)
-        values = generator.integers(-3, 4, max(high - low + 1, 0)).astype(operand.dtype.name)
+        count = max(high - low + 1, 0)
+        values = generator.integers(-3, 4, count).astype(operand.dtype.name)
+        if operand.dtype.kind is Kind.COMPLEX:
+            values += 1j * generator.integers(-3, 4, count)
         memories.append(Memory(values, -low))
     return memories
 

@@ -1,103 +1,109 @@
-"""Turned tensors: real products of them are products of complex numbers, conjugated or not; nests mean the same."""
+"""Schedules of complex products: nests of reals mean the same, conjugated or not, and so do the programs of them."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from einloom.dtypes import COMPLEX64, COMPLEX128, DType
+from einloom.dtypes import COMPLEX64, COMPLEX128, FLOAT32, DType
 from einloom.errors import ScheduleError
 from einloom.ir.bind import bind
 from einloom.ir.interpret import Memory, interpret, interpret_nest
-from einloom.ir.operation import TURNS, Axis, Operation, Primitive
+from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
+from einloom.ir.schedule import Schedule
+from einloom.ir.text import parse_operation, parse_schedule
 from einloom.jit.host import host
-from einloom.passes.pipeline import optimize_operation
-from einloom.passes.values import Options
-from einloom.plan.pairs import real_operations
 
 from ..kernels.guarded import run_guarded
+from ..soak import soak_count
 from ..targets.programs import difference
-from .strategies import random_contraction
+from .strategies import random_fused_schedule, random_memories, random_product, random_schedule, with_turned_pack
+
+TYPES = (COMPLEX64, COMPLEX128)
 
 
-def _product(rng: random.Random, dtype: DType) -> Operation:
-    operation = random_contraction(rng, dtype, most=4, points=2000)
-    operands = (*operation.operands[:2], operation.operands[-1])
-    return Operation(operation.axes, operands, Primitive.GEMM)
+def _decided(seed: int, rng: random.Random, dtype: DType) -> tuple[Operation, Schedule] | None:
+    """A random product with a random schedule; None where they do not go together."""
+    operation = random_product(rng, dtype)
+    chosen = random_schedule if seed % 3 else random_fused_schedule
+    schedule = with_turned_pack(rng, operation, chosen(rng, operation))
+    try:
+        bind(operation, schedule)
+    except ScheduleError:
+        return None
+    return operation, schedule
 
 
-def _values(rng: random.Random, operation: Operation, position: int) -> Any:
-    """Complex integers for every index: [index of axis, …], the same along axes that the operand lacks."""
-    generator = np.random.default_rng(rng.randrange(2**32))
-    operand = operation.operands[position]
-    shape = [axis.extent if stride else 1 for axis, stride in zip(operation.axes, operand.strides)]
-    parts = generator.integers(-3, 4, (2, *shape))
-    return parts[0] + 1j * parts[1]
+def _product(*types: DType, first: Touch | None = None) -> Operation:
+    axes = (Axis("m", 6, DimType.M), Axis("n", 5, DimType.N), Axis("k", 4, DimType.K))
+    strides = ((1, 0, 6), (0, 4, 1), (1, 6, 0))
+    operands = tuple(Operand(name, dtype, each) for name, dtype, each in zip(("in0", "in1", "out"), types, strides))
+    return Operation(axes, operands, Primitive.GEMM, first or Touch(Primitive.ZERO))
 
 
-def _placed(operation: Operation, position: int, values: Any) -> Memory:
-    """The values where the operand's strides put them, as reals."""
-    operand = operation.operands[position]
-    ends = [(axis.extent - 1) * stride for axis, stride in zip(operation.axes, operand.strides)]
-    low, high = sum(min(end, 0) for end in ends), sum(max(end, 0) for end in ends)
-    memory = Memory(np.zeros(2 * (high - low + 1), operand.dtype.real.name), -2 * low)
-    for part, each in enumerate((values.real, values.imag)):
-        memory.view(each.shape, [2 * stride for stride in operand.strides], part)[...] = each
-    return memory
-
-
-@pytest.mark.parametrize("conjugated", [(False, False), (True, False), (False, True), (True, True)])
-def test_real_products_of_turned_tensors_are_complex_products(conjugated: tuple[bool, bool]) -> None:
-    for seed in range(60):
+def test_nests_of_reals_are_complex_products() -> None:
+    checked = 0
+    for seed in range(soak_count(20_000, 0.02)):
         rng = random.Random(seed)
-        operation = _product(rng, COMPLEX64)
-        a, b = (_values(rng, operation, position) for position in (0, 1))
-        reals = real_operations(operation, conjugated)
-        assert reals.turn is not None
-        memories = [_placed(operation, position, values) for position, values in enumerate((a, b))]
-        out = _placed(operation, 2, _values(rng, operation, 2) * 0)
-        turned = Memory(np.zeros(np.prod([axis.extent for axis in reals.turn.axes]), np.float32))
-        interpret(reals.turn, [memories[reals.turned], turned])
-        inputs = [turned if position == reals.turned else memory for position, memory in enumerate(memories)]
-        interpret(reals.main, [*inputs, out])
-        summed = tuple(i for i, axis in enumerate(operation.axes) if axis.role == "k")
-        factors = [np.conj(each) if sign else each for each, sign in zip((a, b), conjugated)]
-        wanted = np.broadcast_to(factors[0] * factors[1], [axis.extent for axis in operation.axes]).sum(summed)
-        kept = [stride for i, stride in enumerate(operation.output.strides) if i not in summed]
-        result = [out.view(wanted.shape, [2 * stride for stride in kept], part) for part in (0, 1)]
-        assert np.array_equal(result[0] + 1j * result[1], wanted), seed
+        decided = _decided(seed, rng, rng.choice(TYPES))
+        if decided is None:
+            continue
+        operation, schedule = decided
+        memories = random_memories(rng, operation)
+        expected = [Memory(memory.elements.copy(), memory.origin) for memory in memories]
+        interpret(operation, expected)
+        interpret_nest(bind(operation, schedule), memories)
+        assert np.array_equal(memories[-1].elements, expected[-1].elements), f"{seed}: {operation}\n{schedule}"
+        assert parse_operation(str(operation)) == operation
+        assert parse_schedule(str(schedule)) == schedule
+        checked += 1
+    assert checked > seed // 4
 
 
-@pytest.mark.parametrize("main", TURNS)
-@pytest.mark.parametrize("dtype", [COMPLEX64, COMPLEX128], ids=str)
-def test_programs_that_turn_equal_the_interpreter(vector: str, dtype: DType, main: Primitive) -> None:
+@pytest.mark.parametrize("dtype", TYPES, ids=str)
+def test_programs_are_complex_products(vector: str, dtype: DType) -> None:
     machine = host().with_vector(vector)
 
     def check(seed: int) -> str | None:
         rng = random.Random(seed)
-        turn = real_operations(_product(rng, dtype)).turn
-        assert turn is not None
-        operation = replace(turn, main=main)
-        fused, schedule = optimize_operation(operation, machine, Options(rng.choice((1, 2))))
-        nest = bind(fused, schedule)
-        memories = [Memory(np.arange(1.0, 1 + 4 * 2000 * 40)), Memory(np.zeros(4 * operation.points))]
-        memories[0] = Memory(memories[0].elements, 4 * 2000 * 20)
-        other = Memory(np.zeros(4 * operation.points))
-        interpret(operation, memories)
-        interpret_nest(nest, [memories[0], other])
-        if not np.array_equal(memories[1].elements, other.elements):
-            return f"another nest: {operation}\n{schedule}"
-        return difference(operation, fused, schedule, machine, rng)
+        decided = _decided(seed, rng, dtype)
+        if decided is None:
+            return None
+        operation, schedule = decided
+        return difference(operation, operation, schedule, machine, rng)
 
-    assert run_guarded(list(range(40)), check) is None
+    assert run_guarded(list(range(soak_count(4000, 0.03))), check) is None
 
 
-def test_turning_takes_elements_of_two_parts() -> None:
-    turn = real_operations(_product(random.Random(1), COMPLEX64)).turn
-    assert turn is not None
-    with pytest.raises(ScheduleError, match="two parts"):
-        replace(turn, axes=(*turn.axes[:-1], Axis("part", 3, turn.axes[-1].role)))
+def test_the_interpreter_conjugates() -> None:
+    axes = (Axis("k", 2, DimType.K),)
+    operands = [Operand(name, COMPLEX64, (stride,)) for name, stride in (("in0", 1), ("in1", 1), ("out", 0))]
+    operands[1] = Operand("in1", COMPLEX64, (1,), conjugated=True)
+    values = [np.array(each, np.complex64) for each in ([1 + 2j, 3j], [2 - 1j, 1 + 1j], [7])]
+    interpret(Operation(axes, tuple(operands), Primitive.GEMM, Touch(Primitive.ZERO)), [Memory(v) for v in values])
+    assert values[2][0] == (1 + 2j) * (2 + 1j) + 3j * (1 - 1j)
+
+
+def test_one_operand_is_turned() -> None:
+    product = _product(COMPLEX64, COMPLEX64, COMPLEX64)
+    for text in ("prim m=m n=n k=k", "prim m=m n=n k=k pack in0@0:1e k m pack in1@0:1e n k"):
+        with pytest.raises(ScheduleError, match="form 1e; products of complex numbers need one"):
+            bind(product, parse_schedule(text))
+
+
+def test_real_numbers_are_not_turned() -> None:
+    with pytest.raises(ScheduleError, match="multiplies no complex numbers"):
+        bind(_product(FLOAT32, FLOAT32, FLOAT32), parse_schedule("prim m=m n=n k=k pack in0@0:1e k m"))
+
+
+def test_touches_that_compute_are_refused() -> None:
+    product = _product(COMPLEX64, COMPLEX64, COMPLEX64, first=Touch(Primitive.NEGATE))
+    with pytest.raises(ScheduleError, match="a touch computes with complex numbers"):
+        bind(product, parse_schedule("prim m=m n=n k=k pack in0@0:1e k m"))
+
+
+def test_the_form_of_a_pack_is_a_word_that_is_known() -> None:
+    with pytest.raises(ScheduleError, match="'in0@0:2e' does not belong there"):
+        parse_schedule("prim m=m pack in0@0:2e m")

@@ -6,6 +6,7 @@ first and last touch, and whether a contraction starts from zero. Packed blocks 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 from einloom.dtypes import DType
@@ -18,10 +19,10 @@ from einloom.ir.fused import FusedView, rows_of
 from einloom.ir.groups import grouped_copy, grouped_in_place, in_groups
 from einloom.ir.layout import PackedLayout
 from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Iteration, Loop, Nest, Node, Pack
-from einloom.ir.operation import TURNS, DimType, Operand, Operation, Primitive, Touch
+from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import OUTPUT, ExecType, Schedule, ScheduledPack
 from einloom.ir.statement import Barrier
-from einloom.ir.turned import turned_nest
+from einloom.ir.turned import Pairs
 
 __all__ = ["bind"]
 
@@ -35,17 +36,22 @@ def bind(operation: Operation, schedule: Schedule) -> Nest:
     Raises:
         ScheduleError: the pair is illegal; the message names the dimension and the reason.
     """
-    if operation.main in TURNS:
-        return turned_nest(operation, schedule)
+    if operation.multiplies_pairs:
+        pairs = Pairs.of(operation, schedule)
+        nest = _Binder(pairs.real_operation(), pairs.real_schedule(), pairs).nest()
+        return replace(nest, operation=operation)
+    if any(pack.turned for pack in schedule.packs):
+        raise ScheduleError(f"a pack has the form 1e, but {operation.main} multiplies no complex numbers")
     return _Binder(operation, schedule).nest()
 
 
 class _Binder:
     """Working state of one `bind`: the operation, the schedule and what was derived so far."""
 
-    def __init__(self, operation: Operation, schedule: Schedule) -> None:
+    def __init__(self, operation: Operation, schedule: Schedule, pairs: Pairs | None = None) -> None:
         self.operation = operation
         self.schedule = schedule
+        self.pairs = pairs
         self.view = FusedView.of(operation, schedule.fused)
         self.extents = {axis.name: axis.extent for axis in self.view.axes}
         self.roles = {axis.name: axis.role for axis in self.view.axes}
@@ -231,6 +237,8 @@ class _Binder:
     def _pack_node(self, operand: int) -> Pack:
         tensor, layout, scratch = self.operation.operands[operand], self.layouts[operand], self._scratch(operand)
         lengths = {axis: self._lengths(axis, self.packs[operand].loop) for axis in self.extents}
+        if self.pairs is not None and operand == self.pairs.turned:
+            return self.pairs.copy(self.pairs.in_elements(lengths), scratch)
         if self.packs[operand].group > 1:
             assert self.schedule.prims.k is not None
             strides, parts = self.view.strides[tensor.name], self.view.parts[tensor.name]

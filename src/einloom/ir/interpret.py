@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from einloom.dtypes import DType, promoted
+from einloom.dtypes import DType, Kind, promoted
 from einloom.ir import meanings
 from einloom.ir.nest import Access, Block, Call, Guard, Iteration, Loop, Nest, Node, Pack, When, parallel_loops
 from einloom.ir.numbers import narrowed, wide_type, widened
-from einloom.ir.operation import TURNS, DimType, Operation, Primitive, Touch
+from einloom.ir.operation import DimType, Operation, Primitive, Touch
 from einloom.ir.schedule import ExecType
 from einloom.ir.sharing import Team
 from einloom.ir.statement import Barrier, Statement, run_statement
@@ -69,6 +69,7 @@ def interpret(operation: Operation, operands: Sequence[Memory]) -> None:
         widened(memory.view(extents, operand.strides), operand.dtype, computed)
         for memory, operand in zip(operands, operation.inputs)
     ]
+    inputs = [np.conj(each) if operand.conjugated else each for each, operand in zip(inputs, operation.inputs)]
     value = widened(view, operation.output.dtype, computed)
     extras = {
         position: _Extra(memory.view([extents[i] for i in kept], [operand.strides[i] for i in kept]), operand.dtype)
@@ -80,8 +81,6 @@ def interpret(operation: Operation, operands: Sequence[Memory]) -> None:
     if operation.main.is_contraction:
         term = inputs[0] if len(inputs) == 1 else inputs[0] * inputs[1]
         value = value + _sum(term, summed)
-    elif operation.main in TURNS:
-        value = _turned(operation.main, inputs[0])
     elif operation.main.is_binary:
         value = _BINARY[operation.main](*inputs)
     else:
@@ -97,12 +96,6 @@ class _Extra:
 
     view: Array
     dtype: DType
-
-
-def _turned(main: Primitive, source: Array) -> Array:
-    """The matrices of complex numbers, [term][part]; the parts of the source lie along its last axis."""
-    pieces = [source[..., 0, turned.part] * (-1 if turned.negative else 1) for turned in TURNS[main]]
-    return np.stack(pieces, axis=-1).reshape(*source.shape[:-2], 2, 2)
 
 
 def _sum(term: Array, axes: tuple[int, ...]) -> Array:
@@ -139,12 +132,21 @@ def interpret_nest(nest: Nest, operands: Sequence[Memory]) -> None:
 
 def _memories(nest: Nest, operands: Sequence[Memory]) -> dict[str, Memory]:
     """The operands' memory and fresh scratch by name; a cursor's is that of its buffer."""
-    memories = {operand.name: memory for operand, memory in zip(nest.operation.operands, operands)}
+    dtypes = nest.dtypes
+    named = zip((operand.name for operand in nest.operation.operands), operands)
+    memories = {name: _in_parts(memory, dtypes[name]) for name, memory in named}
     for buffer in nest.buffers:
         if buffer.offset is not None:
             nothing = np.full(buffer.size, np.nan if buffer.dtype.epsilon else 0)
             memories[buffer.name] = Memory(narrowed(nothing, buffer.dtype))
     return memories | {cursor.name: memories[cursor.buffer] for cursor in nest.cursors if cursor.buffer is not None}
+
+
+def _in_parts(memory: Memory, dtype: DType) -> Memory:
+    """The memory as a nest sees it: complex elements are two reals each."""
+    if memory.elements.dtype.kind != "c" or dtype.kind is Kind.COMPLEX:
+        return memory
+    return Memory(memory.elements.view(memory.elements.real.dtype), 2 * memory.origin)
 
 
 class _NestRun:
@@ -312,8 +314,8 @@ class _NestRun:
 
     def _size(self, block: Block) -> int:
         if block.axis is None:
-            return block.unit * block.size
-        return block.unit * min(block.size, self.left.get(block.axis, block.size))
+            return block.elements(block.size)
+        return block.elements(min(block.size, self.left.get(block.axis, block.size)))
 
     def _kept(self, call: Call, sizes: list[int]) -> Array:
         access = call.accesses[-1]

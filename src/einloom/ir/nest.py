@@ -21,7 +21,7 @@ from enum import StrEnum
 from typing import Literal
 
 from einloom.dtypes import DType
-from einloom.ir.operation import Axis, Operation, Primitive, Turned
+from einloom.ir.operation import Axis, Operation, Primitive
 from einloom.ir.schedule import ExecType
 from einloom.ir.sharing import Team, Ways
 from einloom.ir.statement import Barrier, LoopKind, Statement
@@ -40,6 +40,7 @@ __all__ = [
     "Pack",
     "Relation",
     "Test",
+    "Turned",
     "When",
     "leading_loops",
     "parallel_loops",
@@ -156,13 +157,19 @@ class Loop:
 class Block:
     """Indices of one axis that a call covers: `size`, or one of `tails` where a block ends. No axis: one index.
 
-    Each of them stands for `unit` elements of the primitive: the axes behind it that the call takes with it, whole.
+    Each of them stands for `unit` elements of the primitive: the axes behind it that the call takes with it, whole. Or
+    so many indices, `per`, are one element: both parts of a complex number.
     """
 
     axis: str | None
     size: int
     tails: tuple[int, ...] = ()
     unit: int = 1
+    per: int = 1
+
+    def elements(self, indices: int) -> int:
+        """Return for how many elements of the primitive so many indices stand."""
+        return indices // self.per * self.unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +178,14 @@ class Access:
 
     buffer: str
     strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Turned:
+    """A part (0 real, 1 imaginary) of a complex number, and whether its sign is changed."""
+
+    part: int
+    negative: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +364,7 @@ def _lines(node: Node, depth: int) -> Iterator[str]:
 def _call_line(call: Call) -> str:
     letters = ("m", "n", "k", "batch")
     sizes = " ".join(
-        f"{letter}={block.size * block.unit}" + "".join(f"|{tail * block.unit}" for tail in block.tails)
+        f"{letter}={block.elements(block.size)}" + "".join(f"|{block.elements(tail)}" for tail in block.tails)
         for letter, block in zip(letters, call.blocks)
         if block.axis is not None or block.size > 1
     )

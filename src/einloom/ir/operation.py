@@ -18,11 +18,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from einloom.dtypes import DType, promoted
+from einloom.dtypes import DType, Kind, promoted
 from einloom.errors import ScheduleError, ShapeError, StrideError
 from einloom.ir import meanings
 
-__all__ = ["NO_TOUCH", "TURNS", "Axis", "DimType", "Operand", "Operation", "Primitive", "Touch", "Turned", "reach"]
+__all__ = ["NO_TOUCH", "Axis", "DimType", "Operand", "Operation", "Primitive", "Touch", "reach"]
 
 MAX_POINTS = 2**62
 """Largest size of an iteration space or a tensor's reach that 64-bit address arithmetic can hold safely."""
@@ -78,10 +78,6 @@ class Primitive(StrEnum):
     LE = "le"
     EQ = "eq"
     NE = "ne"
-    TURN = "turn"
-    TURN_CONJUGATE = "turn_conjugate"
-    TURN_BESIDE = "turn_beside"
-    TURN_BOTH = "turn_both"
 
     @property
     def inputs(self) -> int:
@@ -106,23 +102,6 @@ class Primitive(StrEnum):
         return self in _UNARY
 
 
-@dataclass(frozen=True, slots=True)
-class Turned:
-    """A part (0 real, 1 imaginary) of a complex number, and whether its sign is changed."""
-
-    part: int
-    negative: bool = False
-
-
-_RE, _IM, _MINUS_RE, _MINUS_IM = Turned(0), Turned(1), Turned(0, True), Turned(1, True)
-TURNS: dict[Primitive, tuple[Turned, Turned, Turned, Turned]] = {
-    Primitive.TURN: (_RE, _IM, _MINUS_IM, _RE),
-    Primitive.TURN_CONJUGATE: (_RE, _MINUS_IM, _IM, _RE),
-    Primitive.TURN_BESIDE: (_RE, _IM, _IM, _MINUS_RE),
-    Primitive.TURN_BOTH: (_RE, _MINUS_IM, _MINUS_IM, _MINUS_RE),
-}
-"""What the operators of `einloom.ir.turned` write: [term][part], terms of the other factor, parts of the result."""
-
 _CONTRACTIONS = frozenset({Primitive.GEMM, Primitive.BRGEMM})
 _ELEMENT_WISE = frozenset(primitive for primitive in Primitive if primitive.value in meanings.BINARY)
 _UNARY = frozenset(primitive for primitive in Primitive if primitive.value in meanings.UNARY)
@@ -139,11 +118,15 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor that an operation reads or writes: one stride per axis of the operation, in elements."""
+    """A tensor that an operation reads or writes: one stride per axis of the operation, in elements.
+
+    Of a complex factor the conjugates may be taken instead.
+    """
 
     name: str
     dtype: DType
     strides: tuple[int, ...]
+    conjugated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,10 +260,18 @@ class Operation:
 
     @property
     def flops(self) -> int:
-        """Arithmetic of the main primitive: two for a multiplication and addition, one for any other operation."""
+        """Arithmetic of the main primitive: two for a multiplication and addition, one for any other operation.
+
+        Of complex numbers that are eight.
+        """
         if self.main in _CONTRACTIONS:
-            return 2 * self.points
-        return 0 if self.main in (Primitive.ZERO, Primitive.IDENTITY, *TURNS) else self.points
+            return (8 if self.multiplies_pairs else 2) * self.points
+        return 0 if self.main in (Primitive.ZERO, Primitive.IDENTITY) else self.points
+
+    @property
+    def multiplies_pairs(self) -> bool:
+        """Whether it is a contraction of complex numbers, which are pairs of reals."""
+        return self.main in _CONTRACTIONS and self.output.dtype.kind is Kind.COMPLEX
 
     @property
     def bytes(self) -> int:
@@ -299,7 +290,7 @@ class Operation:
         lines += [f"axis {axis.name} {axis.extent} {axis.role}" for axis in self.axes]
         for operand in self.operands:
             strides = "".join(f" {name}={stride}" for name, stride in self.strides(operand).items() if stride)
-            lines.append(f"{operand.name} {operand.dtype}{strides}")
+            lines.append(f"{operand.name} {'conj ' if operand.conjugated else ''}{operand.dtype}{strides}")
         return "\n".join(lines)
 
 
@@ -332,8 +323,6 @@ def _check_primitives(operation: Operation) -> None:
     reduced = [axis.name for axis in operation.axes if axis.role is DimType.K]
     if reduced and not main.is_contraction:
         raise ScheduleError(f"main primitive {main} does not reduce, but dimension {reduced[0]} has role k")
-    if main in TURNS:
-        _check_turn(operation)
     _check_touch("first", operation.first_touch)
     for touch in operation.last_touches:
         _check_touch("last", touch)
@@ -343,18 +332,6 @@ def _check_primitives(operation: Operation) -> None:
         raise ScheduleError(
             f"touches use the operands {used}; those beside the inputs and the output are: {names}\n"
             "  Each belongs to one touch."
-        )
-
-
-def _check_turn(operation: Operation) -> None:
-    """The last two axes of an operation that turns are those of its matrices; it has no touches."""
-    ends = [operand.strides[-2:] for operand in operation.operands]
-    two = [axis.extent for axis in operation.axes[-2:]] == [2, 2]
-    plain = len(operation.operands) == 2 and not operation.last_touches and operation.first_touch == NO_TOUCH
-    if not (two and plain and ends[0] == (0, 1)):
-        raise ScheduleError(
-            f"{operation.main} is for elements of two parts, side by side, as contractions of complex tensors need it\n"
-            "  Its last two axes have extent 2, its input the strides 0 and 1 along them."
         )
 
 

@@ -28,6 +28,7 @@ from einloom.ir.sharing import Clause, Team, Ways
 
 __all__ = [
     "OUTPUT",
+    "TURNED",
     "Digit",
     "ExecType",
     "Fused",
@@ -40,6 +41,9 @@ __all__ = [
 
 OUTPUT = -1
 """The output as the operand of a pack."""
+
+TURNED = "1e"
+"""What texts call the form of a pack of complex elements that are turned into matrices, as its inventors do."""
 
 MOST_LOOPS = 256
 """Most loops of a schedule: two operands of NumPy's 64 axes each need half as many."""
@@ -120,12 +124,14 @@ class ScheduledPack:
         layout: the digits of the packed block, outermost first; the last one is contiguous.
         grouped: the type of the packed elements, of which neighbours along the primitive's k lie side by side, as many
             as fill 4 bytes: then digits of that axis count groups. None: elements lie alone, in the type computed in.
+        turned: whether complex elements lie as matrices of reals, in the form 1e (`einloom.ir.turned`).
     """
 
     operand: int
     loop: int
     layout: tuple[Digit, ...]
     grouped: DType | None = None
+    turned: bool = False
 
     @property
     def group(self) -> int:
@@ -263,7 +269,7 @@ class Schedule:
         parts.append(" ".join(["prim", *(f"{role}={name}" for role, name in taken if name is not None)]))
         for pack in self.packs:
             digits = "".join(f" {d.axis}:{d.step}" if d.step != 1 else f" {d.axis}" for d in pack.layout)
-            kind = "" if pack.grouped is None else f":{pack.grouped}"
+            kind = f":{TURNED}" if pack.turned else "" if pack.grouped is None else f":{pack.grouped}"
             parts.append(f"pack {operand_name(pack.operand)}@{pack.loop}{kind}{digits}")
         return " ".join(parts)
 

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import re
 
-from einloom.dtypes import TYPES, DType, data_type
+from einloom.dtypes import PAIRS, TYPES, data_type
 from einloom.errors import ScheduleError
 from einloom.ir.loop_text import parse_clause
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
-from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
+from einloom.ir.schedule import OUTPUT, TURNED, Digit, ExecType, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.ir.sharing import Clause, Dimension, Grid, Team, Ways
 
 __all__ = ["parse_operation", "parse_schedule"]
@@ -59,9 +59,11 @@ def parse_operation(text: str) -> Operation:
 
 
 def _parse_operand(line: str, axes: tuple[Axis, ...]) -> Operand:
-    name, dtype, *strides = line.split()
+    name, *words = line.split()
+    dtype, *strides = [word for word in words if word != "conj"]
     given = {axis: int(stride) for axis, stride in (item.split("=") for item in strides)}
-    return Operand(name, data_type(dtype), tuple(given.get(axis.name, 0) for axis in axes))
+    along = tuple(given.get(axis.name, 0) for axis in axes)
+    return Operand(name, PAIRS.get(dtype) or data_type(dtype), along, "conj" in words)
 
 
 _WORD = re.compile(r"\S+", re.ASCII)
@@ -92,7 +94,7 @@ class _ScheduleReader:
         self.mode = ""
         self.loops: list[ScheduledLoop] = []
         self.prims: dict[str, str] = {}
-        self.packs: list[tuple[int, int, DType | None, list[Digit]]] = []
+        self.packs: list[tuple[int, int, str, list[Digit]]] = []
         self.fused: list[Fused] = []
         self.threads: int | None = None
         self.clause = Clause()
@@ -137,13 +139,18 @@ class _ScheduleReader:
         if "@" in word:
             operand, place = word.split("@")
             loop, colon, kind = place.partition(":")
-            self.packs.append((_position(operand), int(loop), TYPES[kind] if colon else None, []))
+            if colon and kind != TURNED and kind not in TYPES:
+                raise ValueError("no form of a pack")
+            self.packs.append((_position(operand), int(loop), kind, []))
         else:
             axis, colon, step = word.partition(":")
             self.packs[-1][3].append(Digit(_named(axis), int(step) if colon else 1))
 
     def schedule(self) -> Schedule:
-        packs = tuple(ScheduledPack(operand, loop, tuple(digits), kind) for operand, loop, kind, digits in self.packs)
+        packs = tuple(
+            ScheduledPack(operand, loop, tuple(digits), TYPES.get(kind), kind == TURNED)
+            for operand, loop, kind, digits in self.packs
+        )
         ways = tuple(loop.ways for loop in self.loops if loop.ways is not None)
         team = None if self.threads is None else Team(self.threads, Grid.of(ways) if ways else None, self.clause)
         return Schedule(tuple(self.loops), Prims(**self.prims), packs, tuple(self.fused), team)

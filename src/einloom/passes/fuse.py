@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import reduce
 
 from einloom.errors import ScheduleError
-from einloom.ir.operation import Axis, Operand, Operation
+from einloom.ir.operation import Axis, Operation
 from einloom.ir.schedule import Schedule
 from einloom.passes.values import Context, Pass, State
 
@@ -93,7 +93,7 @@ def _name(outer: Axis, inner: Axis) -> str:
 def _kept(operation: Operation, axes: dict[str, Axis]) -> Operation:
     """The operation on some of its axes, by name, each perhaps with another name and extent."""
     places = [operation.names.index(name) for name in axes]
-    operands = tuple(Operand(o.name, o.dtype, tuple(o.strides[i] for i in places)) for o in operation.operands)
+    operands = tuple(replace(o, strides=tuple(o.strides[i] for i in places)) for o in operation.operands)
     return replace(operation, axes=tuple(axes.values()), operands=operands)
 
 

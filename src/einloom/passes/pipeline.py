@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from einloom.ir.operation import TURNS, Operation
+from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.passes.block_elementwise import BLOCK_ELEMENT_WISE
@@ -19,7 +19,6 @@ from einloom.passes.parallelise import PARALLELISE
 from einloom.passes.read_in_order import READ_IN_ORDER
 from einloom.passes.space_filling_curve import SPACE_FILLING_CURVE
 from einloom.passes.split import SPLIT
-from einloom.passes.turn import TURN
 from einloom.passes.values import DEFAULTS, UNDECIDED, Context, Options, Pass, Rules, State
 
 __all__ = ["PIPELINES", "explain_passes", "optimize_operation"]
@@ -65,6 +64,6 @@ def explain_passes(operation: Operation, machine: Machine, options: Options = DE
 
 def _steps(state: State, context: Context) -> Iterator[tuple[Pass, State, State]]:
     """Run the passes; yield each with what it got and what it made of it."""
-    for each in (TURN,) if state[0].main in TURNS else PIPELINES[context.options.rules]:
+    for each in PIPELINES[context.options.rules]:
         before, state = state, each.apply(*state, context)
         yield each, before, state

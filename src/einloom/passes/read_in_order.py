@@ -27,7 +27,7 @@ def read_in_order(operation: Operation, machine: Machine) -> Schedule | None:
     before: ij,j->i                          (i 4000, j 4000, row-major)
     after:  seq i:8 prim m=i k=j
     """
-    if not operation.main.is_contraction or not operation.inputs:
+    if not operation.main.is_contraction or not operation.inputs or operation.multiplies_pairs:
         return None
     large = max(operation.inputs, key=operation.elements)
     used_once = operation.points == operation.elements(large)

@@ -16,7 +16,7 @@ from einloom.errors import ShapeError
 from einloom.ir.operation import NO_TOUCH, Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.plan.arena import Arena, Life, plan_arena
 from einloom.plan.equation import caret_lines
-from einloom.plan.pairs import real_operations
+from einloom.plan.pairs import on_reals
 from einloom.plan.paths import Path
 from einloom.plan.problem import MOST_POINTS, Problem, Term, contiguous_strides
 
@@ -187,18 +187,18 @@ class _Planner:
         operation = finished(operation, first, extras, [self._extra(number) for number in read])
         shape = tuple(self.sizes[label] for label in target.labels)
         if self.problem.dtype.kind is Kind.COMPLEX:
-            return self._add_complex(operation, list(numbers), target, shape)
+            return self._add_complex(operation, numbers, target, shape)
         return self._append(Step(operation, (*numbers, *read), shape), target)
 
-    def _add_complex(self, operation: Operation, numbers: list[int], target: Term, shape: tuple[int, ...]) -> int:
-        """Add the steps on reals that compute a complex operation; sums of conjugated tensors are conjugated later."""
+    def _add_complex(self, operation: Operation, numbers: Sequence[int], target: Term, shape: tuple[int, ...]) -> int:
+        """Add a step on complex tensors; sums of conjugated ones, and their real multiples, are conjugated later."""
         signs = [number in self.conjugated for number in numbers]
-        reals = real_operations(operation, (signs[0], signs[-1]))
-        if reals.turn is not None:
-            extents = tuple(axis.extent for axis in reals.turn.axes[:-1])
-            numbers[reals.turned] = self._append(Step(reals.turn, (numbers[reals.turned],), extents), Term((), ()))
-        number = self._append(Step(reals.main, tuple(numbers), shape), target)
-        self.conjugated |= {number} if signs == [True] else set()
+        if all(operand.dtype.kind is Kind.COMPLEX for operand in operation.inputs) and len(signs) == 2:
+            factors = (replace(operand, conjugated=sign) for operand, sign in zip(operation.inputs, signs))
+            operation = replace(operation, operands=(*factors, *operation.operands[2:]))
+            return self._append(Step(operation, tuple(numbers), shape), target)
+        number = self._append(Step(on_reals(operation), tuple(numbers), shape), target)
+        self.conjugated |= {number} if any(signs) else set()
         return number
 
     def _append(self, step: Step, target: Term) -> int:

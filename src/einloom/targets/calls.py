@@ -11,8 +11,8 @@ from dataclasses import replace
 from einloom.asm import Label
 from einloom.dtypes import FLOAT64, DType, promoted
 from einloom.errors import InternalError
-from einloom.ir.nest import Access, Call, Iteration
-from einloom.ir.operation import Primitive, Turned
+from einloom.ir.nest import Access, Call, Iteration, Turned
+from einloom.ir.operation import Primitive
 from einloom.kernels import Binary, Brgemm, Interleave, Spec, Stream, Unary
 from einloom.kernels.emit import emit_kernel
 from einloom.kernels.formula.functions import pair_name
@@ -56,10 +56,10 @@ class CallLowering:
         for size in longer:
             shorter = self.positions.asm.forward("short")
             self.positions.branch("lt", f"left {block.axis}", size, shorter)
-            self._variants(call, [*sizes, size * block.unit], done)
+            self._variants(call, [*sizes, block.elements(size)], done)
             self.positions.vm.jump(done)
             self.positions.asm.bind(shorter)
-        self._variants(call, [*sizes, shortest * block.unit], done)
+        self._variants(call, [*sizes, block.elements(shortest)], done)
 
     def _call_kernel(self, call: Call, sizes: tuple[int, ...]) -> None:
         positions, vm = self.positions, self.positions.vm

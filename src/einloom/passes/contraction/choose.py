@@ -11,6 +11,7 @@ from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.families import FAMILIES, VARIATIONS, Proposal, Setting, in_place, neighbours
 from einloom.passes.contraction.groups import grouped_schedules
 from einloom.passes.contraction.narrow import in_computed_type, staged_in_computed_type, widening
+from einloom.passes.contraction.pairs import Reals
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.tiles import SCRATCH_LIMIT
@@ -33,6 +34,11 @@ class Costed:
 
 def every_proposal(operation: Operation, schedule: Schedule, context: Context) -> list[Proposal]:
     """Return all that could be chosen, on any machine: of every family, with all variations and all neighbours."""
+    if operation.multiplies_pairs:
+        reals = Reals.of(operation, schedule.prims)
+        return [
+            each.proposal for each in _of_pairs(reals, _uncosted(every_proposal(*reals.undecided, context)), context)
+        ]
     setting = _setting(operation, schedule, context)
     found = list(_of_families(setting))
     found += [each for other in found if other.plan for each in _varied(setting, other.plan)]
@@ -46,9 +52,12 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
 
     They are those of every family, then variations of the cheapest plan, then its neighbours.
     """
+    if operation.multiplies_pairs:
+        reals = Reals.of(operation, schedule.prims)
+        return _of_pairs(reals, costed(*reals.undecided, context), context)
     setting = _setting(operation, schedule, context)
     if operation.points <= LITTLE or not context.options.packing:
-        return [Costed(each, Cost(0.0, 0.0, 0.0, 0.0, 0.0)) for each in _plainest(setting)]
+        return _uncosted(_plainest(setting))
     choice = _Choice(setting)
     choice.add(_of_families(setting))
     for vary in (_varied, lambda setting, plan: _made(setting, neighbours(plan))):
@@ -56,6 +65,10 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
         if plan is not None:
             choice.add(vary(setting, plan))
     return sorted(choice.found.values(), key=_seconds)
+
+
+def _uncosted(found: Iterable[Proposal]) -> list[Costed]:
+    return [Costed(each, Cost(0.0, 0.0, 0.0, 0.0, 0.0)) for each in found]
 
 
 class _Choice:
@@ -90,11 +103,13 @@ def _setting(operation: Operation, schedule: Schedule, context: Context) -> Sett
     return Setting(operation, schedule.prims, context.machine, context.options, blocking)
 
 
+_VECTOR_ALONE = Plan("vector block, element in place", packs_element=False)
+
+
 def _plainest(setting: Setting) -> Iterator[Proposal]:
     """The proposal of small work: the vector operand is packed if kernels would have to gather it."""
     packs = setting.gathers and setting.options.packing
-    plans = [Plan("vector block, element in place", packs_element=False)] if packs else in_place(setting)
-    return _made(setting, plans)
+    return _made(setting, [_VECTOR_ALONE] if packs else in_place(setting))
 
 
 def _of_families(setting: Setting) -> Iterator[Proposal]:
@@ -140,6 +155,18 @@ def _with_groups(operation: Operation, schedule: Schedule, context: Context) -> 
         groups = grouped_schedules(operation, schedule.prims, context)
         found += [Costed(Proposal(family, proposed), cost) for family, proposed, cost in groups]
     return sorted(found, key=_seconds)
+
+
+def _of_pairs(reals: Reals, found: Iterable[Costed], context: Context) -> list[Costed]:
+    """Return what was found for reals as proposals for complex numbers: vectors are always packed."""
+    restored = [each for each in (_restored(reals, other) for other in found) if each is not None]
+    alone = _made(_setting(*reals.undecided, context), [_VECTOR_ALONE])
+    return restored or [each for each in (_restored(reals, other) for other in _uncosted(alone)) if each is not None]
+
+
+def _restored(reals: Reals, found: Costed) -> Costed | None:
+    schedule = reals.restored(found.proposal.schedule)
+    return None if schedule is None else replace(found, proposal=Proposal(found.proposal.family, schedule))
 
 
 def _explain(before: State, after: State, context: Context) -> str:

@@ -1,0 +1,128 @@
+"""Contractions of complex numbers: the proposals for reals, counted in complex elements again.
+
+Their packs of the vector operand are of the form 1e (`einloom.ir.turned`): to blocking and to the cost model the
+contraction is one of reals whose k, and whose axis along which vectors run, have twice as many indices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from einloom.ir.operation import Axis, DimType, Operand, Operation
+from einloom.ir.schedule import Digit, Prims, Schedule
+from einloom.ir.turned import PART, TERM
+from einloom.passes.identify import vector_operand
+
+__all__ = ["Reals"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reals:
+    """A contraction as blocking and costs see it.
+
+    Attributes:
+        operation, prims: on reals.
+        vector: position of the operand that is turned.
+        m, k: the axes that have twice as many indices; None: parts are an axis of their own.
+    """
+
+    operation: Operation
+    prims: Prims
+    vector: int
+    m: str | None
+    k: str | None
+
+    @staticmethod
+    def of(operation: Operation, prims: Prims) -> Reals:
+        """Return the stand-in of a contraction of complex numbers.
+
+        before: axis a 8 m, axis b 6 k, axis c 5 n; prim m=a n=c k=b
+        after:  axis a 16 m, axis b 12 k, axis c 5 n; prim m=a n=c k=b
+        """
+        vector = vector_operand(operation, prims)
+        role = DimType.N if vector else DimType.M
+        m = prims.m
+        if m is None or operation.axis(m).role is not role or operation.stride(operation.output, m) != 1:
+            m = None
+        doubled = [name for name in (m, prims.k) if name is not None]
+        axes = [replace(a, extent=2 * a.extent) if a.name in doubled else a for a in operation.axes]
+        ends: list[tuple[int, ...]] = [(), (), ()]
+        if m is None:
+            axes.append(Axis(PART, 2, role))
+            ends = [(int(i in (vector, 2)),) for i in range(3)]
+            prims = replace(prims, m=PART) if prims.m is None else replace(prims, n=prims.n or PART)
+        if prims.k is None:
+            axes.append(Axis(TERM, 2, DimType.K))
+            ends = [(*end, int(i < 2)) for i, end in enumerate(ends)]
+            prims = replace(prims, k=TERM)
+        operands = tuple(
+            Operand(o.name, o.dtype.real, (*_in_reals(operation, o, doubled), *end))
+            for o, end in zip(operation.operands, ends)
+        )
+        reals = replace(operation, axes=tuple(axes), operands=operands)
+        return Reals(reals, prims, vector, m, prims.k if prims.k != TERM else None)
+
+    @property
+    def undecided(self) -> tuple[Operation, Schedule]:
+        """The contraction of reals and the schedule so far: what its primitive takes."""
+        return self.operation, Schedule((), self.prims)
+
+    def restored(self, schedule: Schedule) -> Schedule | None:
+        """Return a schedule for reals as one for complex elements; None if it would cut pairs, or pack no vectors."""
+        taken = [(each.name, each.parts) for each in schedule.fused]
+        parts = dict(taken)
+        m = schedule.prims.m
+        kept = self.m is None or m == self.m or parts.get(m or "", ("",))[-1] == self.m.split("*")[-1]
+        packed = any(pack.operand == self.vector for pack in schedule.packs)
+        if (
+            not packed
+            or not kept
+            or schedule.prims.k != self.prims.k
+            or {PART, TERM} & {p for _, t in taken for p in t}
+        ):
+            return None
+        doubled = {name for name in (m if self.m else None, self.k) if name is not None}
+        if any(step % 2 for axis, step in _steps(schedule) if axis in doubled and axis != self.k):
+            return None
+        return self._counted(schedule, doubled)
+
+    def _counted(self, schedule: Schedule, doubled: set[str]) -> Schedule:
+        """The schedule with steps that count complex elements, without axes over parts."""
+        gone = [loop.axis in (PART, TERM) for loop in schedule.loops]
+        loops = tuple(
+            replace(loop, step=-(-loop.step // 2)) if loop.axis in doubled else loop
+            for loop, drops in zip(schedule.loops, gone)
+            if not drops
+        )
+        packs = tuple(
+            replace(
+                pack,
+                loop=pack.loop - sum(gone[: pack.loop]),
+                turned=pack.operand == self.vector,
+                layout=tuple(_digit(digit, doubled) for digit in pack.layout if digit.axis not in (PART, TERM)),
+            )
+            for pack in schedule.packs
+        )
+        prims = schedule.prims
+        prims = replace(
+            prims,
+            m=None if prims.m == PART else prims.m,
+            n=None if prims.n == PART else prims.n,
+            k=None if prims.k == TERM else prims.k,
+        )
+        return replace(schedule, loops=loops, packs=packs, prims=prims)
+
+
+def _in_reals(operation: Operation, operand: Operand, doubled: list[str]) -> tuple[int, ...]:
+    """Strides in reals; an index of a doubled axis is half as far from the next one."""
+    return tuple(s if axis.name in doubled else 2 * s for axis, s in zip(operation.axes, operand.strides))
+
+
+def _steps(schedule: Schedule) -> list[tuple[str, int]]:
+    digits = [(d.axis, d.step) for pack in schedule.packs for d in pack.layout if d.step != 1]
+    panels = [(axis, step if step > 2 else 1) for axis, step in digits]  # A panel of one element is none.
+    return [*((loop.axis, loop.step) for loop in schedule.loops), *panels]
+
+
+def _digit(digit: Digit, doubled: set[str]) -> Digit:
+    return replace(digit, step=digit.step // 2) if digit.axis in doubled and digit.step != 1 else digit
