@@ -19,8 +19,10 @@ from einloom.expression.entries import describe_call
 from einloom.expression.fallback import allow_fallback, travel_of
 from einloom.expression.operands import Expected
 from einloom.expression.options import DEFAULTS, Options
+from einloom.expression.recipe import Recipe, Strides
+from einloom.expression.sliced import SlicedVariant
 from einloom.expression.types import FOREIGN, numpy_type
-from einloom.expression.variant import CompiledStep, Recipe, Strides, Variant
+from einloom.expression.variant import CompiledStep, Variant
 from einloom.ir.loop_text import parse_loop_string
 from einloom.ir.numbers import narrowed
 from einloom.ir.schedule import Schedule
@@ -29,9 +31,10 @@ from einloom.jit.host import host
 from einloom.jit.native import Native
 from einloom.once import OnceTable
 from einloom.plan.carriers import is_copy
+from einloom.plan.cuts import limited_path
 from einloom.plan.equation import caret_lines
-from einloom.plan.paths import contraction_path
 from einloom.plan.problem import contiguous_strides, make_problem
+from einloom.plan.slices import Slicing
 from einloom.search.records import readable_file
 
 __all__ = ["Expression"]
@@ -90,15 +93,18 @@ class Expression(Native):
             self.shapes, self.output_shape, labels, label, self.dtype, travel.alignment, where, finish
         )
         schedule = _parsed(options.schedule) if isinstance(options.schedule, str) else options.schedule
-        path = contraction_path(problem, options.optimize, options.memory_limit)
+        path, slicing = limited_path(problem, options.optimize, options.memory_limit)
         records = readable_file(current_settings().records)
         constants = tuple(self._constant(factor, label) for factor in options.finish.constants)
         self._recipe = Recipe(
-            problem, path, travel.parts, schedule, options.target, travel.by_numpy, records, constants
+            problem, path, slicing, travel.parts, schedule, options.target, travel.by_numpy, records, constants
         )
-        self._plan = self._recipe.plan(problem.strides)
-        self._is_small = max(self._plan.flops, self._plan.bytes) < 2 * LEAST_WORK
-        self._variants: OnceTable[Variant] = OnceTable(VARIANTS)
+        plans = self._recipe.plans()
+        self._plan, _ = plans[0]
+        self._flops = sum(count * plan.flops for plan, count in plans)
+        self._bytes = sum(count * plan.bytes for plan, count in plans)
+        self._is_small = max(self.flops, self.bytes) < 2 * LEAST_WORK
+        self._variants: OnceTable[Variant | SlicedVariant] = OnceTable(VARIANTS)
         if options.target != "interpreter":
             self._recipe.machine()
             self._variant(problem.strides, None, self._thread_count())
@@ -152,14 +158,22 @@ class Expression(Native):
         return outgoing(output.written if self.output_shape else output.written[()], expected.label, operands[0])
 
     def _describe(
-        self, variant: Variant, arrays: Sequence[Array], out: Array | None, watched: WatchedSettings | None
+        self,
+        variant: Variant | SlicedVariant,
+        arrays: Sequence[Array],
+        out: Array | None,
+        watched: WatchedSettings | None,
     ) -> tuple[Entry, object] | None:
+        if isinstance(variant, SlicedVariant):
+            return None
         return describe_call(variant, arrays, out, self.output_shape, self._expected.unit, self.dtype, watched)
 
     def _thread_count(self) -> int:
         return 1 if self._is_small else thread_count(self._threads, cores=host().cores)
 
-    def _variant(self, strides: tuple[Strides, ...], output_strides: Strides | None, threads: int) -> Variant:
+    def _variant(
+        self, strides: tuple[Strides, ...], output_strides: Strides | None, threads: int
+    ) -> Variant | SlicedVariant:
         if output_strides == contiguous_strides(self.output_shape):
             output_strides = None
         make = self._recipe.compile
@@ -173,14 +187,19 @@ class Expression(Native):
         return self._plan.path
 
     @property
+    def slicing(self) -> Slicing | None:
+        """Where the contraction is cut so that intermediate tensors keep `memory_limit`; None: it is whole."""
+        return self._recipe.slicing
+
+    @property
     def flops(self) -> int:
         """Arithmetic of one call."""
-        return self._plan.flops
+        return self._flops
 
     @property
     def bytes(self) -> int:
         """Least traffic of one call, in bytes: every tensor read or written once."""
-        return self._plan.bytes
+        return self._bytes
 
     @property
     def scratch_bytes(self) -> int:
@@ -208,15 +227,15 @@ class Expression(Native):
         """Return the expression as text, step by step.
 
         Args:
-            what: `"tree"`, the steps with arithmetic, least traffic and time, layouts and places in the arena;
-                `"passes"`, what each pass of the optimiser did and why; `"nest"`, the operation, its costs, schedule
-                and loop nest; `"asm"`, the code.
+            what: `"tree"`, the slices if there are any, and the steps with arithmetic, least traffic and time, layouts
+                and places in the arena; `"passes"`, what each pass of the optimiser did and why; `"nest"`, the
+                operation, its costs, schedule and loop nest; `"asm"`, the code.
         """
         from einloom.expression.show import variant_text  # Late: who only computes needs no passes and no nests.
 
-        return variant_text(what, self._plan, self._recipe, self._last())
+        return variant_text(what, self._plan, self._recipe, self._last().steps)
 
-    def _last(self) -> Variant:
+    def _last(self) -> Variant | SlicedVariant:
         """The variant that was used last."""
         return self._variants.latest() or Variant(tuple(map(CompiledStep, self._plan.steps)), self._plan.arena, ())
 

@@ -18,7 +18,7 @@ class Options:
 
     Attributes:
         optimize: what `opt_einsum` takes, for three and more operands.
-        memory_limit: elements of the largest intermediate tensor, as `opt_einsum` takes it; None: no limit.
+        memory_limit: most elements of an intermediate tensor, or `"max_input"`; None: no limit.
         schedule: a schedule, its text or a loop string for a single contraction, instead of the heuristic one.
         threads: how many threads, None for the settings at each call.
         target: `"cpu"`, `"interpreter"` or a `Machine`.

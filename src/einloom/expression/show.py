@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from einloom.errors import ArgumentError
-from einloom.expression.variant import CompiledStep, Recipe, Variant
+from einloom.expression.recipe import Recipe
+from einloom.expression.variant import CompiledStep
 from einloom.ir.operation import Operation
 from einloom.passes.pipeline import explain_passes
 from einloom.passes.values import Options
+from einloom.plan.slices import Slicing
 from einloom.plan.steps import Plan
 from einloom.targets.bound import bound_of
 from einloom.targets.show import asm_text, nest_text
@@ -14,8 +18,8 @@ from einloom.targets.show import asm_text, nest_text
 __all__ = ["variant_text"]
 
 
-def variant_text(what: str, plan: Plan, recipe: Recipe, variant: Variant) -> str:
-    """Return an expression as text, step by step; `what` as for `Expression.show`.
+def variant_text(what: str, plan: Plan, recipe: Recipe, steps: Sequence[CompiledStep]) -> str:
+    """Return an expression, or one slice of it, as text, step by step; `what` as for `Expression.show`.
 
     Raises:
         ArgumentError: another word.
@@ -24,8 +28,8 @@ def variant_text(what: str, plan: Plan, recipe: Recipe, variant: Variant) -> str
         return _tree_text(plan, recipe)
     if what not in ("passes", "nest", "asm"):
         raise ArgumentError(f"show({what!r})\n  Show 'tree', 'passes', 'nest' or 'asm'.")
-    steps = zip(_headings(plan), variant.steps)
-    return "\n\n".join(f"{heading}\n\n{_step_text(what, recipe, compiled)}" for heading, compiled in steps)
+    named = zip(_headings(plan), steps)
+    return "\n\n".join(f"{heading}\n\n{_step_text(what, recipe, compiled)}" for heading, compiled in named)
 
 
 def _step_text(what: str, recipe: Recipe, compiled: CompiledStep) -> str:
@@ -53,7 +57,7 @@ def _tree_text(plan: Plan, recipe: Recipe) -> str:
     """Every step: what it reads and writes with the axes in the order of memory, least traffic and time, its place."""
     arena = plan.arena
     places = [f"in the arena at {place:,}" for place in arena.places]
-    lines: list[str] = []
+    lines = [] if recipe.slicing is None else _slices_text(recipe.slicing)
     for heading, step, place in zip(_headings(plan), plan.steps, [*places, "the result"]):
         operation, number = step.operation, heading.split()[0]
         names = [f"t{i}" for i in step.inputs] + [number]
@@ -62,8 +66,21 @@ def _tree_text(plan: Plan, recipe: Recipe) -> str:
         least = f"{operation.bytes:,} bytes" + (f", {bound}" if bound else "")
         lines += [heading, f"    {' '.join(reads)} -> {written}; at least {least}; {place}"]
     if len(plan.steps) > 1:
-        lines.append(f"arena: {arena.size:,} bytes")
+        whose = "" if recipe.slicing is None else " for every thread"
+        lines.append(f"arena: {arena.size:,} bytes{whose}")
     return "\n".join(lines)
+
+
+def _slices_text(slicing: Slicing) -> list[str]:
+    """How many slices there are, where they are cut, and how they join."""
+    labels = slicing.problem.equation.output
+    cuts = [
+        f"    {cut.label}: {cut.count:,} pieces of {cut.step:,} of {cut.extent:,} indices, "
+        + ("side by side in the result" if cut.label in labels else "summed")
+        for cut in slicing.cuts
+    ]
+    joined = f", {slicing.leaves:,} added up along a binary tree" if slicing.leaves > 1 else ""
+    return [f"{len(slicing):,} slices: {slicing.places:,} parts of the result{joined}", *cuts, "the first slice:"]
 
 
 def _order(operation: Operation, operand: int) -> str:

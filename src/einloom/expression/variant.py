@@ -1,38 +1,27 @@
-"""`Variant`: an expression planned and compiled for certain strides and a number of threads; `Recipe` makes them."""
+"""`Variant`: an expression planned and compiled for certain strides and a number of threads; it runs on arrays."""
 
 from __future__ import annotations
 
 import ctypes
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path as File
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from einloom.arrays.library import Array
 from einloom.arrays.region import reach_of
-from einloom.errors import ScheduleError, UnsupportedTarget
 from einloom.expression.fallback import compute_with_numpy
-from einloom.expression.programs import decided, program_of
 from einloom.ir.interpret import Memory, interpret
 from einloom.ir.numbers import elements_of
-from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.jit.arrays import array_address
-from einloom.jit.host import host
-from einloom.machine import Machine
 from einloom.plan.arena import Arena
-from einloom.plan.carriers import widened
-from einloom.plan.paths import Path
-from einloom.plan.problem import Problem
-from einloom.plan.steps import Plan, Step, plan_problem
+from einloom.plan.steps import Step
 from einloom.targets.executable import Executable, scratch
 
-__all__ = ["CompiledStep", "Recipe", "Strides", "Variant"]
-
-Strides = tuple[int, ...]
+__all__ = ["CompiledStep", "Variant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,99 +97,6 @@ class Variant:
             output = result if last else np.empty(math.prod(compiled.step.shape), dtype)
             compiled.compute([*(tensors[i] for i in compiled.step.inputs), output])
             tensors.append(output)
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How an expression's variants are made: all that does not depend on strides and threads.
-
-    Attributes:
-        problem: what is asked for; its strides are those that were compiled first.
-        path: which tensors are contracted together.
-        parts: how many elements of the problem's type make one of the operands'.
-        schedule: for the only step, instead of the heuristic one; a text is a loop string.
-        target: `"cpu"`, `"interpreter"` or a `Machine`.
-        by_numpy: whether there is no code for the type of the elements.
-        records: the file of the schedules that problems were tuned to; None: none.
-        constants: factors of the sums and of the output, an array each.
-    """
-
-    problem: Problem
-    path: Path
-    parts: int
-    schedule: Schedule | str | None
-    target: str | Machine
-    by_numpy: bool = False
-    records: File | None = None
-    constants: tuple[Array, ...] = ()
-
-    @property
-    def is_interpreted(self) -> bool:
-        """Whether no code is generated: on the interpreter, and for types that there is none for."""
-        return self.target == "interpreter" or self.by_numpy
-
-    def plan(self, strides: tuple[Strides, ...], output_strides: Strides | None = None) -> Plan:
-        """Return the steps for operands and an output (None: C-contiguous) of these strides in elements."""
-        problem = replace(self.problem, strides=strides)
-        return widened(plan_problem(problem, output_strides, self.path), self.parts)
-
-    def compile(self, strides: tuple[Strides, ...], output_strides: Strides | None, threads: int) -> Variant:
-        """Return the variant for these strides and so many threads.
-
-        Raises:
-            ScheduleError: the given schedule does not fit.
-        """
-        plan = self.plan(strides, output_strides)
-        if self.schedule is not None and len(plan.steps) != 1:
-            text = self.problem.equation.text
-            raise ScheduleError(f"a schedule is for a single operation; {text} takes {len(plan.steps)}")
-        return Variant(tuple(self._compile_step(step, threads) for step in plan.steps), plan.arena, self.constants)
-
-    def _compile_step(self, step: Step, threads: int) -> CompiledStep:
-        if self.is_interpreted:
-            return CompiledStep(step, by_numpy=self.by_numpy)
-        schedule = self.schedule or self._recorded(step.operation, threads)
-        program = program_of(step.operation, schedule, self.machine(), threads)
-        return CompiledStep(step, threads, program, schedule=schedule)
-
-    def _recorded(self, operation: Operation, threads: int) -> Schedule | None:
-        """Return the schedule that an operation was tuned to on this host."""
-        if self.records is None or isinstance(self.target, Machine):
-            return None
-        from einloom.search.problems import recorded_schedule  # Late: mostly there are no records.
-
-        return recorded_schedule(operation, self.machine(), threads, self.records)
-
-    def decided(self, compiled: CompiledStep) -> tuple[Operation, Schedule] | None:
-        """Return a step's operation with its axes fused, and its schedule; None where there is no code."""
-        if compiled.executable is None:
-            return None
-        return decided(compiled.step.operation, compiled.schedule, self.machine(), compiled.threads)
-
-    def _host(self) -> Machine:
-        """The host; with matrix tiles, which have to be asked for, where types are narrow enough for them."""
-        narrow = any(self.problem.operand_type(i).group > 1 for i in range(len(self.problem.shapes)))
-        if not narrow:
-            return host()
-        from einloom.jit.tiles import host_with_tiles  # Late: its self-test needs an assembler.
-
-        return host_with_tiles()
-
-    def machine(self) -> Machine:
-        """Return the machine that code is generated for.
-
-        Raises:
-            UnsupportedTarget: there is no such target, or no code for it.
-        """
-        machine = self.target if isinstance(self.target, Machine) else self._host()
-        if isinstance(self.target, str) and self.target not in ("cpu", "interpreter"):
-            raise UnsupportedTarget(f"target {self.target!r}\n  Targets: 'cpu', 'interpreter' or a Machine.")
-        if not machine.has_vectors:
-            raise UnsupportedTarget(
-                f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon\n  {self.problem.equation.text}\n"
-                '  Use target="interpreter".'
-            )
-        return machine
 
 
 def _memory_of(array: Array, unit: str) -> Memory:

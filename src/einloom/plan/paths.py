@@ -11,6 +11,7 @@ they are contracted to goes to its end. The last entry leaves one tensor, the re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import index
 from typing import Any, Protocol, runtime_checkable
@@ -19,7 +20,7 @@ from einloom.errors import EquationError, PathError
 from einloom.plan.equation import caret_lines, label_symbols
 from einloom.plan.problem import Problem
 
-__all__ = ["Path", "contraction_path", "described_path"]
+__all__ = ["Path", "contraction_path", "described_path", "element_limit", "is_strategy"]
 
 Path = tuple[tuple[int, ...], ...]
 
@@ -50,7 +51,7 @@ def contraction_path(problem: Problem, optimize: Any = "auto", memory_limit: Any
         optimize: the name of a strategy, a bool, None, a path, NumPy's `["einsum_path", …]` and `(name, limit)`, an
             optimiser object or function of `opt_einsum`'s form, an optimiser that has `search()`, or a tree that has
             `get_path()`.
-        memory_limit: most elements of an intermediate tensor, or `"max_input"`; None: any.
+        memory_limit: most elements of an intermediate tensor, or `"max_input"`, that strategies try to keep; or None.
 
     Raises:
         EquationError: there is no such strategy.
@@ -61,6 +62,27 @@ def contraction_path(problem: Problem, optimize: Any = "auto", memory_limit: Any
         return (tuple(range(count)),)  # Without the import of opt_einsum.
     given = _given_path(problem, optimize)
     return _checked(problem, described_path(problem, optimize, memory_limit)[0] if given is None else given)
+
+
+def element_limit(problem: Problem, optimize: Any, memory_limit: Any) -> int | None:
+    """Return how many elements an intermediate tensor may have at most, as either argument says it; None: any.
+
+    Raises:
+        EquationError: it is no number of elements.
+    """
+    if memory_limit == "max_input":
+        inputs = problem.shapes[: len(problem.equation.inputs)]
+        return max(max(math.prod(shape) for shape in inputs), 1)
+    if memory_limit is not None:
+        return _limit(memory_limit, "memory_limit={!r}")
+    return _limit(optimize[1]) if is_strategy(optimize) and isinstance(optimize, (tuple, list)) else None
+
+
+def is_strategy(optimize: Any) -> bool:
+    """Whether `optimize` names a strategy of opt_einsum, alone or with a limit, and neither is nor finds a path."""
+    if isinstance(optimize, (tuple, list)):
+        return len(optimize) == 2 and isinstance(optimize[0], str) and optimize[0] != "einsum_path"
+    return optimize is None or isinstance(optimize, str | bool)
 
 
 def described_path(

@@ -1,0 +1,167 @@
+"""`Recipe`: how an expression's variants are made, for whatever strides and number of threads are met."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path as File
+
+import numpy as np
+
+from einloom.arrays.library import Array
+from einloom.errors import ScheduleError, UnsupportedTarget
+from einloom.expression.programs import decided, program_of
+from einloom.expression.slice_calls import Kind
+from einloom.expression.sliced import SlicedVariant
+from einloom.expression.variant import CompiledStep, Variant
+from einloom.ir.operation import Operation
+from einloom.ir.schedule import Schedule
+from einloom.jit.host import host
+from einloom.machine import Machine
+from einloom.plan.carriers import widened
+from einloom.plan.finish import Finish
+from einloom.plan.paths import Path
+from einloom.plan.problem import Problem
+from einloom.plan.slices import Lengths, Slicing
+from einloom.plan.steps import Plan, Step, plan_problem
+
+__all__ = ["Recipe", "Strides"]
+
+Strides = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How an expression's variants are made: all that does not depend on strides and threads.
+
+    Attributes:
+        problem: what is asked for; its strides are those that were compiled first.
+        path: which tensors are contracted together.
+        slicing: where the contraction is cut, if intermediate tensors would be too large.
+        parts: how many elements of the problem's type make one of the operands'.
+        schedule: for the only step, instead of the heuristic one; a text is a loop string.
+        target: `"cpu"`, `"interpreter"` or a `Machine`.
+        by_numpy: whether there is no code for the type of the elements.
+        records: the file of the schedules that problems were tuned to; None: none.
+        constants: factors of the sums and of the output, an array each.
+    """
+
+    problem: Problem
+    path: Path
+    slicing: Slicing | None
+    parts: int
+    schedule: Schedule | str | None
+    target: str | Machine
+    by_numpy: bool = False
+    records: File | None = None
+    constants: tuple[Array, ...] = ()
+
+    @property
+    def is_interpreted(self) -> bool:
+        """Whether no code is generated: on the interpreter, and for types that there is none for."""
+        return self.target == "interpreter" or self.by_numpy
+
+    def plan(self, strides: tuple[Strides, ...], output_strides: Strides | None = None) -> Plan:
+        """Return the steps for operands and an output (None: C-contiguous) of these strides in elements."""
+        problem = replace(self.problem, strides=strides)
+        return widened(plan_problem(problem, output_strides, self.path), self.parts)
+
+    def plans(self) -> list[tuple[Plan, int]]:
+        """Return the steps for operands as they were compiled first, and how many slices take these; 1: the whole."""
+        if self.slicing is None:
+            return [(self.plan(self.problem.strides), 1)]
+        cut = self.slicing
+        return [(plan_problem(cut.part(lengths), None, self.path), count) for lengths, count in cut.kinds]
+
+    def compile(
+        self, strides: tuple[Strides, ...], output_strides: Strides | None, threads: int
+    ) -> Variant | SlicedVariant:
+        """Return the variant for these strides and so many threads.
+
+        Raises:
+            ScheduleError: the given schedule does not fit.
+        """
+        if self.slicing is not None:
+            return self._compile_slices(self.slicing, strides, output_strides, threads)
+        plan = self.plan(strides, output_strides)
+        if self.schedule is not None and len(plan.steps) != 1:
+            text = self.problem.equation.text
+            raise ScheduleError(f"a schedule is for a single operation; {text} takes {len(plan.steps)}")
+        return self._compile_plan(plan, threads, self.problem.finish)
+
+    def _compile_plan(self, plan: Plan, threads: int, finish: Finish) -> Variant:
+        constants = self.constants if finish.constants else ()
+        return Variant(tuple(self._compile_step(step, threads) for step in plan.steps), plan.arena, constants)
+
+    def _compile_slices(
+        self, cut: Slicing, strides: tuple[Strides, ...], output_strides: Strides | None, threads: int
+    ) -> SlicedVariant:
+        """Return slices for one thread each: then it is the same code, whoever runs it."""
+        problem = replace(self.problem, strides=strides)
+        slicing = replace(cut, problem=problem)
+        result = problem.output_term(output_strides)
+        kinds = {lengths: self._kind(slicing, lengths, result.strides) for lengths, _ in slicing.kinds}
+        terms = [problem.input_term(i) for i in range(len(problem.equation.inputs))] + problem.finish_terms()
+        sizes = [problem.operand_type(i).size for i in range(len(terms))] + [problem.dtype.size]
+        moves = slicing.steps_between([*terms, result]) * (np.array(sizes) * self.parts)
+        return SlicedVariant(slicing, kinds, min(threads, len(slicing)), moves)
+
+    def _kind(self, slicing: Slicing, lengths: Lengths, output_strides: Strides) -> Kind:
+        """Return what computes slices of one kind."""
+
+        def compiled(problem: Problem, strides: Strides | None) -> Variant:
+            path = self.path if problem.equation.inputs == self.problem.equation.inputs else ((0,),)
+            return self._compile_plan(widened(plan_problem(problem, strides, path), self.parts), 1, problem.finish)
+
+        if slicing.leaves == 1:
+            return Kind(compiled(slicing.part(lengths), output_strides))
+        return Kind(
+            compiled(slicing.part(lengths), None),
+            compiled(slicing.addition(lengths), None),
+            compiled(slicing.ending(lengths), output_strides),
+        )
+
+    def _compile_step(self, step: Step, threads: int) -> CompiledStep:
+        if self.is_interpreted:
+            return CompiledStep(step, by_numpy=self.by_numpy)
+        schedule = self.schedule or self._recorded(step.operation, threads)
+        program = program_of(step.operation, schedule, self.machine(), threads)
+        return CompiledStep(step, threads, program, schedule=schedule)
+
+    def _recorded(self, operation: Operation, threads: int) -> Schedule | None:
+        """Return the schedule that an operation was tuned to on this host."""
+        if self.records is None or self.slicing is not None or isinstance(self.target, Machine):
+            return None
+        from einloom.search.problems import recorded_schedule  # Late: mostly there are no records.
+
+        return recorded_schedule(operation, self.machine(), threads, self.records)
+
+    def decided(self, compiled: CompiledStep) -> tuple[Operation, Schedule] | None:
+        """Return a step's operation with its axes fused, and its schedule; None where there is no code."""
+        if compiled.executable is None:
+            return None
+        return decided(compiled.step.operation, compiled.schedule, self.machine(), compiled.threads)
+
+    def _host(self) -> Machine:
+        """The host; with matrix tiles, which have to be asked for, where types are narrow enough for them."""
+        narrow = any(self.problem.operand_type(i).group > 1 for i in range(len(self.problem.shapes)))
+        if not narrow:
+            return host()
+        from einloom.jit.tiles import host_with_tiles  # Late: its self-test needs an assembler.
+
+        return host_with_tiles()
+
+    def machine(self) -> Machine:
+        """Return the machine that code is generated for.
+
+        Raises:
+            UnsupportedTarget: there is no such target, or no code for it.
+        """
+        machine = self.target if isinstance(self.target, Machine) else self._host()
+        if isinstance(self.target, str) and self.target not in ("cpu", "interpreter"):
+            raise UnsupportedTarget(f"target {self.target!r}\n  Targets: 'cpu', 'interpreter' or a Machine.")
+        if not machine.has_vectors:
+            raise UnsupportedTarget(
+                f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon\n  {self.problem.equation.text}\n"
+                '  Use target="interpreter".'
+            )
+        return machine

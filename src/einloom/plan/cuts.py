@@ -1,0 +1,117 @@
+"""`limited_path`: a contraction whose intermediate tensors have at most so many elements: a path, and where it is cut.
+
+The cuts are chosen greedily: of the labels of tensors that are too large that one is cut next whose pieces cost the
+least arithmetic more for what they take off these tensors.
+
+>>> from einloom.plan.problem import make_problem
+>>> problem = make_problem("ab,bc,cd->ad", [(4, 6), (6, 8), (8, 5)], [None] * 3, "float32")
+>>> cuts_of(problem, ((0, 1), (0, 1)), 16)
+(Cut(label='a', extent=4, step=2),)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from einloom.dtypes import FLOAT64
+from einloom.ir.operation import DimType
+from einloom.plan.finish import PLAIN
+from einloom.plan.paths import Path, contraction_path, element_limit, is_strategy
+from einloom.plan.problem import Problem
+from einloom.plan.slices import Cut, Slicing
+from einloom.plan.steps import plan_problem
+
+__all__ = ["cuts_of", "limited_path"]
+
+Labels = tuple[str, ...]
+
+
+def limited_path(problem: Problem, optimize: Any, memory_limit: Any) -> tuple[Path, Slicing | None]:
+    """Return the path that `optimize` stands for, and its slices if a limit asks for them.
+
+    A strategy is asked twice, with and without the limit; the one with less arithmetic over all slices is taken.
+
+    Raises:
+        EquationError, PathError: as `contraction_path`.
+    """
+    limit = element_limit(problem, optimize, memory_limit)
+    path = contraction_path(problem, optimize)
+    if limit is None or 0 in problem.sizes.values():
+        return path, None
+    paths = [path]
+    if is_strategy(optimize) and len(path) > 1 and cuts_of(problem, path, limit):
+        paths.append(contraction_path(problem, optimize, limit))
+    chosen = min((_Cutting.of(problem, each, limit) for each in paths), key=lambda cutting: cutting.points)
+    slicing = Slicing(problem, chosen.path, chosen.cuts)
+    return chosen.path, slicing if chosen.cuts else None
+
+
+def cuts_of(problem: Problem, path: Path, limit: int) -> tuple[Cut, ...]:
+    """Return where to cut so that no intermediate tensor has more than `limit` elements."""
+    return _Cutting.of(problem, path, limit).cuts
+
+
+@dataclass(frozen=True, slots=True)
+class _Cutting:
+    """A path and its cuts, and how many points all steps of all slices walk."""
+
+    path: Path
+    cuts: tuple[Cut, ...]
+    points: float
+
+    @classmethod
+    def of(cls, problem: Problem, path: Path, limit: int) -> _Cutting:
+        steps = _labels_of_steps(problem, path)
+        extents, made = dict(problem.sizes), [made for _, made in steps[:-1]]
+        while large := [labels for labels in made if math.prod(extents[x] for x in labels) > limit]:
+            label, extent = _next_cut(extents, [walked for walked, _ in steps], large, limit)
+            extents[label] = extent
+        cuts = [Cut(label, problem.sizes[label], n) for label, n in extents.items() if n < problem.sizes[label]]
+        cuts.sort(key=lambda cut: cut.label not in problem.equation.output)
+        points = math.prod(cut.count for cut in cuts) * sum(
+            math.prod(extents[x] for x in labels) for labels, _ in steps
+        )
+        return cls(path, tuple(cuts), points)
+
+
+def _labels_of_steps(problem: Problem, path: Path) -> list[tuple[Labels, Labels]]:
+    """Return for every step the labels that it walks and those of what it makes."""
+    inputs = len(problem.equation.inputs)
+    plain = replace(
+        problem,
+        dtype=FLOAT64,
+        types=(),
+        finish=PLAIN,
+        shapes=problem.shapes[:inputs],
+        strides=problem.strides[:inputs],
+    )
+    operations = [step.operation for step in plan_problem(plain, None, path).steps]
+    return [(o.names, tuple(axis.name for axis in o.axes if axis.role is not DimType.K)) for o in operations]
+
+
+def _next_cut(
+    extents: dict[str, int], walked: Sequence[Labels], large: Sequence[Labels], limit: int
+) -> tuple[str, int]:
+    """Return the label to cut next, and the length of its pieces."""
+    labels = [label for label in dict.fromkeys(x for made in large for x in made) if extents[label] > 1]
+    lengths = [_length(label, extents, large, limit) for label in labels]
+    factors = np.log([-(-extents[label] // length) for label, length in zip(labels, lengths)])
+    taken = factors * [sum(label in made for made in large) for label in labels]
+    # A step without the label is done once for every piece.
+    repeated = np.array([[label not in names for names in walked] for label in labels])
+    sizes = np.array([float(math.prod(extents[x] for x in names)) for names in walked])
+    growth = np.log1p((repeated * np.expm1(factors)[:, None]) @ sizes / sizes.sum())
+    best = min(range(len(labels)), key=lambda i: (growth[i] / taken[i], -taken[i]))
+    return labels[best], lengths[best]
+
+
+def _length(label: str, extents: dict[str, int], large: Sequence[Labels], limit: int) -> int:
+    """Return the length of equal pieces, as long as the tensors with the label are small enough then; else 1."""
+    others = max(math.prod(extents[x] for x in made if x != label) for made in large if label in made)
+    longest = max(min(limit // others, extents[label]), 1)
+    return -(-extents[label] // -(-extents[label] // longest))
