@@ -16,6 +16,7 @@ from einloom.jit.host import host
 from einloom.plan.paths import contraction_path
 from einloom.plan.problem import make_problem
 from einloom.plan.steps import plan_problem
+from einloom.search.limits import limits_beside, measured_limits, raised_limits
 from einloom.search.progress import shown
 from einloom.search.records import chosen_file
 from einloom.search.result import Tuned
@@ -69,6 +70,7 @@ def tune(
     given = thread_count(threads, cores=machine.cores)
     is_small = max(operation.flops, operation.bytes) < 2 * LEAST_WORK
     file = chosen_file(current_settings().records if records is None else records)
+    beside = None if file is None else limits_beside(file)
     from einloom import __version__
 
     with shown(progress) as seen:
@@ -81,8 +83,11 @@ def tune(
             seed=seed,
             file=file,
             version=__version__,
+            limits=raised_limits(beside, machine, measured_limits(machine)),
             progress=seen,
         )
+    if tuned.limits is not None:
+        raised_limits(beside, machine, tuned.limits)
     clear_cache()  # What was compiled before would be used on and on.
     return tuned
 

@@ -77,7 +77,11 @@ def _recorded() -> dict[str, Any]:
     from einloom.jit.host import host
     from einloom.jit.rates import measured_rates
     from einloom.jit.recorded import record_rates
+    from einloom.search.limits import limits_beside, measured_limits, raised_limits
+    from einloom.search.records import chosen_file
 
+    if records := chosen_file():
+        raised_limits(limits_beside(records), host(), measured_limits(host()))
     written = record_rates(host(), measured_rates())
     return {"file": str(written[0]), **asdict(written[1])} if written else {}
 

@@ -15,9 +15,9 @@ from einloom.errors import UnsupportedTarget
 from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
 from einloom.jit.peak import peak_flops
-from einloom.machine import Rates
+from einloom.machine import Machine, Rates
 
-__all__ = ["bytes_loop", "measured_rates"]
+__all__ = ["CHUNK", "bytes_loop", "measured_rates", "read_rates"]
 
 PAGE = 4096
 
@@ -38,18 +38,27 @@ def measured_rates(memory: int = 256 * 2**20, seconds: float = 0.1) -> Rates:
         UnsupportedTarget: there are no kernels for this machine.
     """
     machine = host()
-    buffer = np.zeros(memory + PAGE, np.uint8)
-    start = -(-buffer.ctypes.data // PAGE) * PAGE
-    read, stream = (Kernel(bytes_loop(machine.vector, way), name=f"{way}s") for way in ("read", "stream"))
-    third = min(machine.l3 // 4, memory // 4)
-    return Rates(
-        float32=peak_flops("float32", 1, seconds),
-        float64=peak_flops("float64", 1, seconds),
-        l2=_rate(read, start, machine.l2 // 2),
-        l3=_rate(read, start, max(min(third, 16 * machine.l2), machine.l2 * 2)),
-        memory=_rate(read, start, memory),
-        stream=_rate(stream, start, memory),
-    )
+    buffer, start = _pages(memory)
+    l2, l3, far = read_rates(machine, memory)
+    stream = _rate(Kernel(bytes_loop(machine.vector, "stream"), name="streams"), start, memory)
+    del buffer
+    return Rates(peak_flops("float32", 1, seconds), peak_flops("float64", 1, seconds), l2, l3, far, stream)
+
+
+def read_rates(machine: Machine, memory: int = 256 * 2**20) -> tuple[float, float, float]:
+    """Return the bytes a second that one core of this machine reads from L2, L3 and memory."""
+    read, third = Kernel(bytes_loop(machine.vector, "read"), name="reads"), min(machine.l3 // 4, memory // 4)
+    buffer, start = _pages(memory)
+    sizes = (machine.l2 // 2, max(min(third, 16 * machine.l2), machine.l2 * 2), memory)
+    near, middle, far = (_rate(read, start, size) for size in sizes)
+    del buffer  # It has to live till here.
+    return near, middle, far
+
+
+def _pages(size: int) -> tuple[np.ndarray[Any, Any], int]:
+    """Return an array, and the address of the first page in it, from which on there are `size` bytes."""
+    buffer = np.zeros(size + PAGE, np.uint8)
+    return buffer, -(-buffer.ctypes.data // PAGE) * PAGE
 
 
 def _rate(kernel: Kernel, start: int, size: int) -> float:
@@ -66,7 +75,10 @@ def _rate(kernel: Kernel, start: int, size: int) -> float:
 
 
 def bytes_loop(vector: str, way: str) -> Assembler:
-    """Return `void loop(char *start, int64 bytes)` that reads, or streams zeros to, a multiple of `CHUNK` bytes.
+    """Return `void loop(char *start, int64 bytes)`: a multiple of `CHUNK` bytes; `way` is `read`, `store` or `stream`.
+
+    Streams of zeros pass the caches. Stores of half a vector, of which some processors finish two a cycle, go to the
+    first `CHUNK` again and again: twice as many of them as of vectors in so many bytes.
 
     Raises:
         UnsupportedTarget: there is no such vector ISA.
@@ -85,12 +97,16 @@ def _x86_loop(way: str, wide: bool) -> Assembler:
     registers, width = (asm.zmm, 64) if wide else (asm.ymm, 32)
     (asm.vpxord if wide else asm.vpxor)(registers[0], registers[0], registers[0])
     asm.add(asm.rsi, asm.rdi)
+    asm.mov(asm.rdx, asm.rdi)
     top = asm.label("trip")
     for offset in range(0, CHUNK, width):
         if way == "read":
             asm.vmovups(registers[offset // width % 16], mem(asm.rdi, offset))
-        else:
+        elif way == "stream":
             asm.vmovntps(mem(asm.rdi, offset), registers[0])
+        else:
+            for half in (0, width // 2):
+                asm.vmovups(mem(asm.rdx, offset + half), (asm.ymm if wide else asm.xmm)[0])
     asm.add(asm.rdi, CHUNK)
     asm.cmp(asm.rdi, asm.rsi)
     asm.jb(top)
@@ -105,12 +121,16 @@ def _neon_loop(way: str) -> Assembler:
     x0, x1 = asm.x[0], asm.x[1]
     asm.movi(asm.v[0].b16, 0)
     asm.add(x1, x1, x0)
+    asm.mov(asm.x[2], x0)
     top = asm.label("trip")
     for offset in range(0, CHUNK, 32):
         if way == "read":
             asm.ldp(asm.q[16 + offset // 16 % 16], asm.q[17 + offset // 16 % 16], asm.mem(x0, offset))
-        else:
+        elif way == "stream":
             asm.stnp(asm.q[0], asm.q[0], asm.mem(x0, offset))
+        else:
+            for half in (0, 16):
+                asm.stp(asm.q[0], asm.q[0], asm.mem(asm.x[2], offset + half))
     asm.add(x0, x0, CHUNK)
     asm.cmp(x0, x1)
     asm.b_lo(top)

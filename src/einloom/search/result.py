@@ -15,6 +15,8 @@ from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.search.search import SearchRun, Trial
 from einloom.space.model.bound import Bound
+from einloom.space.on_cpu.model import CpuModel
+from einloom.space.on_cpu.rates import MARGIN, CpuRates
 
 __all__ = ["Tuned", "TunedSchedule"]
 
@@ -60,6 +62,12 @@ class Tuned:
     def speedup(self) -> float:
         """How many times as fast as the heuristic's schedule the best one is."""
         return self.heuristic.time / self.best.time
+
+    @property
+    def limits(self) -> CpuRates | None:
+        """What was seen of a core where a time beat its bound, so that a rate was raised; None: nothing did."""
+        model = self.run.explorer.model
+        return model.rates.times(1 / MARGIN) if self.run.raised and isinstance(model, CpuModel) else None
 
     @property
     def history(self) -> Sequence[Trial]:

@@ -92,6 +92,8 @@ class SearchRun:
         space: where it searched.
         history: its trials, in order.
         ended: why it ended.
+        raised: the numbers of trials that beat their bounds, so that rates were raised and all was open again.
+        known: what was learnt of leaves, in order, trials or not.
     """
 
     space: SearchSpace
@@ -99,6 +101,20 @@ class SearchRun:
     strategy: Strategy
     history: list[Trial] = field(default_factory=list[Trial])
     ended: str = ""
+    raised: list[int] = field(default_factory=list[int])
+    known: list[tuple[Leaf, float]] = field(default_factory=list[tuple[Leaf, float]])
+
+    def learn(self, leaf: Leaf, seconds: float) -> None:
+        """Note how long a leaf took; inf if it failed."""
+        self.explorer.learn(leaf, seconds)
+        self.strategy.learn(leaf, seconds)
+        self.known.append((leaf, seconds))
+
+    def reopen(self, strategy: Strategy) -> None:
+        """Begin anew with what is known: a rate was too low, so what its bounds cut is open again."""
+        self.strategy = strategy
+        for leaf, seconds in self.known:
+            strategy.learn(leaf, seconds)
 
     @property
     def best(self) -> Trial | None:
@@ -153,7 +169,8 @@ def run_search(
     explorer = Explorer(space, Random(seed), bounds)
     run = SearchRun(space, explorer, make_strategy(strategy, explorer))
     for domains, seconds in known:
-        run.strategy.learn(_leaf_of(explorer, domains), seconds)
+        run.learn(_leaf_of(explorer, domains), seconds)
+        explorer.allow(domains.state(), seconds)
     began = time.monotonic()
     first = [_leaf_of(explorer, domains) for domains in starts]
     first = [leaf for leaf in dict.fromkeys(first) if leaf.snapshot not in run.strategy.seen]
@@ -164,7 +181,9 @@ def run_search(
             if leaf is None:
                 run.ended = run.ended or _why_nothing(run.strategy)
                 break
-            _evaluate(run, leaf, evaluator, began)
+            if _evaluate(run, leaf, evaluator, began):
+                run.raised.append(len(run.history))
+                run.reopen(make_strategy(strategy, explorer))
             progress(run)
     except KeyboardInterrupt:
         run.ended = "interrupted"
@@ -195,11 +214,14 @@ def _is_over(run: SearchRun, budget: Budget, began: float) -> str:
     return ""
 
 
-def _evaluate(run: SearchRun, leaf: Leaf, evaluator: Evaluator, began: float) -> None:
+def _evaluate(run: SearchRun, leaf: Leaf, evaluator: Evaluator, began: float) -> bool:
+    """Evaluate a leaf; return whether its time beat its bound."""
     state = run.space.problem.state()
     state.load(leaf.snapshot)
     outcome = evaluator.evaluate(state, run.explorer.best)
     seconds = outcome.seconds if outcome.status == "ok" else inf
-    run.strategy.learn(leaf, seconds)
+    run.learn(leaf, seconds)
+    beaten = run.explorer.allow(state, seconds)
     elapsed = time.monotonic() - began
     run.history.append(Trial(len(run.history) + 1, leaf, outcome, run.explorer.best, run.strategy.floor, elapsed))
+    return beaten

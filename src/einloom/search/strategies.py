@@ -59,9 +59,8 @@ class Strategy(ABC):
         self.misses += 1
 
     def learn(self, leaf: Leaf, seconds: float) -> None:
-        """Hear how long a leaf took, proposed or not; inf if it failed."""
+        """Hear how long a leaf took, proposed or not, after the explorer did; inf if it failed."""
         self.seen.add(leaf.snapshot)
-        self.explorer.learn(leaf, seconds)
 
     @property
     def is_exhausted(self) -> bool:

@@ -65,6 +65,7 @@ class Explorer:
 
     Attributes:
         best: the best time so far; `best_path` the decisions of that leaf.
+        model: what bounds times; its rates rise when a time beats its bound.
         cut_count, bound_count: how many candidates were cut, of how many whose bounds were asked.
     """
 
@@ -77,7 +78,8 @@ class Explorer:
         self.best, self.best_path = inf, Path()
         self.experience = Experience()
         self.cut_count = self.bound_count = 0
-        self.root_bound = space.model.bound(self.state).seconds if bounds else 0.0
+        self.model = space.model
+        self.root_bound = self.model.bound(self.state).seconds if bounds else 0.0
 
     def learn(self, leaf: Leaf, seconds: float) -> None:
         """Note the measured time of a leaf; inf for one that failed."""
@@ -91,7 +93,16 @@ class Explorer:
         if not self.bounds:
             return 0.0
         self.bound_count += 1
-        return self.space.model.bound(self.state, self.best).seconds
+        return self.model.bound(self.state, self.best).seconds
+
+    def allow(self, state: csp.State, seconds: float) -> bool:
+        """Raise the rates that a time shows to be too low, and go back to the root; False if it beats no bound."""
+        if not self.bounds or seconds >= self.model.bound(state).seconds:
+            return False
+        self.model = self.model.allowing(state, seconds)
+        self.state = self.space.problem.state()
+        self.root_bound = self.model.bound(self.state).seconds
+        return True
 
     def enter(self, slot: int, mask: int) -> float | None:
         """Take a decision; return the bound, or None where propagation or the bound leaves nothing: undo it then."""

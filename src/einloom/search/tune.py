@@ -25,10 +25,11 @@ from einloom.passes.pipeline import optimize_operation
 from einloom.passes.values import Context, Options
 from einloom.search.measure import Measurement, interval, median, remeasured
 from einloom.search.problems import renamed, with_plain_names
-from einloom.search.records import Record, problem_key, records_at
+from einloom.search.records import Record, Records, problem_key, records_at
 from einloom.search.result import Tuned, TunedSchedule
-from einloom.search.search import Budget, Outcome, SearchRun, run_search
+from einloom.search.search import Budget, Outcome, SearchRun, Trial, run_search
 from einloom.space.model.bound import Bound
+from einloom.space.on_cpu.rates import MARGIN, CpuRates
 from einloom.space.on_cpu.space import CpuSpace
 
 __all__ = ["tune_operation"]
@@ -56,6 +57,7 @@ def tune_operation(
     seed: int = 0,
     file: Path | None = None,
     version: str = "",
+    limits: CpuRates | None = None,
     seconds: float = 0.02,
     progress: Callable[[SearchRun], None] = lambda run: None,
 ) -> Tuned:
@@ -69,6 +71,7 @@ def tune_operation(
         strategy, seed: of the search.
         file: where records lie; None: nothing is read or remembered.
         version: of einloom, for records.
+        limits: the best that was ever seen of a core; None: of any processor.
         seconds: how long a good candidate is timed.
         progress: is called after every evaluation.
 
@@ -77,48 +80,113 @@ def tune_operation(
         InternalError: the heuristic's schedule computes something else than the interpreter.
     """
     plain = with_plain_names(operation)
-    fused = fuse(plain)
-    heuristic, *others = _considered(plain, fused, machine, threads)
-    records = None if file is None else records_at(file)
-    key = problem_key(str(plain), machine, threads)
-    earlier = [] if records is None else list(records.all(key))
-    recorded = [schedule for each in earlier if (schedule := _parsed(each)) is not None]
-    space = CpuSpace(fused, machine, tuple(dict.fromkeys([heuristic, *others, *recorded])), threads)
-    starts = [leaf for each in (heuristic, *others[:STARTS]) if (leaf := _leaf(space, each)) is not None]
-    known = [
-        (leaf, each.seconds if each.status == "ok" else inf)
-        for each in earlier
-        if not each.confirmed and (schedule := _parsed(each)) and (leaf := _leaf(space, schedule)) is not None
-    ]
-
-    def note(schedule: str, outcome: Outcome) -> Record:
-        time = outcome.seconds if outcome.status == "ok" else 0.0
-        return Record(
-            key, str(plain), machine.name, machine.vector, threads, schedule, outcome.status, time,
-            code=outcome.code, seed=seed, strategy=strategy, einloom=version, note=outcome.note[:200],
-        )  # fmt: skip
+    rates = None if limits is None else limits.times(MARGIN)
+    blank = Record(
+        problem_key(str(plain), machine, threads), str(plain), machine.name, machine.vector, threads, "",
+        seed=seed, strategy=strategy, einloom=version,
+    )  # fmt: skip
+    tuning = _Tuning(plain, machine, blank, None if file is None else records_at(file), rates)
 
     def seen(run: SearchRun) -> None:
-        trial = run.history[-1]
-        if records is not None:
-            records.append([note(_text(space, trial.leaf.snapshot), trial.outcome)])
+        tuning.remember(run.history[-1])
         progress(run)
 
-    with Measurement(plain, space, heuristic, threads, seconds) as measurement:
-        run = run_search(space, measurement, budget, strategy, seed, starts=starts, known=known, progress=seen)
-        found = _best_texts(space, run, known)
-        entered = [str(heuristic), *(text for text in found if text != str(heuristic))]
-        times = remeasured(measurement, entered, ROUNDS)
-    finalists = [_finalist(space, text, each) for text, each in zip(entered, times)]
-    best = min(finalists, key=lambda each: each.time)
-    if best.time > finalists[0].time / LEAST_GAIN:
-        best = finalists[0]
-    if records is not None and best.times:
-        told = note(str(best.schedule), Outcome("ok", min(best.times)))
-        records.append([_confirmed(told, best, finalists[0], space)])
-    names = dict(zip(plain.names, operation.names))
-    winner, own, *rest = [_named(each, names) for each in (best, *finalists)]
-    return Tuned(operation, run, winner, own, tuple(sorted(rest, key=lambda each: each.time)))
+    with Measurement(plain, tuning.space, tuning.heuristic, threads, seconds) as measurement:
+        run = run_search(
+            tuning.space, measurement, budget, strategy, seed, starts=tuning.starts, known=tuning.known, progress=seen
+        )
+        texts = tuning.best_texts(run)
+        finalists = tuning.finalists(texts, remeasured(measurement, texts, ROUNDS))
+    return tuning.result(run, finalists, dict(zip(plain.names, operation.names)), operation)
+
+
+class _Tuning:
+    """One tuning: the space, what is known of it, and what is remembered.
+
+    Args:
+        plain: the operation, its axes named by their positions.
+        machine: this host.
+        blank: what all records of this tuning say.
+        records: where to read and write; None: nowhere.
+        rates: limits of a core.
+    """
+
+    def __init__(
+        self, plain: Operation, machine: Machine, blank: Record, records: Records | None, rates: CpuRates | None
+    ) -> None:
+        self.blank, self.records = blank, records
+        fused = fuse(plain)
+        self.heuristic, *others = _considered(plain, fused, machine, blank.threads)
+        earlier = [] if records is None else list(records.all(blank.key))
+        parsed = [(each, schedule) for each in earlier if (schedule := _parsed(each)) is not None]
+        known = dict.fromkeys([self.heuristic, *others, *(schedule for _, schedule in parsed)])
+        self.space = CpuSpace(fused, machine, tuple(known), blank.threads, rates=rates)
+        self.starts = [leaf for each in (self.heuristic, *others[:STARTS]) if (leaf := self.leaf(each)) is not None]
+        self.known = [
+            (leaf, each.seconds if each.status == "ok" else inf)
+            for each, schedule in parsed
+            if not each.confirmed and (leaf := self.leaf(schedule)) is not None
+        ]
+
+    def leaf(self, schedule: Schedule) -> csp.Domains | None:
+        """The leaf of a schedule; None if the space has no word for it."""
+        try:
+            return self.space.leaf(schedule).inner
+        except EinloomError:
+            return None
+
+    def remember(self, trial: Trial) -> None:
+        """Record a trial at once: a search that is killed loses nothing but what it was at."""
+        if self.records is not None:
+            self.records.append([self._note(self.text(trial.leaf.snapshot), trial.outcome)])
+
+    def _note(self, schedule: str, outcome: Outcome) -> Record:
+        time = outcome.seconds if outcome.status == "ok" else 0.0
+        told = {"schedule": schedule, "status": outcome.status, "seconds": time, "code": outcome.code}
+        return replace(self.blank, **told, note=outcome.note[:200])
+
+    def text(self, snapshot: bytes) -> str:
+        """Return the schedule of a leaf as text."""
+        state = self.space.problem.state()
+        state.load(snapshot)
+        return str(self.space.schedule(state))
+
+    def best_texts(self, run: SearchRun) -> list[str]:
+        """Return the heuristic's schedule, and the best ones of all that is known."""
+        ordered = sorted((seconds, leaf.snapshot) for leaf, seconds in run.known if seconds < inf)
+        found = [self.text(snapshot) for _, snapshot in ordered[:FINALISTS]]
+        return list(dict.fromkeys([str(self.heuristic), *found]))
+
+    def finalists(self, texts: Sequence[str], times: Sequence[list[float]]) -> list[TunedSchedule]:
+        """Return the schedules that were measured again, the heuristic's first."""
+        return [self._finalist(text, each) for text, each in zip(texts, times)]
+
+    def _finalist(self, text: str, times: list[float]) -> TunedSchedule:
+        schedule = parse_schedule(text)
+        leaf = self.leaf(schedule)
+        bound = Bound(0.0, {}, self.space.root.bound().explain)
+        if leaf is not None:
+            bound = self.space.model.bound(leaf.state())
+        return TunedSchedule(schedule, median(times), tuple(times), interval(times) if times else (inf, inf), bound)
+
+    def result(
+        self, run: SearchRun, finalists: Sequence[TunedSchedule], names: dict[str, str], operation: Operation
+    ) -> Tuned:
+        """Choose the best, record it, and name the axes as the operation does."""
+        best = min(finalists, key=lambda each: each.time)
+        if best.time > finalists[0].time / LEAST_GAIN:
+            best = finalists[0]
+        if self.records is not None and best.times:
+            self.records.append([self._confirmed(best, finalists[0])])
+        winner, own, *rest = [_named(each, names) for each in (best, *finalists)]
+        return Tuned(operation, run, winner, own, tuple(sorted(rest, key=lambda each: each.time)))
+
+    def _confirmed(self, best: TunedSchedule, heuristic: TunedSchedule) -> Record:
+        leaf = self.leaf(best.schedule)
+        decisions = {} if leaf is None else {name: values[0] for name, values in leaf.decisions}
+        note = self._note(str(best.schedule), Outcome("ok", min(best.times)))
+        told = {"times": best.times, "heuristic": heuristic.time, "decisions": decisions, "space": self.space.digest}
+        return replace(note, confirmed=True, **told)
 
 
 def _considered(plain: Operation, fused: Operation, machine: Machine, threads: int) -> list[Schedule]:
@@ -136,42 +204,6 @@ def _parsed(record: Record) -> Schedule | None:
         return parse_schedule(record.schedule)
     except EinloomError:
         return None
-
-
-def _leaf(space: CpuSpace, schedule: Schedule) -> csp.Domains | None:
-    """The leaf of a schedule; None if the space has no word for it."""
-    try:
-        return space.leaf(schedule).inner
-    except EinloomError:
-        return None
-
-
-def _text(space: CpuSpace, snapshot: bytes) -> str:
-    state = space.problem.state()
-    state.load(snapshot)
-    return str(space.schedule(state))
-
-
-def _best_texts(space: CpuSpace, run: SearchRun, known: Sequence[tuple[csp.Domains, float]]) -> list[str]:
-    times = {domains.snapshot(): seconds for domains, seconds in known}
-    times |= {trial.leaf.snapshot: trial.outcome.seconds for trial in run.history if trial.outcome.status == "ok"}
-    ordered = sorted((seconds, snapshot) for snapshot, seconds in times.items() if seconds < inf)
-    return [_text(space, snapshot) for _, snapshot in ordered[:FINALISTS]]
-
-
-def _finalist(space: CpuSpace, text: str, times: list[float]) -> TunedSchedule:
-    schedule = parse_schedule(text)
-    leaf = _leaf(space, schedule)
-    bound = Bound(0.0, {}, space.root.bound().explain) if leaf is None else space.model.bound(leaf.state())
-    return TunedSchedule(schedule, median(times), tuple(times), interval(times) if times else (inf, inf), bound)
-
-
-def _confirmed(record: Record, best: TunedSchedule, heuristic: TunedSchedule, space: CpuSpace) -> Record:
-    leaf = _leaf(space, best.schedule)
-    decisions = {} if leaf is None else {name: values[0] for name, values in leaf.decisions}
-    return replace(
-        record, times=best.times, heuristic=heuristic.time, confirmed=True, decisions=decisions, space=space.digest
-    )
 
 
 def _named(each: TunedSchedule, names: dict[str, str]) -> TunedSchedule:

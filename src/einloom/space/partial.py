@@ -34,6 +34,10 @@ class Model(Protocol):
         """Return the bound of a candidate; above `cut` seconds any number of the term that exceeds it will do."""
         ...
 
+    def allowing(self, view: csp.State, seconds: float) -> Model:
+        """Return the model whose rates are raised so far that a time which was measured does not beat its bound."""
+        ...
+
 
 class SearchSpace(ABC):
     """All implementations of something on some target: a constraint problem, an order of its decisions, a model.

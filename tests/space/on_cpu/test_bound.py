@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import pairwise
 
 import pytest
@@ -22,18 +22,11 @@ from tests.space.on_cpu.toy import run
 
 ROUNDING = 1 + 1e-9
 SMALL = replace(AVX512, l1d=16, l2=32, l3=16)
-RATES = CpuRates(clock=1e9, fmas=2, stores=1, l2=4e9, l3=2e9, memory=1e9)
+RATES = CpuRates(fmas=2e9, stores=1e9, calls=5e8, l2=4e9, l3=2e9, memory=1e9)
 
 
-ENDLESS = CpuRates(clock=1e15, fmas=1e3, stores=1e3, l2=1e18, l3=1e18, memory=1e18)
-SCARCE = {
-    "clock": replace(ENDLESS, clock=1e3, fmas=1, stores=1),
-    "fmas": replace(ENDLESS, clock=1e6, fmas=1e-3),
-    "stores": replace(ENDLESS, clock=1e6, stores=1e-3),
-    "l2": replace(ENDLESS, l2=1e3),
-    "l3": replace(ENDLESS, l3=1e3),
-    "memory": replace(ENDLESS, memory=1e3),
-}
+ENDLESS = CpuRates(*[1e18] * 6)
+SCARCE = {each.name: replace(ENDLESS, **{each.name: 1e3}) for each in fields(CpuRates)}
 """For each number of the rates a machine on which that one decides the time."""
 
 

@@ -36,6 +36,7 @@ class Toy:
     threads: int
     fmas: float = 0.0
     stores: float = 0.0
+    calls: int = 0
     fetched: dict[tuple[str, int], float] = field(default_factory=lambda: defaultdict(float))
 
     def seconds(self) -> dict[str, float]:
@@ -48,13 +49,13 @@ class Toy:
         self.levels = {"L2": sum(caches[:1]), "L3": sum(caches[:2]), "beyond L3": sum(caches)}
         left = {axis.name: axis.extent for axis in nest.axes}
         everything = self._sub_nest(nest.body, left, {}, 0)
-        cycles = self.rates.clock * self._ways(nest.body)
         ways = self._ways(nest.body)
         cold = max(self.operation.bytes - sum(caches), 0)
         assert everything
         times = {
-            "arithmetic": self.fmas / self.rates.fmas / cycles,
-            "stores": self.stores / self.rates.stores / cycles,
+            "arithmetic": self.fmas / self.rates.fmas / ways,
+            "stores": self.stores / self.rates.stores / ways,
+            "calls": self.calls / self.rates.calls / ways,
             "memory": cold / self.rates.memory / ways,
         }
         speeds = {"L2": self.rates.l2, "L3": self.rates.l3, "beyond L3": self.rates.memory}
@@ -101,14 +102,14 @@ class Toy:
         return touched
 
     def _pack(self, pack: Pack, left: dict[str, int], at: dict[str, int]) -> Touched:
-        """A copy stores what it copies; a staged block is charged where it is computed."""
+        """A copy stores what it copies, into scratch or out of it; reading outputs is not charged."""
         position = next(i for i, each in enumerate(self.operation.operands) if each.name in (pack.source, pack.buffer))
-        if position == len(self.operation.operands) - 1:
-            return set()
         operand = self.operation.operands[position]
         strides = self.operation.strides(operand)
         extents = [left[axis.name] for axis in self.operation.axes if strides[axis.name]]
         self.stores += prod(extents) / self.lanes
+        if position == len(self.operation.operands) - 1:
+            return set()
         elements = {at.get(operand.name, 0)}
         for axis in self.operation.axes:
             elements = {e + i * strides[axis.name] for e in elements for i in range(left[axis.name])}
@@ -118,8 +119,9 @@ class Toy:
         lengths = [self._length(block, left) for block in call.blocks]
         contracts = len(call.blocks) == 4
         if contracts and len(call.accesses) == 3:
-            self.fmas += ceil(prod(lengths) / self.lanes)
-        self.stores += prod(lengths[:2]) / self.lanes
+            self._multiply(lengths, call.accesses[-1].strides)
+        else:
+            self.stores += prod(lengths[:2]) / self.lanes
         touched: Touched = set()
         for access in call.accesses[:-1]:
             elements = {at.get(access.buffer, 0)}
@@ -127,6 +129,16 @@ class Toy:
                 elements = {e + i * stride for e in elements for i in range(length if stride else 1)}
             touched |= {(access.buffer, element) for element in elements}
         return touched
+
+    def _multiply(self, lengths: list[int], output: tuple[int, ...]) -> None:
+        """Charge a product: its vectors lie along m or n, each with several steps of the sum if it is short; a vector
+        of sums is stored in one piece where its elements are neighbours."""
+        m, n, *summed = lengths
+        steps = prod(summed)
+        self.fmas += min(ceil(x * steps / self.lanes) * y for x, y in ((m, n), (n, m)))
+        along = [(m, n, output[0]), (n, m, output[1])]
+        self.stores += min(y * (ceil(x / self.lanes) if abs(stride) == 1 else x) for x, y, stride in along)
+        self.calls += 1
 
     @staticmethod
     def _length(block: Block, left: dict[str, int]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import inf
 
 from einloom import csp
@@ -32,6 +33,8 @@ class GpuModel:
 
     def __init__(self, problem: csp.Problem, backbone: Backbone, device: GpuDevice, rates: GpuRates) -> None:
         tables = Tables(problem, backbone, device)
+        self._made_of = problem, backbone, device
+        self.rates = rates
         self._tables = tables
         self._resources = Resources(tables, device, rates)
         self._latency = Latency(tables, rates)
@@ -49,6 +52,17 @@ class GpuModel:
         if max(terms.values()) < cut:
             terms |= self._latency.terms(counts, domains)
         return Bound(max(terms.values()), terms, lambda: self._figure(counts, domains, "latency" in terms)).under(above)
+
+    def allowing(self, view: View, seconds: float) -> GpuModel:
+        """Return the model of a device that is so much faster that a time which was measured does not beat its bound.
+
+        Which of the rates was too low is not known, so the clock and the memory become faster.
+        """
+        ratio = max(self.bound(view).seconds / seconds, 1.0)
+        rates = replace(
+            self.rates, clock=ratio * self.rates.clock, memory_bandwidth=ratio * self.rates.memory_bandwidth
+        )
+        return GpuModel(*self._made_of, rates)
 
     def _figure(self, counts: Counts, domains: Sequence[int], with_latency: bool) -> Figure:
         parts = list(self._resources.figures(counts, domains))

@@ -8,7 +8,7 @@ is the largest term and never a sum.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import ceil, inf
 
 from einloom import csp
@@ -16,8 +16,8 @@ from einloom.ir.operation import Primitive
 from einloom.machine import Machine
 from einloom.space.model.bound import Bound
 from einloom.space.model.figure import Figure
-from einloom.space.on_cpu.backbone import CpuBackbone, WalkedAxis
-from einloom.space.on_cpu.rates import CpuRates
+from einloom.space.on_cpu.backbone import CpuBackbone, Packed, WalkedAxis
+from einloom.space.on_cpu.rates import MARGIN, CpuRates
 from einloom.space.on_cpu.traffic import Traffic
 
 __all__ = ["CpuModel"]
@@ -25,15 +25,57 @@ __all__ = ["CpuModel"]
 
 @dataclass(frozen=True, slots=True)
 class _Axis:
-    """An axis, with the slots that say how far the primitive's blocks may reach along it."""
+    """An axis, with the slots that say how far the primitive's blocks may reach along it.
+
+    Attributes:
+        walked: the slot that says whether loops walk it.
+        roles: the slot of its role; none, across, summed: masks of not being taken, of M or N, of K or the batch.
+        stored: whether neighbours along it are neighbours in the output.
+        steps, kinds: slots of its loops, the outermost one first; last: the innermost one's step.
+    """
 
     axis: WalkedAxis
     walked: int
-    role: int
+    roles: int
     none: int
+    across: int
+    stored: bool
     last: int
     kinds: tuple[int, ...]
     steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """An operand that may be packed: its elements, and for each axis it does not have what repeats the copy.
+
+    Attributes:
+        pack: the slot that says whether it is.
+        repeats: axes, with the slots of `around` and `step` of their loops, the outermost one first.
+    """
+
+    name: str
+    is_output: bool
+    elements: int
+    pack: int
+    repeats: tuple[tuple[WalkedAxis, tuple[tuple[int, int], ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """What calls of the primitive have at most, and how many there are at least.
+
+    Attributes:
+        lanes: products of one vector multiply-add.
+        stored: sums that one store writes.
+        summed: products that one call adds to a sum.
+        calls: of the primitive.
+    """
+
+    lanes: int
+    stored: int
+    summed: int
+    calls: int
 
 
 class CpuModel:
@@ -47,28 +89,54 @@ class CpuModel:
     """
 
     def __init__(self, problem: csp.Problem, backbone: CpuBackbone, machine: Machine, rates: CpuRates) -> None:
-        self.backbone, self.machine, self.rates = backbone, machine, rates
+        self.problem, self.backbone, self.machine, self.rates = problem, backbone, machine, rates
         operation = backbone.operation
         self.size = operation.output.dtype.size
         self.lanes = max(machine.vector_bits // 8 // self.size, 1)
         self.outputs = operation.elements(operation.output)
-        multiplies = operation.main in (Primitive.GEMM, Primitive.BRGEMM) and operation.output.dtype.name in _EXACT
-        self.points = operation.points if multiplies else 0
-        self._axes = [self._axis(problem, axis) for axis in backbone.axes]
-        self._packs = [problem.variable(f"pack({each.name})").slot for each in backbone.packs]
-        self._copied = [operation.elements(operation.operands[each.operand]) for each in backbone.packs]
+        self.multiplies = operation.main in (Primitive.GEMM, Primitive.BRGEMM) and operation.output.dtype.name in _EXACT
+        self._axes = [self._axis(axis) for axis in backbone.axes]
+        self._copies = [self._copy(packed) for packed in backbone.packs]
         self._shared = 1 << problem.variables[self._axes[0].kinds[0]].values.index("SHARED") if backbone.axes else 0
         self._traffic = Traffic(problem, backbone, machine, rates)
         self.cold = max(operation.bytes - machine.l1d - machine.l2 - machine.l3, 0)
 
-    @staticmethod
-    def _axis(problem: csp.Problem, axis: WalkedAxis) -> _Axis:
-        role = problem.variable(f"role({axis.name})")
-        loops = [f"{axis.name}.{level}" for level in range(3)]
-        steps = tuple(problem.variable(f"step({loop})").slot for loop in loops)
-        kinds = tuple(problem.variable(f"kind({loop})").slot for loop in loops)
-        walked = problem.variable(f"walked({axis.name})").slot
-        return _Axis(axis, walked, role.slot, 1 << role.values.index("NONE"), steps[-1], kinds, steps)
+    def _slot(self, name: str) -> int:
+        return self.problem.variable(name).slot
+
+    def _axis(self, axis: WalkedAxis) -> _Axis:
+        role = self.problem.variable(f"role({axis.name})")
+        masks = {value: 1 << place for place, value in enumerate(role.values)}
+        loops = self.backbone.loops_of(axis)
+        steps = tuple(self._slot(f"step({loop.name})") for loop in loops)
+        kinds = tuple(self._slot(f"kind({loop.name})") for loop in loops)
+        walked, across = self._slot(f"walked({axis.name})"), masks.get("M", 0) | masks.get("N", 0)
+        return _Axis(axis, walked, role.slot, masks["NONE"], across, self._is_stored(axis), steps[-1], kinds, steps)
+
+    def _is_stored(self, axis: WalkedAxis) -> bool:
+        operation = self.backbone.operation
+        return any(
+            abs(operation.stride(operation.output, each.name)) == 1
+            for each in operation.axes
+            if each.name == axis.name or (axis.fused is not None and each.name in axis.fused.parts)
+        )
+
+    def _copy(self, packed: Packed) -> _Copy:
+        operand = self.backbone.operation.operands[packed.operand]
+        sides = {side.axis for side in self.backbone.sides_of(packed)}
+        repeats = tuple(
+            (
+                axis,
+                tuple(
+                    (self._slot(f"around({packed.name}, {loop.name})"), self._slot(f"step({loop.name})"))
+                    for loop in self.backbone.loops_of(axis)
+                ),
+            )
+            for axis in self.backbone.axes
+            if axis not in sides
+        )
+        elements = self.backbone.operation.elements(operand)
+        return _Copy(packed.name, packed.is_output, elements, self._slot(f"pack({packed.name})"), repeats)
 
     def bound(self, view: csp.State, cut: float = inf, above: Bound | None = None) -> Bound:
         """Return the bound of a candidate.
@@ -79,49 +147,81 @@ class CpuModel:
             above: the bound of a candidate higher up, which holds here too.
         """
         domains = view.domains
-        figures = list(self._figures(domains))
+        ways = self._ways(domains)
+        figures = self._figures(domains, ways)
         if max(each.value for each in figures) < cut:
-            figures += self._traffic.figures(domains, self._ways(domains))
+            figures += self._traffic.figures(domains, ways)
         terms = {each.name: each.value for each in figures}
         return Bound(max(terms.values()), terms, lambda: Figure.largest("seconds", figures)).under(above)
 
-    def _figures(self, domains: Sequence[int]) -> list[Figure]:
+    def allowing(self, view: csp.State, seconds: float) -> CpuModel:
+        """Return the model whose rates are raised so far that a time which was measured does not beat its bound."""
+        rates = asdict(self.rates)
+        raised = dict(rates)
+        for name, term in self.bound(view).terms.items():
+            if term > seconds:
+                raised[_RATES[name]] = max(raised[_RATES[name]], MARGIN * term / seconds * rates[_RATES[name]])
+        return CpuModel(self.problem, self.backbone, self.machine, CpuRates(**raised))
+
+    def _figures(self, domains: Sequence[int], ways: int) -> list[Figure]:
         """The cheap terms: seconds by resource."""
-        ways = Figure("1 / threads", 1 / self._ways(domains))
-        block, summed = self._largest_block(domains)
-        cycle = Figure("seconds of a cycle", 1 / self.rates.clock)
-        lanes = min(self.lanes, block)
-        fmas = Figure("vector multiply-adds", self.points / lanes)
-        stores = [Figure("of sums", max(self.backbone.operation.points / summed, self.outputs) / self.lanes)]
+        threads = Figure("1 / threads", 1 / ways)
+        blocks = self._blocks(domains)
+        sums = max(self.backbone.operation.points / blocks.summed, self.outputs) if self.multiplies else self.outputs
+        stores = [Figure("of sums", sums / blocks.stored)]
         stores += [
-            Figure(f"into scratch for {each.name}", elements / self.lanes)
-            for each, slot, elements in zip(self.backbone.packs, self._packs, self._copied)
-            if not each.is_output and not domains[slot] & 1
+            Figure(f"{'out of' if each.is_output else 'into'} scratch for {each.name}", copied / self.lanes)
+            for each in self._copies
+            if (copied := self._copied(each, domains))
         ]
+        fmas = self.backbone.operation.points / blocks.lanes if self.multiplies else 0
         memory = [Figure("bytes beyond the caches", float(self.cold)), Figure("1 / rate", 1 / self.rates.memory)]
+
+        def term(name: str, work: Figure, rate: float) -> Figure:
+            return Figure.product(name, [work, Figure("1 / a second", 1 / rate), threads])
+
         return [
-            Figure.product("arithmetic", [fmas, Figure("1 / a cycle", 1 / self.rates.fmas), cycle, ways]),
-            Figure.product(
-                "stores", [Figure.sum("vectors", stores), Figure("1 / a cycle", 1 / self.rates.stores), cycle, ways]
-            ),
-            Figure.product("memory", [*memory, ways]),
+            term("arithmetic", Figure("vector multiply-adds", fmas), self.rates.fmas),
+            term("stores", Figure.sum("vectors", stores), self.rates.stores),
+            term("calls", Figure("of the primitive", blocks.calls if self.multiplies else 0.0), self.rates.calls),
+            Figure.product("memory", [*memory, threads]),
         ]
 
-    def _largest_block(self, domains: Sequence[int]) -> tuple[int, int]:
-        """Return how many products a call of the primitive computes at most, and how many it adds to one sum."""
-        block = summed = 1
+    def _blocks(self, domains: Sequence[int]) -> _Blocks:
+        """Return what is sure of the calls. Vectors lie along an axis of the output, or hold several products of a sum.
+
+        A vector of sums is stored in one piece only along an axis whose neighbours are neighbours in the output, or in
+        a staged block, where elements may lie as they like.
+        """
+        widest = stored = 1
+        summed = calls = 1
+        may_stage = any(domains[each.pack] & ~1 for each in self._copies if each.is_output)
         for each in self._axes:
-            reach = self._reach(each, domains)
-            block *= reach
+            role = domains[each.roles]
+            reach = 1 if role == each.none else each.axis.sizes[domains[each.last].bit_length() - 1]
+            calls *= -(-each.axis.extent // reach) if domains[each.walked] == 1 else 1
             if each.axis.reduced:
                 summed *= reach
-        return block, summed
+            elif role & each.across:
+                widest = max(widest, reach)
+                if each.stored or may_stage:
+                    stored = max(stored, reach)
+        full = min(self.lanes, widest * summed)
+        stored = min(self.lanes, stored) if self.multiplies else self.lanes
+        return _Blocks(full, stored, summed, calls)
 
-    def _reach(self, each: _Axis, domains: Sequence[int]) -> int:
-        """How far a call of the primitive reaches along an axis at most: 1 for an axis that it does not take."""
-        if domains[each.role] == each.none:
-            return 1
-        return each.axis.sizes[domains[each.last].bit_length() - 1]
+    def _copied(self, each: _Copy, domains: Sequence[int]) -> float:
+        """Return how many elements are copied at least: 0 as long as nobody says that they are."""
+        if domains[each.pack] & 1:
+            return 0.0
+        times = 1
+        for axis, loops in each.repeats:
+            step = axis.extent
+            for around, steps in loops:
+                if domains[around] == 1:
+                    step = axis.sizes[domains[steps].bit_length() - 1]
+            times *= -(-axis.extent // step)
+        return float(each.elements * times)
 
     def _ways(self, domains: Sequence[int]) -> int:
         """Return among how many threads the work may be shared at most."""
@@ -140,3 +240,14 @@ class CpuModel:
 
 _EXACT = ("float32", "float64")
 """Types whose vectors hold as many elements as their width says; others may be multiplied in groups."""
+
+_RATES = {
+    "arithmetic": "fmas",
+    "stores": "stores",
+    "calls": "calls",
+    "memory": "memory",
+    "L2": "l2",
+    "L3": "l3",
+    "beyond L3": "memory",
+}
+"""The rate that each term divides by."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from einloom.machine import Machine
 
-__all__ = ["CpuRates", "cpu_rates"]
+__all__ = ["MARGIN", "CpuRates", "cpu_rates"]
 
 FASTEST_CLOCK = 6.2e9
 """Cycles a second of the fastest core that is sold: turbo of an Intel Core i9-14900KS, by its data sheet."""
@@ -15,7 +15,10 @@ MOST_FMAS = {"avx512": 2, "avx2": 2, "neon": 4}
 """Vector multiply-adds that a core starts in a cycle, at most (Arm and Apple cores have four narrow units)."""
 
 MOST_STORES = 2
-"""Vector stores that a core finishes in a cycle, at most (Zen 3 and later, Golden Cove: 2 of 256 bits)."""
+"""Stores that a core finishes in a cycle, at most (Zen 3 and later, Golden Cove: 2 of 256 bits)."""
+
+MOST_CALLS = 1
+"""Calls that a core makes in a cycle, at most: with the return and the loop's branch three taken branches."""
 
 LINE_BYTES = 64
 """Bytes that a level of the caches delivers to the one above in a cycle, at most: one line."""
@@ -29,35 +32,45 @@ MARGIN = 1.03
 
 @dataclass(frozen=True, slots=True)
 class CpuRates:
-    """Limits of one core.
+    """Limits of one core, a second.
 
     Attributes:
-        clock: cycles a second.
-        fmas, stores: vector multiply-adds and stores a cycle.
-        l2, l3, memory: bytes a second that come from these levels.
+        fmas: vector multiply-adds that start.
+        stores: stores that finish, of a vector or less.
+        calls: calls of a primitive that return, whatever they compute.
+        l2, l3, memory: bytes that come from these levels.
     """
 
-    clock: float
     fmas: float
     stores: float
+    calls: float
     l2: float
     l3: float
     memory: float
 
+    def times(self, factor: float) -> CpuRates:
+        """Return every rate so many times as fast: `MARGIN` times what was measured is what may be reached."""
+        return CpuRates(*(factor * rate for rate in astuple(self)))
+
+    def or_faster(self, other: CpuRates) -> CpuRates:
+        """Return the larger one of each rate."""
+        return CpuRates(*map(max, zip(astuple(self), astuple(other))))
+
 
 def cpu_rates(machine: Machine) -> CpuRates:
     """Return the limits of a machine: the best that was recorded of it, with a margin, else those of any processor."""
-    fmas = MOST_FMAS.get(machine.vector, 4)
-    if machine.rates is None:
-        line = LINE_BYTES * FASTEST_CLOCK
-        return CpuRates(FASTEST_CLOCK, fmas, MOST_STORES, line, line, MEMORY_BYTES)
-    lanes = machine.vector_bits / 32
-    peak = max(machine.rates.float32, 2 * machine.rates.float64)
+    line = LINE_BYTES * FASTEST_CLOCK
+    fmas, stores, calls = (most * FASTEST_CLOCK for most in (MOST_FMAS.get(machine.vector, 4), MOST_STORES, MOST_CALLS))
+    of_any = CpuRates(fmas, stores, calls, line, line, MEMORY_BYTES)
+    rates = machine.rates
+    if rates is None:
+        return of_any
+    bits = 2 * machine.vector_bits
     return CpuRates(
-        clock=MARGIN * peak / (2 * lanes * machine.vectors.fmas_per_cycle),
-        fmas=machine.vectors.fmas_per_cycle,
-        stores=MOST_STORES,
-        l2=MARGIN * max(machine.rates.l2, machine.rates.l3),
-        l3=MARGIN * max(machine.rates.l3, machine.rates.memory),
-        memory=MARGIN * machine.rates.memory,
+        fmas=MARGIN * max(rates.float32 * 32, rates.float64 * 64) / bits,
+        stores=stores,
+        calls=calls,
+        l2=MARGIN * max(rates.l2, rates.l3),
+        l3=MARGIN * max(rates.l3, rates.memory),
+        memory=MARGIN * rates.memory,
     )

@@ -24,7 +24,7 @@ from einloom.machine import Machine
 from einloom.space.on_cpu.backbone import CpuBackbone, cpu_backbone
 from einloom.space.on_cpu.instance import cpu_problem, cpu_space_text
 from einloom.space.on_cpu.model import CpuModel
-from einloom.space.on_cpu.rates import cpu_rates
+from einloom.space.on_cpu.rates import CpuRates, cpu_rates
 from einloom.space.on_cpu.schedules import decisions_of, schedule_of
 from einloom.space.partial import PartialImplementation, SearchSpace
 
@@ -45,6 +45,7 @@ class CpuSpace(SearchSpace):
         threads: how many may share loops.
         curves: whether blocks may follow a space-filling curve.
         order: groups of choices, in the order in which searches take decisions.
+        rates: limits of a core that bounds divide by; None: what is recorded of the machine, or of any processor.
     """
 
     operation: Operation
@@ -53,6 +54,7 @@ class CpuSpace(SearchSpace):
     threads: int = 1
     curves: bool = False
     order: tuple[str, ...] = CPU_ORDER
+    rates: CpuRates | None = None
 
     @property
     def name(self) -> str:
@@ -78,7 +80,7 @@ class CpuSpace(SearchSpace):
     @cached_property
     def model(self) -> CpuModel:
         """What bounds the times of this space's candidates."""
-        return CpuModel(self.problem, self.backbone, self.machine, cpu_rates(self.machine))
+        return CpuModel(self.problem, self.backbone, self.machine, self.rates or cpu_rates(self.machine))
 
     @cached_property
     def digest(self) -> str:
