@@ -77,7 +77,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"table"},
     ),
     "search": (
-        {"__init__", "timing", "process", "records", "tree"},
+        {"__init__", "timing", "limits", "process", "records", "tree"},
         {"strategies", "problems"},
         {"search"},
         {"worker", "measure", "progress", "result"},
