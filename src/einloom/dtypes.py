@@ -36,8 +36,11 @@ __all__ = [
     "INT16",
     "INT32",
     "INT64",
+    "LOWERED",
     "MOVED",
+    "ONES",
     "PAIRS",
+    "RAISED",
     "TRUTH",
     "TYPES",
     "UINT8",
@@ -118,12 +121,20 @@ UINT64 = DType("uint64", 8, Kind.UNSIGNED)
 BOOL = DType("bool", 1, Kind.BOOL, sum="truth")
 TRUTH = DType("truth", 4, Kind.BOOL)
 """Truth values in a register and in scratch, of 4 bytes like the integers: not 0, or 0. It is no type of arrays."""
+ONES = DType("ones", 1, Kind.BOOL, sum="truth")
+"""Truth values of 1 byte in scratch that are 0 or 1; those of arrays may be any byte."""
+RAISED = DType("raised", 1, Kind.SIGNED, sum="int32")
+LOWERED = DType("lowered", 1, Kind.UNSIGNED, sum="uint32")
+"""Elements of int8 in scratch as unsigned bytes that are 128 more, of uint8 as signed ones that are 128 less: the
+highest bit is the other one. Instructions multiply unsigned bytes by signed ones; what 128 makes of a sum, kernels take
+off again."""
 COMPLEX64 = DType("complex64", 8, Kind.COMPLEX, 2.0**-23)
 COMPLEX128 = DType("complex128", 16, Kind.COMPLEX, 2.0**-52)
 
 _FLOATS = (FLOAT32, FLOAT64, FLOAT16, BFLOAT16)
 _INTEGERS = (INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64)
-TYPES = {t.name: t for t in (*_FLOATS, *_INTEGERS, BOOL, TRUTH, COMPLEX64, COMPLEX128)}
+_PACKED = (TRUTH, ONES, RAISED, LOWERED)
+TYPES = {t.name: t for t in (*_FLOATS, *_INTEGERS, BOOL, *_PACKED, COMPLEX64, COMPLEX128)}
 """All types that have a name here."""
 DTYPES = {t.name: t for t in (*_FLOATS, *_INTEGERS, BOOL)}
 """The types of arrays that einloom computes in. Elements of all others are only moved."""

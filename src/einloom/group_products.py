@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from einloom.dtypes import BFLOAT16, BOOL, FLOAT16, INT8, INT16, UINT8, DType
+from einloom.dtypes import BFLOAT16, BOOL, FLOAT16, INT8, INT16, LOWERED, ONES, RAISED, UINT8, DType
 from einloom.machine import TILES, Machine
 
 __all__ = ["GROUP", "GroupProducts", "products_of"]
@@ -27,10 +27,11 @@ class GroupProducts:
     """Instructions for products of groups.
 
     Attributes:
-        first, second: types of the neighbours, those of the operand that vectors run along second.
+        first, second: types that the neighbours are packed in, those of the operand that vectors run along second.
         features: that the machine must have.
         rate: how many such products a core does in the time of one multiply-add of float32.
         tile: rows and columns of the sums that one microkernel holds; None: those of vectors.
+        vector: the vector ISA whose registers the instructions have; None: the features say so.
     """
 
     first: DType
@@ -38,6 +39,7 @@ class GroupProducts:
     features: frozenset[str]
     rate: float
     tile: tuple[int, int] | None = None
+    vector: str | None = None
 
     @property
     def group(self) -> int:
@@ -50,6 +52,16 @@ def _tiles(first: DType, second: DType, feature: str) -> GroupProducts:
     return GroupProducts(first, second, frozenset({TILES, "amxtile", feature}), 8.0, (32, 32))
 
 
+def _quads(feature: str, vector: str) -> list[GroupProducts]:
+    """Products of unsigned bytes by signed ones; of other pairs the first operand is packed with its sign turned."""
+    by_rate = {1.0: ((INT8, UINT8), (UINT8, INT8)), 0.9: ((RAISED, INT8), (LOWERED, UINT8))}
+    return [
+        GroupProducts(*types, frozenset({feature}), rate, vector=vector)
+        for rate, pairs in by_rate.items()
+        for types in pairs
+    ]
+
+
 _BYTES = (INT8, UINT8)
 _PRODUCTS = (
     _tiles(BFLOAT16, BFLOAT16, "amxbf16"),
@@ -57,14 +69,15 @@ _PRODUCTS = (
     *(_tiles(first, second, "amxint8") for first in _BYTES for second in _BYTES),
     GroupProducts(BFLOAT16, BFLOAT16, frozenset({"avx512bf16", "avx512fp16"}), 0.25),
     GroupProducts(BFLOAT16, BFLOAT16, frozenset({"avx512bf16"}), 1.0),
-    GroupProducts(BOOL, BOOL, frozenset({"avx512bw"}), 0.7),
-    GroupProducts(BOOL, BOOL, frozenset({"avx2"}), 0.5),
-    GroupProducts(INT16, INT16, frozenset({"avx512vnni"}), 1.0),
-    GroupProducts(INT16, INT16, frozenset({"avx512bw"}), 0.5),
-    GroupProducts(INT16, INT16, frozenset({"avxvnni"}), 1.0),
-    GroupProducts(INT16, INT16, frozenset({"avx2"}), 0.7),
-    GroupProducts(INT8, UINT8, frozenset({"avx512vnni"}), 1.0),
-    GroupProducts(INT8, UINT8, frozenset({"avxvnni"}), 1.0),
+    GroupProducts(ONES, ONES, frozenset({"avx512bw"}), 1.0, vector="avx512"),
+    GroupProducts(ONES, ONES, frozenset({"avx2"}), 0.7, vector="avx2"),
+    *(GroupProducts(each, each, frozenset({"avxvnniint8"}), 1.0, vector="avx2") for each in _BYTES),
+    *_quads("avx512vnni", "avx512"),
+    *_quads("avxvnni", "avx2"),
+    GroupProducts(INT16, INT16, frozenset({"avx512vnni"}), 1.0, vector="avx512"),
+    GroupProducts(INT16, INT16, frozenset({"avx512bw"}), 0.5, vector="avx512"),
+    GroupProducts(INT16, INT16, frozenset({"avxvnni"}), 1.0, vector="avx2"),
+    GroupProducts(INT16, INT16, frozenset({"avx2"}), 0.72, vector="avx2"),
     GroupProducts(BFLOAT16, BFLOAT16, frozenset({"neon", "bf16"}), 1.0),
     GroupProducts(INT8, INT8, frozenset({"neon", "dotprod"}), 1.0),
     GroupProducts(UINT8, UINT8, frozenset({"neon", "dotprod"}), 1.0),
@@ -73,6 +86,10 @@ _PRODUCTS = (
 )
 """The fastest first. Processors with AVX512_FP16 (Intel's from Sapphire Rapids on) begin a `vdpbf16ps` every other
 cycle, where they begin two multiply-adds in each: there bfloat16 is widened to float32 instead."""
+
+
+_PACKED_AS = {INT16: _BYTES, RAISED: (INT8,), LOWERED: (UINT8,), ONES: (BOOL,)}
+"""Types that packs make others of."""
 
 
 def products_of(first: DType, second: DType, machine: Machine, output: DType) -> GroupProducts | None:
@@ -87,6 +104,7 @@ def products_of(first: DType, second: DType, machine: Machine, output: DType) ->
             if _stands_for(each.first, first, output)
             and _stands_for(each.second, second, output)
             and each.features <= machine.features
+            and each.vector in (None, machine.vector)
         ),
         None,
     )
@@ -94,4 +112,4 @@ def products_of(first: DType, second: DType, machine: Machine, output: DType) ->
 
 def _stands_for(taken: DType, given: DType, output: DType) -> bool:
     wraps = taken.is_integer and given.is_integer and taken.size == given.size >= output.size
-    return taken == given or wraps
+    return taken == given or wraps or given in _PACKED_AS.get(taken, ())

@@ -78,7 +78,8 @@ def _is_widened(label: str, computed: str) -> bool:
     if label not in DTYPES or computed not in DTYPES or label == computed:
         return False
     given, target = DTYPES[label], DTYPES[computed]
-    return given.accumulate == target.accumulate and promoted(given, target) == target
+    integers = given.is_integer and target.is_integer and given.accumulate.size == target.accumulate.size
+    return (integers or given.accumulate == target.accumulate) and promoted(given, target) == target
 
 
 def _copies(equation: str, operands: Sequence[Imported]) -> bool:

@@ -288,13 +288,14 @@ class _NestRun:
             padded[:, : sizes[1]] = widened(values, dtypes[0])
             copied[...] = narrowed(padded.reshape(copied.shape), dtypes[1])
             return
+        computed = dtypes[-1].accumulate
         a, b = (
-            widened(self._groups(access, sizes, 2, call.group), dtype)
+            widened(self._groups(access, sizes, 2, call.group), dtype, computed)
             for access, dtype in zip(call.accesses[:2], dtypes)
         )
         zero = call.starts is not None and all(self.edges[Iteration.FIRST][name] for name in call.starts)
-        output, computed = self._kept(call, sizes), dtypes[-1].accumulate
-        total = _sum(a.astype(wide_type(computed)) * b, (2, 3, 4))
+        output = self._kept(call, sizes)
+        total = _sum(a * b, (2, 3, 4))
         output[...] = narrowed(total if zero else widened(output, dtypes[-1]) + total, dtypes[-1])
 
     def _groups(self, access: Access, sizes: list[int], axis: int, group: int) -> Array:

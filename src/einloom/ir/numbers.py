@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from einloom.dtypes import BFLOAT16, TRUTH, DType, Kind
+from einloom.dtypes import BFLOAT16, LOWERED, ONES, RAISED, TRUTH, DType, Kind
 
 __all__ = ["elements_of", "narrowed", "wide_type", "widened"]
 
@@ -26,8 +26,17 @@ _WIDE: dict[Kind, type[np.generic]] = {
     Kind.UNSIGNED: np.uint64,
     Kind.BOOL: np.bool_,
 }
-_CARRIERS = {BFLOAT16: np.dtype(np.uint16), TRUTH: np.dtype(np.uint32)}
+_CARRIERS = {
+    BFLOAT16: np.dtype(np.uint16),
+    TRUTH: np.dtype(np.uint32),
+    ONES: np.dtype(np.uint8),
+    RAISED: np.dtype(np.uint8),
+    LOWERED: np.dtype(np.int8),
+}
 """What NumPy sees of types that it lacks."""
+
+_ADDED = {RAISED: 128, LOWERED: -128}
+"""By how much elements are more than the numbers that they stand for."""
 
 
 def elements_of(dtype: DType) -> np.dtype[Any]:
@@ -45,6 +54,8 @@ def widened(array: Array, dtype: DType, computed: DType | None = None) -> Array:
     if dtype is BFLOAT16 and array.dtype == _CARRIERS[BFLOAT16]:
         array = (array.astype(np.uint32) << 16).view(np.float32)
     with np.errstate(invalid="ignore"):  # Scratch begins as NaN, and may be copied before it is written.
+        if dtype in _ADDED:
+            array = array.astype(np.int64) - _ADDED[dtype]
         return array.astype(_WIDE[(computed or dtype).kind])
 
 
@@ -53,7 +64,9 @@ def narrowed(values: Array, dtype: DType) -> Array:
     if dtype is BFLOAT16:
         return _rounded_to_half_words(values)
     with np.errstate(all="ignore"):
-        return values.astype(elements_of(dtype))
+        if dtype in _ADDED:
+            values = values.astype(np.int64) + _ADDED[dtype]
+        return (values != 0 if dtype is ONES else values).astype(elements_of(dtype))
 
 
 def _rounded_to_half_words(values: Array) -> Array:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from einloom.asm import Assembler
-from einloom.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, DType, Kind
+from einloom.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT16, DType, Kind
 from einloom.errors import UnsupportedTarget
 from einloom.kernels.verbs.converted import ConvertedCopies, no_conversion
 from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine
@@ -87,6 +87,8 @@ def _conversion(widened: Callable[..., Copies], halves: Callable[..., Copies]) -
     def converted(km: AnyMachine, memory: DType, vec: Vectors) -> Copies:
         if (memory, vec.dtype) == (FLOAT32, FLOAT64):
             return ConvertedCopies(km, vec)
+        if memory.size == 1 and vec.dtype == INT16:
+            return _byte_words(km, memory)
         if memory.kind is not Kind.FLOAT and memory.size < vec.dtype.size == 4:
             return widened(km, memory, vec)
         if memory in (BFLOAT16, FLOAT16) and vec.dtype == FLOAT32:
@@ -94,6 +96,12 @@ def _conversion(widened: Callable[..., Copies], halves: Callable[..., Copies]) -
         raise no_conversion(memory, vec.dtype)
 
     return converted
+
+
+def _byte_words(km: Any, memory: DType) -> Copies:
+    from einloom.kernels.verbs.packed_x86 import ByteWords
+
+    return ByteWords(km, memory)
 
 
 def _halves(km: AnyMachine, memory: DType, single: Vectors) -> Copies:

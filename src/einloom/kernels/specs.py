@@ -308,10 +308,11 @@ class Interleave(_Sized):
     """B[m, n // g] = the `group` g neighbours A[m, n], A[m, n + 1], … side by side, 0 where A ends inside a group.
 
     Attributes:
-        dtype: type of the elements of A; g of them have 4 bytes.
+        dtype: type of the elements of A; g of those of B have 4 bytes.
         m, n: sizes of A.
         a: strides of A along (m, n).
         b: strides of B along (m, n), in groups.
+        output: type of the elements of B, if it is another one: a type of scratch, or words that bytes are widened to.
     """
 
     dtype: DType
@@ -319,11 +320,21 @@ class Interleave(_Sized):
     n: int
     a: tuple[int, int]
     b: tuple[int, int]
+    output: DType | None = None
+
+    def __post_init__(self) -> None:
+        _Sized.__post_init__(self)
+        object.__setattr__(self, "output", None if self.output == self.dtype else self.output)
+
+    @property
+    def packed(self) -> DType:
+        """The type of the elements of B."""
+        return self.output or self.dtype
 
     @property
     def group(self) -> int:
         """How many elements lie side by side."""
-        return GROUP_BYTES // self.dtype.size
+        return GROUP_BYTES // self.packed.size
 
     @property
     def strides(self) -> Mapping[str, Strides]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from einloom.asm import Label
-from einloom.dtypes import FLOAT64, DType, promoted
+from einloom.dtypes import FLOAT64, LOWERED, RAISED, DType, promoted
 from einloom.errors import InternalError
 from einloom.ir.nest import Access, Call, Iteration, Turned
 from einloom.ir.operation import Primitive
@@ -108,9 +108,9 @@ def kernel_spec(
     the argument behind the last pointer is the flag.
     """
     strides = [access.strides for access in call.accesses]
-    dtype = promoted(*types).accumulate
     if call.group > 1:
         return _spec_of_groups(call, sizes, types, beta)
+    dtype = promoted(*types).accumulate
     if call.primitive.is_contraction:
         m, n, k, batch = sizes
         a, b = _four(strides[0]), _four(strides[1]) if len(strides) == 3 else None
@@ -142,7 +142,10 @@ def _spec_of_groups(
     group, (first, *others) = call.group, [access.strides for access in call.accesses]
     if not call.primitive.is_contraction:
         m, n = sizes
-        return Interleave(types[0], m, n, a=_two(first), b=_two(_divided(others[0], group))), (0, 1)
+        a, b = _two(first), _two(_divided(others[0], group))
+        keeps_bits = types[0].is_integer and types[1].is_integer and types[0].size == types[1].size
+        output = None if keeps_bits and types[1] not in (RAISED, LOWERED) else types[1]
+        return Interleave(types[0], m, n, a=a, b=b, output=output), (0, 1)
     m, n, k, batch = sizes
     a, b = _four(_divided(first, group)), _four(_divided(others[0], group))
     c, dtype = _two(others[1]), types[-1].accumulate

@@ -106,7 +106,16 @@ class Microkernel(Generic[R, V, A]):
                     for name in (c.operand.name,)
                 ]
                 self._accumulate(which, column * self.tile.vectors + row, operands, room)
+        if self.vec.bias is not None:
+            self._add_bias(which, shared[inputs[0].operand.name], free.pop(0))
         self.fresh.discard(which)
+
+    def _add_bias(self, which: int, vectors: Sequence[V], register: V) -> None:
+        """Add to the last column what is too much in all others."""
+        assert self.vec.bias is not None
+        self.vec.broadcast(register, self.vec.bias)
+        for row, vector in enumerate(vectors):
+            self._accumulate(which, self.tile.columns * self.tile.vectors + row, [vector, register], [])
 
     def _shared(self, cursor: Cursor, step: int, free: list[V]) -> list[V]:
         """Load what all columns use; return a register for each row."""
@@ -218,4 +227,7 @@ class Microkernel(Generic[R, V, A]):
                 self.vec.add(target, target, source)
         if self.registers.grouped:
             self.registers.grouped.combine()
-        return self.registers.accumulators[started[0]]
+        sums, count = self.registers.accumulators[started[0]], self.tile.vectors * self.tile.columns
+        for index, target in enumerate(sums[:count] if self.tile.biased else ()):
+            self.vec.sub(target, target, sums[count + index % self.tile.vectors])
+        return sums

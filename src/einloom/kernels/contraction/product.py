@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from einloom.dtypes import DType
+from einloom.dtypes import LOWERED, RAISED, DType
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.specs import BatchBy, Brgemm, NamedStride, named_strides
 
@@ -88,6 +88,8 @@ class Product:
         sizes = (spec.m, spec.n, spec.k, spec.batch)
         product = Product(spec.dtype, *sizes, a, b, c, spec.beta, spec.alpha, spec.batch_by, spec.far)
         product = product._without_unit_axes()._merged()
+        if product.is_biased:
+            return product
         both = (product._vector_operand_first(), product._exchanged()._vector_operand_first())
         dots = [each for each in both if each.is_dot]
         return min(dots, key=lambda dot: dot.n) if dots else min(both, key=Product._effort)
@@ -108,6 +110,11 @@ class Product:
         if self.b is None or self.a.group_of is None or self.b.group_of is None:
             return None
         return self.a.group_of, self.b.group_of
+
+    @property
+    def is_biased(self) -> bool:
+        """Whether B's elements are 128 more or less than what they stand for, and sums have to be put right."""
+        return self.groups is not None and self.groups[1] in (RAISED, LOWERED)
 
     @property
     def inputs(self) -> tuple[StridedMatrix, ...]:
@@ -139,6 +146,7 @@ class Product:
         runs_along_k = a.strides[1:3] == (0, 1) and (b is None or (b.strides[0] == 0 and b.strides[2] == 1))
         return (
             runs_along_k
+            and not self.is_biased
             and self._is_plain_sum
             and a.fetch is not VECTOR
             and self.k >= 4

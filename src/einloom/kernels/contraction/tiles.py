@@ -6,11 +6,11 @@ a tile takes its steps and an end. Kernels cut C by these figures (`bands`), and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from einloom.dtypes import BOOL, INT8, UINT8
+from einloom.dtypes import INT8, INT16, LOWERED, RAISED, UINT8
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.verbs.products import vectors_of
@@ -27,8 +27,8 @@ FMA_SLACK, FMA_WAIT = 6, 0.4
 A multiply-add is bound to one unit before that is free; some wait for it while the other one is idle.
 """
 
-LOADED_FIRST = ((INT8, UINT8), (BOOL, BOOL))
-"""Groups whose products take no operand from memory."""
+LOADED_FIRST = ((INT8, UINT8), (INT8, RAISED), (UINT8, LOWERED), (INT16, INT16))
+"""Groups whose products take no operand from memory, or have one column more."""
 
 LINE = 64
 """Bytes of a cache line."""
@@ -85,7 +85,7 @@ class Tile:
     """Registers of C: `vectors` along m times `columns`, in `sets` copies over which the sum is distributed.
 
     With `group` > 1 there is one more register a column, for rows of which `group` products of k lie side by side, in
-    `group_sets` copies.
+    `group_sets` copies. A `biased` one has one column more, whose sums are taken off all others.
     """
 
     vectors: int
@@ -93,11 +93,12 @@ class Tile:
     sets: int = 1
     group: int = 1
     group_sets: int = 1
+    biased: bool = False
 
     @property
     def accumulators(self) -> int:
         """Registers of one set of whole vectors."""
-        return self.vectors * self.columns
+        return self.vectors * (self.columns + self.biased)
 
     @property
     def grouped(self) -> int:
@@ -124,6 +125,7 @@ class TileCosts:
         aligned: whether the vectors of inputs begin where cache lines may end.
         embedded: whether an FMA takes a broadcast element from memory.
         far: whether A's rows are more than L1 holds until the next tile of the row.
+        biased: whether tiles have one column more.
     """
 
     def __init__(
@@ -135,7 +137,9 @@ class TileCosts:
         aligned: bool,
         embedded: bool,
         far: bool = False,
+        biased: bool = False,
     ) -> None:
+        self.biased = biased
         self.isa, self.lanes, self.fragments, self.spare, self.embedded = isa, lanes, fragments, spare, embedded
         self.pace = PACES[isa.name]
         self.vector_loads = 1.0 if aligned else 1.0 + self.pace.split
@@ -171,7 +175,9 @@ class TileCosts:
     def _distributed(self, vectors: int, columns: int, masked: bool, group: int) -> list[Cost]:
         costs: list[Cost] = []
         for sets in range(1, MOST_SETS + 1):
-            tile = Tile(vectors, columns, sets, group) if vectors else Tile(0, columns, 1, group, sets)
+            tile = Tile(0, columns, 1, group, sets)
+            if vectors:
+                tile = Tile(vectors, columns, sets, group, biased=self.biased)
             if not self.fits(tile):
                 break
             cost = self._cost(tile, masked)
@@ -194,7 +200,8 @@ class TileCosts:
         private = len(fetches)
         if fetches == [BROADCAST] and vectors == 1 and self.embedded and not self.spare:
             private = 0  # The FMA takes it from memory.
-        return shared + max(private, 1 if self.spare or (not private and not shared) else private) + self.spare
+        wants_one = self.spare or self.biased or not shared
+        return shared + max(private, 1 if wants_one else 0) + self.spare
 
     def _cost(self, tile: Tile, masked: bool) -> Cost:
         pace, fmas, group = self.pace, self.isa.fmas_per_cycle, tile.group
@@ -218,7 +225,8 @@ class TileCosts:
             VECTOR: tile.vectors * self.vector_loads + (self.pace.masked_loads if masked else 0.0),
             STRIDED: float(tile.vectors * self.lanes),
         }
-        return sum(each[fetch] * (tile.columns if per_column else 1) for fetch, per_column in self.fragments)
+        columns = tile.columns + tile.biased
+        return sum(each[fetch] * (columns if per_column else 1) for fetch, per_column in self.fragments)
 
 
 tile_costs = lru_cache(64)(TileCosts)
@@ -248,8 +256,7 @@ class Demand:
     def of(product: Product, machine: Machine) -> Demand:
         """Return the demand of a product on a machine."""
         isa, size = machine.vectors, product.dtype.size
-        computed = vectors_of(isa, product.dtype)
-        isa = replace(computed, fmas_per_cycle=isa.fmas_per_cycle) if product.groups else computed
+        isa = vectors_of(isa, product.dtype, product.groups)
         lanes = isa.bits // 8 // size
         strided = STRIDED in [operand.fetch for operand in (*product.inputs, product.c)]
         fragments = tuple((o.fetch, o.per_column) for o in product.inputs)
@@ -257,7 +264,7 @@ class Demand:
         aligned = not any(isinstance(step, int) and step * each % LINE for step, each in steps)
         embedded = isa.embedded_broadcast and product.is_uniform and product.groups not in LOADED_FIRST
         far = product.m * product.steps * size > machine.l1d
-        costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, aligned, embedded, far)
+        costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, aligned, embedded, far, product.is_biased)
         tail = product.m % lanes
         group = group_size(tail, lanes) if embedded and product.can_group else 1
         return Demand(costs, -(-product.m // lanes), product.n, product.steps, tail, group)

@@ -38,7 +38,11 @@ class _Interleaving(Generic[R, V, A]):
 
     def __init__(self, km: KernelMachine[R, V, A], spec: Interleave) -> None:
         self.km, self.spec, self.group = km, spec, spec.group
-        self.narrow, self.halves, self.words = km.narrow(spec.dtype), km.narrow(UINT16), km.vectors(FLOAT32)
+        self.narrow, self.halves = (km.packing(km.narrow(each), spec.packed) for each in (spec.packed, UINT16))
+        self.words = km.packing(km.vectors(FLOAT32), spec.packed)
+        self.widens = spec.dtype.size < spec.packed.size
+        self.reads = km.view(spec.dtype, self.narrow) if self.widens else self.narrow
+        self.wider = km.written_wider(spec.dtype) if self.widens else None
         block = Block(spec.m, spec.n, {"a": spec.a, "b": spec.b})
         (self.a, self.b), constants, _ = block.matrices(spec.dtype.size, km.reach, {"b": GROUP_BYTES})
         hot = ["a", "b", "from", "to"]
@@ -67,24 +71,34 @@ class _Interleaving(Generic[R, V, A]):
 
     def _whole(self, groups: int) -> None:
         """Copy whole groups in the way that suits where memory is contiguous."""
-        element, a, b = self.spec.dtype.size, self.a.strides, self.b.strides
+        element, packed = self.spec.dtype.size, self.spec.packed.size
+        a, b = self.a.strides, self.b.strides
         if a[0] == element and b[0] == GROUP_BYTES:
             self._rows(groups)
+        elif a[1] == element and b[1] == GROUP_BYTES and self.widens:
+            source, target = Matrix("from", (element, a[0]), element), Matrix("to", (packed, b[0]), packed)
+            size, views = (groups * self.group, self.spec.m), {"from": self.reads}
+            Columns(self.km, self.narrow, self.frame, size, [source], target, Copying(self.narrow), views).emit()
         elif a[1] == element and b[1] == GROUP_BYTES:
             source, target = Matrix("from", (GROUP_BYTES, a[0]), GROUP_BYTES), Matrix("to", (b[1], b[0]), GROUP_BYTES)
             size = groups, self.spec.m
             Columns(self.km, self.words, self.frame, size, [source], target, Copying(self.words)).emit()
-        elif a[1] == element and b[0] == GROUP_BYTES:
+        elif a[1] == element and b[0] == GROUP_BYTES and not self.widens:
             source, target = Matrix("from", (GROUP_BYTES, a[0]), GROUP_BYTES), Matrix("to", (b[1], b[0]), GROUP_BYTES)
             self._transposed(self.words, (groups, self.spec.m), source, target)
+        elif a[1] == element and b[0] == GROUP_BYTES and self.wider is not None:
+            source, target = Matrix("from", (2 * element, a[0]), 2), Matrix("to", (b[1], b[0]), GROUP_BYTES)
+            pairs, size = (self.halves, self.halves, self.wider), (groups, self.spec.m)
+            Blocks(self.km, pairs, self.frame, size, source, target, _as_they_are).emit()
         elif a[0] == element and b[1] == GROUP_BYTES:
-            source, target = Matrix("from", a, element), Matrix("to", (b[0], element), element)
+            source, target = Matrix("from", a, element), Matrix("to", (b[0], packed), packed)
             self._transposed(self.narrow, (self.spec.m, groups * self.group), source, target)
         else:
             self._singles(groups, self.group)
 
     def _transposed(self, verbs: CopyVerbs[R, V, A], size: tuple[int, int], source: Matrix, target: Matrix) -> None:
-        Blocks(self.km, (verbs, verbs, verbs), self.frame, size, source, target, _as_they_are).emit()
+        reads = self.reads if verbs is self.narrow else verbs
+        Blocks(self.km, (verbs, reads, verbs), self.frame, size, source, target, _as_they_are).emit()
 
     def _singles(self, groups: int, elements: int) -> None:
         """Copy so many groups of so many elements, the rest of each being 0, one at a time."""
@@ -95,7 +109,7 @@ class _Interleaving(Generic[R, V, A]):
         mask = (1 << self.group) - 1
         with frame.loop(groups, "n"):
             with frame.loop(self.spec.m, "m"):
-                narrow.load_strided(register, frame.read("from"), 0, index, elements, temporaries)
+                self.reads.load_strided(register, frame.read("from"), 0, index, elements, temporaries)
                 narrow.store(self.km.place(frame.read("to")), register, mask)
                 self._move(0, 1)
             self._move(0, -self.spec.m)
@@ -129,7 +143,7 @@ class _Interleaving(Generic[R, V, A]):
         ):
             for vector, count in enumerate(counts):
                 place = self.km.place(base, offset + vector * lanes * size)
-                self.narrow.load(self.narrow.registers[vector * group + column], place, self.narrow.mask(count))
+                self.reads.load(self.narrow.registers[vector * group + column], place, self.narrow.mask(count))
         for vector, count in enumerate(counts):
             low, high = self._interleaved(vector * group, len(counts) * group)
             for register, first in ((low, 0), (high, lanes // 2)):

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from einloom.asm.x86.operands import R64, Address, Vector, mem
-from einloom.dtypes import BFLOAT16, BOOL, INT8, INT16, UINT8, DType
+from einloom.dtypes import BFLOAT16, INT8, INT16, LOWERED, ONES, RAISED, UINT8, DType
+from einloom.kernels.verbs.products import vectors_of
 from einloom.kernels.verbs.vector import FormulaVerbs, Verb
 from einloom.kernels.verbs.x86 import X86Machine
 
@@ -16,26 +17,47 @@ __all__ = ["dot_products"]
 
 Vectors = FormulaVerbs[R64, Vector, Address]
 
+UNSIGNED_FIRST, SIGNED_FIRST = ((UINT8, INT8), (UINT8, LOWERED)), ((INT8, UINT8), (INT8, RAISED))
+"""Groups of which those of vectors are the unsigned bytes, and of which they are the signed ones."""
+
+ALIKE = {(INT8, INT8): "vpdpbssd", (UINT8, UINT8): "vpdpbuud"}
+"""Groups of one sign, which processors with AVX_VNNI_INT8 multiply."""
+
 
 def dot_products(km: X86Machine, dtype: DType, groups: tuple[DType, DType]) -> Vectors | None:
     """Return the verbs of registers of `dtype` for products of groups; None if the machine has none of them."""
-    features, vec = km.machine.features, km.vectors(dtype)
+    features, vec = km.machine.features, _with_registers(km, dtype, groups)
     wide = km.machine.vector == "avx512"
     if groups == (BFLOAT16, BFLOAT16) and wide and "avx512bf16" in features:
         return _with_products(vec, km.asm.vdpbf16ps)
     has_vnni = ("avx512vnni" if wide else "avxvnni") in features
-    if groups == (BOOL, BOOL):
-        return _with_bytes_of_truth(vec, km)
+    if groups == (ONES, ONES):  # Or and and of 4 bytes are those of four truth values.
+        return vec
     if groups == (INT16, INT16):
         return _with_products(vec, km.asm.vpdpwssd) if has_vnni else _with_words(vec, km.asm.vpmaddwd)
-    if not has_vnni:
+    if groups in ALIKE and "avxvnniint8" in features and not wide:
+        return _with_products(vec, getattr(km.asm, ALIKE[groups]))
+    return _quads(vec, km, groups) if has_vnni else None
+
+
+def _with_registers(km: X86Machine, dtype: DType, groups: tuple[DType, DType]) -> Any:
+    """Return the verbs of a type, with the registers that products of groups leave to kernels."""
+    vec: Any = km.vectors(dtype)
+    count = vectors_of(km.machine.vectors, dtype, groups).registers
+    vec.working, vec.spare = vec.registers[:count], vec.registers[count:]
+    return vec
+
+
+def _quads(vec: Any, km: X86Machine, groups: tuple[DType, DType]) -> Vectors | None:
+    """Let products be those of unsigned bytes, which the instruction wants first and in a register, by signed ones."""
+    if groups not in UNSIGNED_FIRST + SIGNED_FIRST:
         return None
-    if groups == (UINT8, INT8):
+    if groups[1] in (RAISED, LOWERED):
+        vec.bias = mem(km.asm.data(b"\x80" * 4, 4))
+    if groups in UNSIGNED_FIRST:
         return _with_products(vec, km.asm.vpdpbusd)
-    if groups == (INT8, UINT8):  # The instruction wants the unsigned ones first, in a register.
-        vec.memory_operand, vec.element = False, None
-        return _with_products(vec, _exchanged(km.asm.vpdpbusd))
-    return None
+    vec.memory_operand, vec.element = False, None
+    return _with_products(vec, _exchanged(km.asm.vpdpbusd))
 
 
 def _with_products(vec: Any, fma: Verb) -> Vectors:
@@ -56,22 +78,6 @@ def _exchanged(fma: Verb) -> Verb:
     return exchanged
 
 
-def _with_bytes_of_truth(vec: Any, km: X86Machine) -> Vectors:
-    """Let loads make every byte 0 or 1: then or and and of 4 bytes are those of four truth values."""
-    ones = km.asm.data(b"\x01" * vec.width, vec.width)
-
-    def made_truth(load: Verb) -> Verb:
-        def loaded(dst: Vector, *arguments: Any, **named: Any) -> None:
-            load(dst, *arguments, **named)
-            km.asm.vpminub(dst, dst, mem(ones))
-
-        return loaded
-
-    vec.load, vec.broadcast, vec.load_strided = map(made_truth, (vec.load, vec.broadcast, vec.load_strided))
-    vec.memory_operand, vec.element = False, None
-    return vec
-
-
 def _with_words(vec: Any, multiply: Verb) -> Vectors:
     """Let products be sums of two products of words, which a register of the verbs' own takes before they are added."""
 
@@ -79,5 +85,5 @@ def _with_words(vec: Any, multiply: Verb) -> Vectors:
         multiply(vec.spare[0], first, second)
         vec.add(dst, dst, vec.spare[0])
 
-    vec.fma, vec.product = fma, multiply
+    vec.fma, vec.product, vec.element = fma, multiply, None
     return vec

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from einloom.dtypes import INT32, INT64, TRUTH, DType, Kind
+from einloom.dtypes import INT16, INT32, INT64, ONES, TRUTH, DType, Kind
 from einloom.machine import VectorISA
 
 __all__ = ["vectors_of"]
@@ -40,9 +40,15 @@ _COSTS = {
 }
 
 
+_KEPT = {(INT16, INT16): 1, (ONES, ONES): 1}
+"""Registers that products of groups keep for themselves, where they are two instructions."""
+
+
 @lru_cache(64)
-def vectors_of(isa: VectorISA, dtype: DType) -> VectorISA:
-    """Return a vector ISA as products and sums of a type that is computed in see it."""
+def vectors_of(isa: VectorISA, dtype: DType, groups: tuple[DType, DType] | None = None) -> VectorISA:
+    """Return a vector ISA as products and sums of a type that is computed in, or of groups, see it."""
+    if groups is not None:
+        return replace(isa, registers=isa.registers - _KEPT.get(groups, 0))
     if dtype.kind is Kind.FLOAT or isa.name not in _COSTS:
         return isa
     cost = _COSTS[isa.name][TRUTH if dtype.kind is Kind.BOOL else INT64 if dtype.size == 8 else INT32]

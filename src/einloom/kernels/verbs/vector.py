@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 V = TypeVar("V")
+N = TypeVar("N")
+"""Some verbs of copying."""
 """A vector register of the assembler."""
 
 Mask: TypeAlias = int | None
@@ -148,8 +150,11 @@ class ArithmeticVerbs(CopyVerbs[R, V, A]):
         element: makes of a place a last operand that is one element for all lanes; None: there are no such operands.
         grouping: verbs for several products of k in one register, where the ISA has them.
         elements: verbs for products with one lane of a register, where the ISA has them.
+        bias: where the element lies that the second factors of products of groups are more than what they stand for:
+            the sums of its products are to be taken off. None: they are what they stand for.
     """
 
+    bias: A | None = None
     working: tuple[V, ...]
     memory_operand: bool
     fma: Verb
@@ -298,6 +303,14 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
     def view(self, memory: DType, vec: CopyVerbs[R, V, A]) -> CopyVerbs[R, V, A]:
         """Return the verbs that copy between memory of one type and the registers of `vec`."""
         return vec if memory == vec.dtype else self._make_converted(self, memory, vec)
+
+    def packing(self, verbs: N, packed: DType) -> N:
+        """Return the verbs with stores that make of bytes those of a type of scratch; registers are clobbered."""
+        return verbs
+
+    def written_wider(self, pairs: DType) -> CopyVerbs[R, V, A] | None:
+        """Return the verbs that store pairs of bytes as pairs of words; None: there are none."""
+        return None
 
     def copies(self, dtype: DType) -> CopyVerbs[R, V, A]:
         """Return the verbs of copying for a type of elements."""

@@ -17,11 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from einloom.dtypes import FLOAT32
+from einloom.dtypes import FLOAT32, LOWERED, RAISED
 from einloom.group_products import GROUP, GroupProducts, products_of
 from einloom.ir.operation import DimType, Operand, Operation, Primitive
 from einloom.ir.schedule import Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
-from einloom.machine import Machine
+from einloom.kernels.verbs.products import vectors_of
+from einloom.machine import Machine, VectorISA
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.identify import vector_operand
@@ -68,11 +69,25 @@ def _proposed(
     if products.tile is not None:
         yield "tiles", _tiled(counted, operation, prims, products, context.machine)
         return
-    blocking = Blocking(counted, prims, context.machine, context.options.max_kernel_size)
+    tile = _tile(products, context.machine.vectors)
+    blocking = Blocking(counted, prims, context.machine, context.options.max_kernel_size, tile)
     for plan in PLANS:
         schedule = blocking.schedule(plan)
         if schedule is not None:
             yield plan.family, schedule
+
+
+def _tile(products: GroupProducts, isa: VectorISA) -> tuple[int, int] | None:
+    """Return the sums along m and n of a microkernel of two vectors, where the usual one leaves a register too few.
+
+    Two vectors and an element of the inputs take registers, and what products keep for themselves. Where there is a
+    column more, it is one of the more columns the fewer vectors there are.
+    """
+    registers = vectors_of(isa, FLOAT32, (products.second, products.first)).registers
+    biased = products.first in (RAISED, LOWERED)
+    if not biased and (registers == isa.registers or registers > 24):
+        return None
+    return 2 * isa.bits // (8 * GROUP), (registers - 3) // 2 - biased
 
 
 def _products(operation: Operation, prims: Prims, machine: Machine) -> GroupProducts | None:
