@@ -18,7 +18,15 @@ from .products import compile_kernel
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 33)
 LAYOUTS = ("columns", "rows to columns", "rows", "columns to rows", "strided", "backwards")
 Case = tuple[str, Any, Any, int, int, str, bool]
-TYPES = ((UINT8, UINT8), (UINT16, UINT16), (BOOL, ONES), (INT8, RAISED), (UINT8, LOWERED), (INT8, INT16), (UINT8, INT16))
+TYPES = (
+    (UINT8, UINT8),
+    (UINT16, UINT16),
+    (BOOL, ONES),
+    (INT8, RAISED),
+    (UINT8, LOWERED),
+    (INT8, INT16),
+    (UINT8, INT16),
+)
 """Of elements, and what packs make of them."""
 
 

@@ -46,7 +46,9 @@ def _avx512(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.x86 import X86Machine
 
     vectors, converted = _by_kind(Avx512Vectors, Avx512Integers), _conversion(WidenedAvx512, _halves)
-    return X86Machine(asm, machine, vectors, NarrowX86, converted, _dot_products_x86, _tiles(asm, machine))
+    return _packing_bytes(
+        X86Machine(asm, machine, vectors, NarrowX86, converted, _dot_products_x86, _tiles(asm, machine))
+    )
 
 
 def _avx2(asm: Assembler, machine: Machine) -> AnyMachine:
@@ -57,7 +59,14 @@ def _avx2(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.x86 import X86Machine
 
     vectors, converted = _by_kind(Avx2Vectors, Avx2Integers), _conversion(WidenedAvx2, _halves)
-    return X86Machine(asm, machine, vectors, NarrowX86, converted, _dot_products_x86)
+    return _packing_bytes(X86Machine(asm, machine, vectors, NarrowX86, converted, _dot_products_x86))
+
+
+def _packing_bytes(km: Any) -> Any:
+    from einloom.kernels.verbs.packed_x86 import PacksX86
+
+    km.packs = PacksX86(km)
+    return km
 
 
 def _neon(asm: Assembler, machine: Machine) -> AnyMachine:

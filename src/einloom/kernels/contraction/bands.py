@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from einloom.kernels.contraction.tiles import Demand, Tile, TileCosts, fastest
 from einloom.kernels.parts import parts
 
-__all__ = ["Band", "Tiling", "tiling_of"]
+__all__ = ["Band", "Blocks", "Tiling", "tiling_of"]
 
 MORE_TILES = 1
 """How many more tiles than the fewest a row is cut into, at most."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Generic
 
-from einloom.kernels.contraction.bands import Band
+from einloom.kernels.contraction.bands import Band, Blocks
 from einloom.kernels.contraction.by_element import microkernel_for
 from einloom.kernels.contraction.cursor import Cursor
 from einloom.kernels.contraction.dot import emit_dot
@@ -80,7 +81,7 @@ class _Emission(Generic[R, V, A]):
             if isinstance(name, str):
                 self._set_batch_step(cursor, name)
         plan = self.plan
-        self.setting = Setting(km, self.vec, frame, self.product, self.cursors, plan.output, plan.views)
+        self.setting = Setting(km, self.vec, frame, self.product, self.cursors, plan.output, plan.views, bias=plan.bias)
         for number, (operand, strides) in enumerate(self.plan.strided):
             stride = strides[0] if isinstance(strides[0], int) else frame.read(strides[0])
             slot = self.vec.index_bytes * number
@@ -89,7 +90,7 @@ class _Emission(Generic[R, V, A]):
         if self.product.batch_by is BatchBy.ADDRESSES:
             self._set_up_addresses()
         if self.plan.scratch:
-            self.plan.scratch.set_up(frame, self.vec.index_bytes * len(self.plan.strided))
+            self.plan.scratch.set_up(frame, self.plan.scratch_slot)
         self._set_up_masks()
 
     def _set_up_masks(self) -> None:
@@ -135,8 +136,9 @@ class _Emission(Generic[R, V, A]):
 
     def _columns(self, band: Band, rewind: bool) -> None:
         moved = 0
-        for index, (tile, count) in enumerate(band.blocks):
-            stays = index == len(band.blocks) - 1 and count == 1
+        blocks = _first_apart(band.blocks)
+        for index, (tile, count) in enumerate(blocks):
+            stays = index == len(blocks) - 1 and count == 1
             with self.frame.loop(count, "n"):
                 self._tile(band, tile)
                 if not stays:
@@ -248,6 +250,15 @@ class _Emission(Generic[R, V, A]):
         """Ask for the same column of A in a later matrix of the batch."""
         for line in range(0, vectors * self.vec.lanes * self.product.dtype.size, CACHE_LINE):
             self.km.prefetch_input(self.cursors[0].place(self.frame, self.plan.ahead + line, 0, step))
+
+
+def _first_apart(blocks: Blocks) -> Blocks:
+    """Return the blocks of columns, only the first tile of all being biased."""
+    (tile, count), *others = blocks
+    if not tile.biased:
+        return blocks
+    plain = [(replace(each, biased=False), times) for each, times in ((tile, count - 1), *others) if times]
+    return (tile, 1), *plain
 
 
 def _described(tile: Tile, tail: int) -> str:

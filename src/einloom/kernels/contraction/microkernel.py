@@ -106,7 +106,7 @@ class Microkernel(Generic[R, V, A]):
                     for name in (c.operand.name,)
                 ]
                 self._accumulate(which, column * self.tile.vectors + row, operands, room)
-        if self.vec.bias is not None:
+        if self.tile.biased:
             self._add_bias(which, shared[inputs[0].operand.name], free.pop(0))
         self.fresh.discard(which)
 
@@ -227,7 +227,21 @@ class Microkernel(Generic[R, V, A]):
                 self.vec.add(target, target, source)
         if self.registers.grouped:
             self.registers.grouped.combine()
-        sums, count = self.registers.accumulators[started[0]], self.tile.vectors * self.tile.columns
-        for index, target in enumerate(sums[:count] if self.tile.biased else ()):
-            self.vec.sub(target, target, sums[count + index % self.tile.vectors])
+        sums = self.registers.accumulators[started[0]]
+        if self.setting.bias is not None:
+            self._take_off_bias(sums, self.setting.bias)
         return sums
+
+    def _take_off_bias(self, sums: Sequence[V], slot: int) -> None:
+        """Take off all columns what is too much in them: the first tile of a row keeps that for the others."""
+        vectors, km = self.tile.vectors, self.setting.km
+        count = vectors * self.tile.columns
+        for row in range(vectors):
+            place = km.slot_place(slot + row * self.vec.lanes * self.vec.dtype.size)
+            bias = sums[count + row] if self.tile.biased else self.registers.free[0]
+            if self.tile.biased:
+                self.vec.store(place, bias)
+            else:
+                self.vec.load(bias, place)
+            for target in sums[row:count:vectors]:
+                self.vec.sub(target, target, bias)

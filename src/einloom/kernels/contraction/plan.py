@@ -60,6 +60,7 @@ class Plan(Generic[R, V, A]):
         batch_steps: how far each cursor moves from one matrix of the batch to the next.
         views: the verbs that read and write each operand, by name.
         operands: A, B and C with their strides; strided: those whose vectors are put together from single elements.
+        bias: where the frame has room for the sums that the first tile of a row keeps for the others, or None.
         frame: all variables.
     """
 
@@ -158,7 +159,10 @@ class Plan(Generic[R, V, A]):
             cold += [f"{product.batch_by}_{o.name}" for o in product.inputs]
         self.strided = [(operand, strides) for operand, strides in self.operands if operand.fetch is STRIDED]
         extra = self.vec.index_bytes * len(self.strided)
+        self.bias = extra if product.is_biased else None
+        extra += self.rows * self.vec.lanes * product.dtype.size if product.is_biased else 0
         if self.scratch:
             cold += [self.scratch.source.name, *self.scratch.variables]
+            self.scratch_slot = extra
             extra += self.scratch.frame_bytes
         self.frame = leaf_frame(self.km, signature(spec), hot, cold, extra)

@@ -30,6 +30,7 @@ class Setting(Generic[R, V, A]):
         output: strides of C along (m, n) in bytes or names of variables.
         views: the verbs that read and write each operand, by name.
         indices: what strided accesses need, by operand.
+        bias: where in the frame the sums lie that the first tile of a row keeps for the others; None: there are none.
     """
 
     km: ScalarVerbs[R, A]
@@ -40,6 +41,7 @@ class Setting(Generic[R, V, A]):
     output: tuple[int | str, ...]
     views: Mapping[str, CopyVerbs[R, V, A]]
     indices: dict[str, StrideIndex] = field(default_factory=dict[str, StrideIndex])
+    bias: int | None = None
 
 
 class TileRegisters(Generic[R, V, A]):

@@ -85,7 +85,8 @@ class Tile:
     """Registers of C: `vectors` along m times `columns`, in `sets` copies over which the sum is distributed.
 
     With `group` > 1 there is one more register a column, for rows of which `group` products of k lie side by side, in
-    `group_sets` copies. A `biased` one has one column more, whose sums are taken off all others.
+    `group_sets` copies. A `biased` one has one column more, whose sums are taken off all others, and kept for the tiles
+    beside it.
     """
 
     vectors: int
@@ -125,7 +126,7 @@ class TileCosts:
         aligned: whether the vectors of inputs begin where cache lines may end.
         embedded: whether an FMA takes a broadcast element from memory.
         far: whether A's rows are more than L1 holds until the next tile of the row.
-        biased: whether tiles have one column more.
+        biased: whether the first tile of a row has one column more; that costs little beside all others.
     """
 
     def __init__(
@@ -208,11 +209,12 @@ class TileCosts:
         per_group = (group + 1 + tile.columns) / group if group > 1 else 0.0
         loads = per_group + (self._loads(tile, masked) if tile.vectors else 0.0)
         chains = tile.sets if tile.vectors else group * tile.group_sets
-        busy = (tile.accumulators + per_group) / fmas + (loads + tile.vectors) * pace.load
+        sums = tile.vectors * tile.columns
+        busy = (sums + per_group) / fmas + (loads + tile.vectors) * pace.load
         busy += tile.vectors * self.far_vector
         busy += FMA_WAIT * max(FMA_SLACK / chains - busy, 0.0)
         step = max(busy, loads / pace.loads, FMA_LATENCY / chains)
-        end = TILE_END + tile.accumulators * (pace.register + (tile.sets - 1) / fmas)
+        end = TILE_END + sums * (pace.register + (tile.sets - 1) / fmas)
         end += tile.columns * pace.masked_register if masked else 0.0
         if group > 1:
             end += tile.columns * (GROUP_END + (tile.group_sets - 1) / fmas)
@@ -225,8 +227,7 @@ class TileCosts:
             VECTOR: tile.vectors * self.vector_loads + (self.pace.masked_loads if masked else 0.0),
             STRIDED: float(tile.vectors * self.lanes),
         }
-        columns = tile.columns + tile.biased
-        return sum(each[fetch] * (columns if per_column else 1) for fetch, per_column in self.fragments)
+        return sum(each[fetch] * (tile.columns if per_column else 1) for fetch, per_column in self.fragments)
 
 
 tile_costs = lru_cache(64)(TileCosts)

@@ -8,7 +8,7 @@ ends inside of, goes group by group.
 
 from __future__ import annotations
 
-from typing import Generic
+from typing import Any, Generic
 
 from einloom.dtypes import FLOAT32, UINT16
 from einloom.kernels.elementwise.application import Copying
@@ -38,16 +38,20 @@ class _Interleaving(Generic[R, V, A]):
 
     def __init__(self, km: KernelMachine[R, V, A], spec: Interleave) -> None:
         self.km, self.spec, self.group = km, spec, spec.group
-        self.narrow, self.halves = (km.packing(km.narrow(each), spec.packed) for each in (spec.packed, UINT16))
-        self.words = km.packing(km.vectors(FLOAT32), spec.packed)
+        self.narrow, self.halves = (self._written(km.narrow(each)) for each in (spec.packed, UINT16))
+        self.words = self._written(km.vectors(FLOAT32))
         self.widens = spec.dtype.size < spec.packed.size
         self.reads = km.view(spec.dtype, self.narrow) if self.widens else self.narrow
-        self.wider = km.written_wider(spec.dtype) if self.widens else None
+        self.wider = km.packs.widening(spec.dtype) if self.widens and km.packs else None
         block = Block(spec.m, spec.n, {"a": spec.a, "b": spec.b})
         (self.a, self.b), constants, _ = block.matrices(spec.dtype.size, km.reach, {"b": GROUP_BYTES})
         hot = ["a", "b", "from", "to"]
         self.frame = leaf_frame(km, signature(spec), hot, ["n", "m", *constants], 2 * self.words.index_bytes)
         self.constants = constants
+
+    def _written(self, verbs: Any) -> Any:
+        """Return verbs whose stores write what is packed."""
+        return self.km.packs.changing(verbs, self.spec.packed) if self.km.packs else verbs
 
     def emit(self) -> None:
         """Emit the function."""

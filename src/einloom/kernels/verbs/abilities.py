@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from einloom.dtypes import DType
 
-__all__ = ["ElementVerbs", "GroupingVerbs", "TileVerbs"]
+__all__ = ["ElementVerbs", "GroupingVerbs", "PackVerbs", "TileVerbs"]
 
 R = TypeVar("R")
 V = TypeVar("V")
@@ -56,6 +56,18 @@ class ElementVerbs(ABC, Generic[V, A]):
     @abstractmethod
     def load_elements(self, dst: V, place: A, count: int) -> Sequence[object]:
         """Load `count` consecutive elements; return them as last operands of `fma` and `mul`, each for all lanes."""
+
+
+class PackVerbs(ABC):
+    """Makes the verbs of packs that write other bytes than they read."""
+
+    @abstractmethod
+    def changing(self, verbs: Any, packed: DType) -> Any:
+        """Return the verbs with stores that make of bytes those of a type of scratch; registers are clobbered."""
+
+    @abstractmethod
+    def widening(self, pairs: DType) -> Any:
+        """Return the verbs whose registers are pairs of bytes and whose stores write pairs of words."""
 
 
 class TileVerbs(ABC, Generic[R]):

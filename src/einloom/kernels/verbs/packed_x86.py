@@ -7,28 +7,37 @@ from typing import Any
 
 from einloom.asm.x86.operands import R64, Address, Vector, mem, xmm, ymm
 from einloom.dtypes import FLOAT32, INT16, LOWERED, ONES, RAISED, DType, Kind
+from einloom.kernels.verbs.abilities import PackVerbs
 from einloom.kernels.verbs.narrow_x86 import NarrowX86
 from einloom.kernels.verbs.vector import Mask, StrideIndex, Verb
 from einloom.kernels.verbs.x86 import X86Machine
 
-__all__ = ["ByteWords", "PairsOfWords", "packing"]
+__all__ = ["ByteWords", "PacksX86"]
 
 
-def packing(km: X86Machine, verbs: Any, packed: DType) -> Any:
-    """Let stores make of the bytes of a register those of a type of scratch first; the register is clobbered."""
-    if packed not in (ONES, RAISED, LOWERED):
+class PacksX86(PackVerbs):
+    """See `einloom.kernels.verbs.abilities.PackVerbs`."""
+
+    def __init__(self, km: X86Machine) -> None:
+        self.km = km
+
+    def changing(self, verbs: Any, packed: DType) -> Any:
+        if packed not in (ONES, RAISED, LOWERED):
+            return verbs
+        asm, store = self.km.asm, verbs.store
+        width = 16 if isinstance(verbs, NarrowX86) else verbs.width
+        operand = mem(asm.data((b"\x01" if packed is ONES else b"\x80") * width, width))
+        change: Verb = asm.vpminub if packed is ONES else asm.vpxord if width == 64 else asm.vpxor
+
+        def changed(place: Address, src: Vector, *arguments: Any, **named: Any) -> None:
+            change(src, src, operand)
+            store(place, src, *arguments, **named)
+
+        verbs.store = changed
         return verbs
-    width, store = 16 if isinstance(verbs, NarrowX86) else verbs.width, verbs.store
-    byte = b"\x01" if packed is ONES else b"\x80"
-    operand = mem(km.asm.data(byte * width, width))
-    change: Verb = km.asm.vpminub if packed is ONES else km.asm.vpxord if width == 64 else km.asm.vpxor
 
-    def changed(place: Address, src: Vector, *arguments: Any, **named: Any) -> None:
-        change(src, src, operand)
-        store(place, src, *arguments, **named)
-
-    verbs.store = changed
-    return verbs
+    def widening(self, pairs: DType) -> PairsOfWords:
+        return PairsOfWords(self.km, pairs)
 
 
 class ByteWords(NarrowX86):

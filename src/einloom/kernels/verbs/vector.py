@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from einloom.asm import Assembler
 from einloom.dtypes import DType
-from einloom.kernels.verbs.abilities import ElementVerbs, GroupingVerbs, TileVerbs
+from einloom.kernels.verbs.abilities import ElementVerbs, GroupingVerbs, PackVerbs, TileVerbs
 from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
 from einloom.machine import Machine
 
@@ -31,8 +31,6 @@ __all__ = [
 ]
 
 V = TypeVar("V")
-N = TypeVar("N")
-"""Some verbs of copying."""
 """A vector register of the assembler."""
 
 Mask: TypeAlias = int | None
@@ -270,7 +268,10 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
 
     Attributes:
         tiles: verbs of matrix tiles, where the machine has them.
+        packs: makes the verbs of packs that change bytes, where products of groups want them changed.
     """
+
+    packs: PackVerbs | None = None
 
     def __init__(
         self,
@@ -303,14 +304,6 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
     def view(self, memory: DType, vec: CopyVerbs[R, V, A]) -> CopyVerbs[R, V, A]:
         """Return the verbs that copy between memory of one type and the registers of `vec`."""
         return vec if memory == vec.dtype else self._make_converted(self, memory, vec)
-
-    def packing(self, verbs: N, packed: DType) -> N:
-        """Return the verbs with stores that make of bytes those of a type of scratch; registers are clobbered."""
-        return verbs
-
-    def written_wider(self, pairs: DType) -> CopyVerbs[R, V, A] | None:
-        """Return the verbs that store pairs of bytes as pairs of words; None: there are none."""
-        return None
 
     def copies(self, dtype: DType) -> CopyVerbs[R, V, A]:
         """Return the verbs of copying for a type of elements."""

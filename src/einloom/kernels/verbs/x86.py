@@ -46,7 +46,7 @@ from einloom.asm.x86.operands import (
 )
 from einloom.kernels.verbs.abilities import TileVerbs
 from einloom.kernels.verbs.scalar import Condition
-from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, N, NarrowVerbs
+from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, NarrowVerbs
 from einloom.machine import Machine
 
 __all__ = ["X86Machine"]
@@ -82,18 +82,6 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
         super().__init__(asm, machine, vectors, narrow, converted, dot_products, tiles)
         self._saved: tuple[R64, ...] = ()
         self._frame = 0
-
-    # Packs
-
-    def packing(self, verbs: N, packed: DType) -> N:
-        from einloom.kernels.verbs.packed_x86 import packing  # Late: few kernels are packs of bytes.
-
-        return packing(self, verbs, packed)
-
-    def written_wider(self, pairs: DType) -> Copies:
-        from einloom.kernels.verbs.packed_x86 import PairsOfWords
-
-        return PairsOfWords(self, pairs)
 
     # Functions
 

@@ -45,6 +45,9 @@ PLANS = (
 STEP = 16
 """Groups of k that tiles take at once."""
 
+BIASED_TILES = 3
+"""Tiles beside each other of which one has a column more."""
+
 PACKED_SHARE, SUMS_SHARE, PANEL_SHARE = 0.6, 0.4, 0.7
 """Of L2 what a block of the vector operand and one of the sums may take, and of L1 a panel: where tiles multiply."""
 
@@ -78,16 +81,18 @@ def _proposed(
 
 
 def _tile(products: GroupProducts, isa: VectorISA) -> tuple[int, int] | None:
-    """Return the sums along m and n of a microkernel of two vectors, where the usual one leaves a register too few.
+    """Return the sums along m and n of a kernel that has its vectors in registers; None: the usual microkernel's.
 
-    Two vectors and an element of the inputs take registers, and what products keep for themselves. Where there is a
-    column more, it is one of the more columns the fewer vectors there are.
+    Two or three vectors and an element of the inputs take registers, and what products keep for themselves. Where the
+    first tile has a column more, there are several tiles beside each other.
     """
     registers = vectors_of(isa, FLOAT32, (products.second, products.first)).registers
     biased = products.first in (RAISED, LOWERED)
     if not biased and (registers == isa.registers or registers > 24):
         return None
-    return 2 * isa.bits // (8 * GROUP), (registers - 3) // 2 - biased
+    vectors = 3 if registers > 24 else 2
+    columns = (registers - vectors - 1) // vectors - biased
+    return vectors * isa.bits // (8 * GROUP), columns * (BIASED_TILES if biased else 1)
 
 
 def _products(operation: Operation, prims: Prims, machine: Machine) -> GroupProducts | None:
