@@ -1,19 +1,19 @@
 """A product with a matrix of which many blocks are zero, Y = A X, as two loops that one string instantiates.
 
-    python examples/block_sparse_gemm.py BA 2048 2048 2048 32 32 32 80
+    python examples/block_sparse_gemm.py BA 2048 2048 2048 32 32 32 80 400
 
-The arguments: the loop string (a = M, b = N), M, N, K, the blocks bm, bn, bk, and how many per cent of the blocks of A
-are zero. The other blocks are stored one behind the other, by rows of blocks of the output (BCSC of the transposed
-matrix). Where they are is a constant of the compiled body: another pattern compiles another one.
+The arguments: the loop string (a = M, b = N), M, N, K, the blocks bm, bn, bk, how many per cent of the blocks of A are
+zero, how many runs. The other blocks are stored one behind the other, by rows of blocks of the output (BCSC of the
+transposed matrix). Where they are is a constant of the compiled body: another pattern compiles another one. With
+USE_BF16=1 all is bfloat16, the blocks of A in pairs along k.
 """
 
 from __future__ import annotations
 
 import sys
-import timeit
 
 import numpy as np
-from aligned import empty, uniform
+from sample import empty, grouped, is_narrow, report, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs
@@ -21,39 +21,39 @@ from einloom.loops.blockings import blocked_specs
 
 def main(string: str, *numbers: str) -> float:
     """Run, check, and print the rate; return the largest error beside float64, relative to the largest element."""
-    m, n, k, bm, bn, bk, zeros = map(int, numbers[:7])
+    m, n, k, bm, bn, bk, zeros, iterations = map(int, (*numbers, "10")[:8])
     rows, columns, depth = m // bm, n // bn, k // bk
     rng = np.random.default_rng(0)
     pattern = rng.random((rows, depth)) * 100 >= zeros
     places = np.cumsum(pattern).reshape(pattern.shape) - 1  # Where the blocks lie among those that are not zero.
-    specs = blocked_specs(string.split("@")[0], {"a": (rows, 1), "b": (columns, 1)})
+    specs = blocked_specs(string, {"a": (rows, 1), "b": (columns, 1)})
     print(*(f"{letter}: {spec}" for letter, spec in zip("ab", specs)), sep="\n")
     loop = el.ThreadedLoop(specs, string)
 
     @loop.body
     def sparse(a, b, A, X, Y):
-        el.tpp.zero(Y[b, a])
+        total = el.tpp.scratch((bn, bm)) if is_narrow() else Y[b, a]
+        el.tpp.zero(total)
         for row in range(rows):
             there = np.flatnonzero(pattern[row])
             if there.size:
                 with el.when(a == row):
-                    el.tpp.brgemm([A[places[row, j]] for j in there], [X[b, j] for j in there], Y[b, a])
+                    el.tpp.brgemm([A[places[row, j]] for j in there], [X[b, j] for j in there], total)
+        if is_narrow():
+            el.tpp.copy(total, Y[b, a])
 
     blocks = uniform(rng, (max(int(pattern.sum()), 1), bk, bm))
     inputs, result = uniform(rng, (columns, depth, bn, bk)), empty((columns, rows, bn, bm))
+    stored = grouped(blocks)
 
     def run() -> None:
-        sparse(A=blocks, X=inputs, Y=result)
+        sparse(A=stored, X=inputs, Y=result)
 
     run()
     whole = np.zeros((rows, depth, bk, bm))
     whole[pattern] = blocks[: pattern.sum()]
     plain = np.einsum("makl,cank->cmnl", whole, inputs.astype(float), optimize=True)
-    error = float(np.abs(result - plain).max() / max(np.abs(plain).max(), 1e-30))
-    seconds = min(timeit.repeat(run, number=1, repeat=10))
-    rate = 2e-9 * int(pattern.sum()) * bm * bk * n / seconds
-    print(f"{string}: {rate:.1f} GFLOP/s, {seconds * 1e3:.2f} ms, {loop.nest.threads} threads, error {error:.2g}")
-    return error
+    return report(loop, 2.0 * int(pattern.sum()) * bm * bk * n, run, iterations, result, plain)
 
 
 if __name__ == "__main__":

@@ -4,16 +4,16 @@
 
 The arguments are those of conv_fwd.py. The sum is over images a, rows d and columns e of the output, so loops over
 blocks of channels b and c, and over taps f and g, are the parallel ones. A row of the output is one sum of a product.
+With USE_BF16=1 all is bfloat16; each thread turns the rows that it multiplies, and sums are float32.
 """
 
 from __future__ import annotations
 
 import sys
-import timeit
 
 import numpy as np
-from aligned import empty, uniform
 from convolution import Layer
+from sample import empty, is_narrow, report, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs
@@ -23,8 +23,9 @@ def main(string: str, *numbers: str) -> float:
     """Run, check, and print the rate; return the largest error beside float64, relative to the largest element."""
     x = Layer(*map(int, numbers[:18]))
     width, rows = x.out_w // x.w_parts, x.out_h
+    even = width + width % 2
     steps = {"a": (x.n, 1), "b": (x.blocks_in, 1), "c": (x.blocks_out, 1), "d": (rows, rows), "e": (x.out_w, width)}
-    specs = blocked_specs(string.split("@")[0], steps | {"f": (x.r, 1), "g": (x.s, 1)})
+    specs = blocked_specs(string, steps | {"f": (x.r, 1), "g": (x.s, 1)})
     print(*(f"{letter}: {spec}" for letter, spec in zip("abcdefg", specs)), sep="\n")
     loop = el.ThreadedLoop(specs, string)
 
@@ -34,22 +35,32 @@ def main(string: str, *numbers: str) -> float:
         with el.when((a == 0) & (d == 0) & (e == 0)):
             el.tpp.zero(target)
         seen = [X[a, b, (d + i) * x.sh + f, column : column + width * x.sw : x.sw].T for i in range(rows)]
-        el.tpp.brgemm([dY[a, c, d + i, e : e + width] for i in range(rows)], seen, target)
+        given = [dY[a, c, d + i, e : e + width] for i in range(rows)]
+        if is_narrow():
+            pairs = el.tpp.scratch((rows, even // 2, x.bk, 2), dY.dtype)
+            turned = el.tpp.scratch((rows, x.bc, even), dY.dtype)
+            for i in range(rows):
+                el.tpp.zero(turned[i])  # An odd row's last pair is half of zeros.
+                el.tpp.copy(seen[i], turned[i, :, :width])
+                el.tpp.interleave(given[i], pairs[i])
+            el.tpp.brgemm(pairs, turned, target)
+        else:
+            el.tpp.brgemm(given, seen, target)
 
     rng = np.random.default_rng(0)
     padded, shape, out = x.shapes
     images, gradient, result = uniform(rng, padded), uniform(rng, out), empty(shape)
+    sums = empty(shape, "float32") if is_narrow() else result
 
     def run() -> None:
-        update(X=images, dY=gradient, dW=result)
+        update(X=images, dY=gradient, dW=sums)
+        if is_narrow():
+            result[...] = sums
 
     run()
     seen = x.windows(images.astype(float))
     plain = np.einsum("nchwdrs,nkhwe->kcrsde", seen, gradient.astype(float), optimize=True)
-    error = float(np.abs(result - plain).max() / np.abs(plain).max())
-    rate = 1e-9 * x.flops / min(timeit.repeat(run, number=1, repeat=10))
-    print(f"{string}: {rate:.1f} GFLOP/s, {loop.nest.threads} threads, error {error:.2g}")
-    return error
+    return report(loop, x.flops, run, int((*numbers[19:20], "10")[0]), result, plain)
 
 
 if __name__ == "__main__":

@@ -1,70 +1,69 @@
 """Backward by data of a fully connected layer, dX = W' dY, as three loops that one string instantiates.
 
-    python examples/gemm_bwd.py bCAc 2048 4096 1024 32 32 32 4 0
+    python examples/gemm_bwd.py bCAc 2048 4096 1024 32 32 32 4 0 400
 
 The arguments: the loop string (a = K, b = M, c = N; the sum is over M), M, N, K, the blocks bm, bn, bk, into how many
-parts the sum is cut, and whether each thread transposes the blocks of W that it needs (1) or all are upfront (0).
+parts the sum is cut, whether each thread transposes the blocks of W that it needs (1) or all are upfront (0), how many
+runs. With USE_BF16=1 all is bfloat16, and the transposed blocks are in pairs along m.
 """
 
 from __future__ import annotations
 
 import sys
-import timeit
 
 import numpy as np
-from aligned import empty, uniform
+from sample import empty, is_narrow, report, uniform
 
 import einloom as el
-from einloom.loops.blockings import blocked_specs
+from einloom.loops.blockings import blocked_specs, whole_parts
 
 
 def main(string: str, *numbers: str) -> float:
     """Run, check, and print the rate; return the largest error beside float64, relative to the largest element."""
-    m, n, k, bm, bn, bk, parts, private = map(int, numbers[:8])
+    m, n, k, bm, bn, bk, parts, private, iterations = map(int, (*numbers, "10")[:9])
     rows, columns, depth = m // bm, n // bn, k // bk
-    specs = blocked_specs(string.split("@")[0], {"a": (depth, 1), "b": (rows, rows // parts), "c": (columns, 1)})
+    bounds = {"a": (depth, 1), "b": (rows, rows // whole_parts(rows, parts)), "c": (columns, 1)}
+    specs = blocked_specs(string, bounds)
     print(*(f"{letter}: {spec}" for letter, spec in zip("abc", specs)), sep="\n")
     loop = el.ThreadedLoop(specs, string)
-    step = specs[1].step
+    step, narrow = specs[1].step, is_narrow()
+    block = (bm // 2, bk, 2) if narrow else (bm, bk)
+    turn = el.tpp.interleave if narrow else el.tpp.copy
+
+    @el.ThreadedLoop([el.LoopSpec(0, depth), el.LoopSpec(0, rows)], "AB").body
+    def upfront(a, b, W, V):
+        turn(W[b, a].T, V[a, b])
 
     @loop.body
-    def upfront(a, b, c, V, dY, dX):
+    def product(a, b, c, W, dY, dX):
+        total = el.tpp.scratch((bn, bk)) if narrow else dX[c, a]
+        if narrow:
+            with el.when(b > 0):
+                el.tpp.copy(dX[c, a], total)
         with el.when(b == 0):
-            el.tpp.zero(dX[c, a])
-        el.tpp.brgemm(V[a, b], dY[c, b], dX[c, a], batch=step)
-
-    @loop.body
-    def privately(a, b, c, W, dY, dX):
-        with el.when(b == 0):
-            el.tpp.zero(dX[c, a])
-        transposed = el.tpp.scratch((step, bm, bk))
-        for number in range(step):
-            el.tpp.copy(W[b + number, a].T, transposed[number])
-        el.tpp.brgemm(transposed, dY[c, b : b + step], dX[c, a])
+            el.tpp.zero(total)
+        if private:
+            transposed = el.tpp.scratch((step, *block), dY.dtype)
+            for number in range(step):
+                turn(W[b + number, a].T, transposed[number])
+            el.tpp.brgemm(transposed, dY[c, b : b + step], total)
+        else:
+            el.tpp.brgemm(W[a, b], dY[c, b], total, batch=step)
+        if narrow:
+            el.tpp.copy(total, dX[c, a])
 
     rng = np.random.default_rng(0)
     weights, gradient = uniform(rng, (rows, depth, bk, bm)), uniform(rng, (columns, rows, bn, bm))
-    result, turned = empty((columns, depth, bn, bk)), empty((depth, rows, bm, bk))
+    result, turned = empty((columns, depth, bn, bk)), empty((depth, rows, *block))
 
     def backward() -> None:
-        if private:
-            privately(W=weights, dY=gradient, dX=result)
-        else:
-            turned[...] = weights.transpose(1, 0, 3, 2)
-            upfront(V=turned, dY=gradient, dX=result)
+        if not private:
+            upfront(W=weights, V=turned)
+        product(W=weights if private else turned, dY=gradient, dX=result)
 
     backward()
-    error = difference(result, weights, gradient)
-    seconds = min(timeit.repeat(backward, number=1, repeat=10))
-    rate = 2e-9 * m * n * k / seconds
-    print(f"{string}: {rate:.1f} GFLOP/s, {loop.nest.threads} threads, error {error:.2g}")
-    return error
-
-
-def difference(result: np.ndarray, weights: np.ndarray, gradient: np.ndarray) -> float:
-    """Return the largest error, relative to the largest element."""
     plain = np.einsum("makl,cmnl->cank", weights.astype(float), gradient.astype(float), optimize=True)
-    return float(np.abs(result - plain).max() / np.abs(plain).max())
+    return report(loop, 2.0 * m * n * k, backward, iterations, result, plain)
 
 
 if __name__ == "__main__":

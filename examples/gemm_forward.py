@@ -1,71 +1,72 @@
 """A chain of fully connected layers, x := relu(W x + bias), as three loops that one string instantiates.
 
-    python examples/gemm_forward.py aCBc 2048 2048 2048 32 32 32 2 1
+    python examples/gemm_forward.py aCBc 2048 2048 2048 32 32 32 2 1 400
 
 The arguments: the loop string (a = K, b = M, c = N), M, N, K, the blocks bm, bn, bk, into how many parts the sum is
-cut, and how many layers (with more than one M has to be K: each layer's output is the next one's input).
+cut, how many layers (with more than one M has to be K: each layer's output is the next one's input), how many runs.
+With USE_BF16=1 all is bfloat16, W in pairs along k; sums are float32 inside a part.
 """
 
 from __future__ import annotations
 
 import sys
-import timeit
 
 import numpy as np
-from aligned import empty, uniform
+from sample import empty, grouped, is_narrow, report, uniform
 
 import einloom as el
-from einloom.loops.blockings import blocked_specs
+from einloom.loops.blockings import blocked_specs, whole_parts
 
 
 def main(string: str, *numbers: str) -> float:
-    """Run, check, and print the rate; return the largest error relative to what float32 allows."""
-    m, n, k, bm, bn, bk, parts, layers = map(int, numbers)
+    """Run, check, and print the rate; return the largest error beside float64, relative to the largest element."""
+    m, n, k, bm, bn, bk, parts, layers, iterations = map(int, (*numbers, "10")[:9])
     rows, columns, depth = m // bm, n // bn, k // bk
-    specs = blocked_specs(string.split("@")[0], {"a": (depth, depth // parts), "b": (rows, 1), "c": (columns, 1)})
+    bounds = {"a": (depth, depth // whole_parts(depth, parts)), "b": (rows, 1), "c": (columns, 1)}
+    specs = blocked_specs(string, bounds)
     print(*(f"{letter}: {spec}" for letter, spec in zip("abc", specs)), sep="\n")
     loop = el.ThreadedLoop(specs, string)
-    step = specs[0].step
+    step, narrow = specs[0].step, is_narrow()
 
     @loop.body
     def layer(a, b, c, W, X, Y, bias):
+        total = el.tpp.scratch((bn, bm)) if narrow else Y[c, b]
+        if narrow:
+            with el.when(a > 0):
+                el.tpp.copy(Y[c, b], total)
         with el.when(a == 0):
-            el.tpp.zero(Y[c, b])
-        el.tpp.brgemm(W[b, a], X[c, a], Y[c, b], batch=step)
+            el.tpp.zero(total)
+        el.tpp.brgemm(W[b, a], X[c, a], total, batch=step)
         with el.when(a + step >= depth):
-            el.tpp.add(Y[c, b], bias[b], Y[c, b])
-            el.tpp.relu(Y[c, b])
+            el.tpp.add(total, bias[b], total)
+            el.tpp.relu(total)
+        if narrow:
+            el.tpp.copy(total, Y[c, b])
 
     rng = np.random.default_rng(0)
     weights, bias = uniform(rng, (layers, rows, depth, bk, bm)), uniform(rng, (layers, rows, bm))
-    weights /= np.float32(np.sqrt(k))
-    first = uniform(rng, (columns, depth, bn, bk))
+    weights /= np.sqrt(k).astype(weights.dtype)
+    first, stored = uniform(rng, (columns, depth, bn, bk)), grouped(weights)
     pair = [empty((columns, rows, bn, bm)) for _ in range(2)]  # One is read while the other is written.
 
     def forward() -> np.ndarray:
         source = first
         for number in range(layers):
             target = pair[number % 2]
-            layer(W=weights[number], X=source, Y=target, bias=bias[number])
+            layer(W=stored[number], X=source, Y=target, bias=bias[number])
             source = target
         return source
 
-    result = forward()
-    error = difference(result, first, weights, bias)
-    seconds = min(timeit.repeat(forward, number=1, repeat=10))
-    print(
-        f"{string}: {2e-9 * m * n * k * layers / seconds:.1f} GFLOP/s, {loop.nest.threads} threads, error {error:.2g}"
-    )
-    return error
+    plain = truth(first, weights, bias).reshape(columns, bn, rows, bm).transpose(0, 2, 1, 3)
+    return report(loop, 2.0 * m * n * k * layers, forward, iterations, forward(), plain)
 
 
-def difference(result: np.ndarray, first: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> float:
-    """Return the largest error of the blocked result beside float64, relative to its largest element."""
+def truth(first: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    """Return the last layer's output (n, m) as NumPy computes it in float64."""
     plain = first.transpose(0, 2, 1, 3).reshape(first.shape[0] * first.shape[2], -1).astype(float)
-    for matrix, offsets in zip(weights.astype(float), bias):
+    for matrix, offsets in zip(weights.astype(float), bias.astype(float)):
         plain = np.maximum(plain @ matrix.transpose(1, 2, 0, 3).reshape(plain.shape[1], -1) + offsets.ravel(), 0)
-    found = result.transpose(0, 2, 1, 3).reshape(plain.shape)
-    return float(np.abs(found - plain).max() / np.abs(plain).max())
+    return plain
 
 
 if __name__ == "__main__":

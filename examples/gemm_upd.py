@@ -1,73 +1,79 @@
 """Backward by weights of a fully connected layer, dW = dY X', as three loops that one string instantiates.
 
-    python examples/gemm_upd.py cABa 2048 4096 1024 32 32 32 8 0 0
+    python examples/gemm_upd.py cABa 2048 4096 1024 32 32 32 8 0 0 400
 
 The arguments: the loop string (a = K, b = M, c = N; the sum is over N), M, N, K, the blocks bm, bn, bk, into how many
-parts the sum is cut, whether operands are transposed privately (for bfloat16; float32 needs it never: 0), and how many
-partial results there are: as many as threads, or as the ways of the grid, if N is parallel, else 0.
+parts the sum is cut, whether threads bring their blocks into pairs along n (1; for bfloat16, USE_BF16=1) or all are
+upfront (0), how many partial sums: as threads, or as the grid's ways, if N is parallel, else 0; how many runs.
 """
 
 from __future__ import annotations
 
 import sys
-import timeit
 
 import numpy as np
-from aligned import empty, uniform
+from sample import empty, is_narrow, report, uniform
 
 import einloom as el
-from einloom.loops.blockings import blocked_specs
+from einloom.loops.blockings import blocked_specs, whole_parts
 
 
 def main(string: str, *numbers: str) -> float:
     """Run, check, and print the rate; return the largest error beside float64, relative to the largest element."""
-    m, n, k, bm, bn, bk, parts, private, partials = map(int, numbers[:9])
-    rows, columns, depth = m // bm, n // bn, k // bk
-    specs = blocked_specs(string.split("@")[0], {"a": (depth, 1), "b": (rows, 1), "c": (columns, columns // parts)})
+    m, n, k, bm, bn, bk, parts, private, partials, iterations = map(int, (*numbers, "10")[:10])
+    rows, columns, depth, narrow = m // bm, n // bn, k // bk, is_narrow()
+    step = columns // whole_parts(columns, parts)
+    specs = blocked_specs(string, {"a": (depth, 1), "b": (rows, 1), "c": (columns, step)})
     print(*(f"{letter}: {spec}" for letter, spec in zip("abc", specs)), sep="\n")
     loop = el.ThreadedLoop(specs, string)
-    check(loop, private, partials)
-    step = specs[2].step
+    ways = loop.nest.threads if loop.nest.grid is None else loop.get_loop_parallel_degree("c")
+    wanted = ways if loop.get_loop_par_type("c") else 0
+    if partials != wanted or (private and not narrow):
+        raise el.ScheduleError(f"{string}: {partials} partial results, private {private}\n  Pass {wanted}, 0")
+
+    @el.ThreadedLoop([el.LoopSpec(0, columns)], "A").body
+    def upfront(a, dY, X, G, T):
+        for block in range(rows):
+            el.tpp.interleave(dY[a, block], G[a, block])
+        for block in range(depth):
+            el.tpp.copy(X[a, block].T, T[a, block])
 
     @loop.body
     def update(a, b, c, dY, X, P):
         target = P[loop.get_tid_in_parallel_dim("c") if partials else 0, b, a]
-        el.tpp.brgemm(dY[c, b], X[c, a].T, target, batch=step)
+        with el.when(c == (-1 if partials else 0)):  # Partial sums begin anywhere.
+            el.tpp.zero(target)
+        if private:
+            own = el.tpp.scratch((step, bn // 2, bm, 2), dY.dtype), el.tpp.scratch((step, bk, bn), dY.dtype)
+            for place in range(step):
+                el.tpp.interleave(dY[c + place, b], own[0][place])
+                el.tpp.copy(X[c + place, a].T, own[1][place])
+            el.tpp.brgemm(*own, target)
+        else:
+            el.tpp.brgemm(dY[c, b], X[c, a] if narrow else X[c, a].T, target, batch=step)
 
     @el.ThreadedLoop([el.LoopSpec(0, depth), el.LoopSpec(0, rows)], "BA").body
     def gather(a, b, P, dW):
-        el.tpp.copy(P[0, b, a], dW[b, a])
         for number in range(1, partials):
-            el.tpp.add(dW[b, a], P[number, b, a], dW[b, a])
+            el.tpp.add(P[0, b, a], P[number, b, a], P[0, b, a])
+        el.tpp.copy(P[0, b, a], dW[b, a])
 
     rng = np.random.default_rng(0)
     gradient, inputs = uniform(rng, (columns, rows, bn, bm)), uniform(rng, (columns, depth, bn, bk))
-    result = empty((rows, depth, bk, bm))
-    partial = empty((partials, *result.shape)) if partials else result[None]
+    pairs, turned = empty((columns, rows, bn // 2, bm, 2)), empty((columns, depth, bk, bn))
+    result, sums = empty((rows, depth, bk, bm)), empty((partials or 1, rows, depth, bk, bm), "float32")
+    given = {"dY": pairs, "X": turned} if narrow and not private else {"dY": gradient, "X": inputs}
 
     def backward() -> None:
-        partial.fill(0)
-        update(dY=gradient, X=inputs, P=partial)
-        if partials:
-            gather(P=partial, dW=result)
+        sums[:partials] = 0
+        if narrow and not private:
+            upfront(dY=gradient, X=inputs, G=pairs, T=turned)
+        update(**given, P=sums)
+        gather(P=sums, dW=result)
 
     backward()
-    plain = np.einsum("cmnl,cank->makl", gradient.astype(float), inputs.astype(float), optimize=True)
-    error = float(np.abs(result - plain).max() / np.abs(plain).max())
-    seconds = min(timeit.repeat(backward, number=1, repeat=10))
-    rate = 2e-9 * m * n * k / seconds
-    print(f"{string}: {rate:.1f} GFLOP/s, {loop.nest.threads} threads, error {error:.2g}")
-    return error
-
-
-def check(loop: el.ThreadedLoop, private: int, partials: int) -> None:
-    """Refuse another number of partial results than the string asks for."""
-    kind = int(loop.get_loop_par_type("c"))
-    wanted = 0 if kind == 0 else loop.nest.threads if kind == 1 else loop.get_loop_parallel_degree("c")
-    if partials != wanted:
-        raise el.ScheduleError(f"{partials} partial results for {loop.nest.string}\n  Pass {wanted}.")
-    if private:
-        raise el.ScheduleError("private transposition is for bfloat16\n  Pass 0.")
+    truth = np.einsum("cmnl,cank->makl", gradient.astype(float), inputs.astype(float), optimize=True)
+    return report(loop, 2.0 * m * n * k, backward, iterations, result, truth)
 
 
 if __name__ == "__main__":

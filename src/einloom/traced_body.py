@@ -16,14 +16,17 @@ from einloom.arrays.region import Region
 from einloom.arrays.signature import MOST_SCRATCH, array_argument, signature_of
 from einloom.dtypes import DType, data_type
 from einloom.errors import ScheduleError, StrideError
+from einloom.ir import nest as ir
 from einloom.ir.nest import Nest
 from einloom.jit.entrycode import Number
 from einloom.jit.host import host
 from einloom.jit.native import Native
 from einloom.jit.scratch import scratch_word
+from einloom.jit.tiles import host_with_tiles
 from einloom.loops.nest import LETTERS, LoopNest
 from einloom.loops.trace.captured import trace_key
 from einloom.loops.trace.compile import Compiled, compile_body
+from einloom.machine import Machine
 from einloom.once import OnceTable, once
 from einloom.targets.cpu import lower_nest
 from einloom.targets.executable import Executable, let_others_run
@@ -101,7 +104,7 @@ class TracedBody(Native):
         if what not in ("nest", "asm"):
             raise ScheduleError(f"show({what!r})\n  Show 'nest' or 'asm'.")
         built = self._compiled(self._imported(tensors))
-        return built.text if what == "nest" else lower_nest(built.nest, host()).assembler.listing()
+        return built.text if what == "nest" else lower_nest(built.nest, _machine(built.nest)).assembler.listing()
 
     def nest(self, **tensors: Any) -> Nest:
         """Return the nest for such tensors."""
@@ -139,6 +142,16 @@ class TracedBody(Native):
 _bodies: OnceTable[TracedBody] = OnceTable(BODIES)
 
 
+def _machine(nest: Nest) -> Machine:
+    """The host, with its matrix tiles where a body multiplies groups: a process asks the system for them but once."""
+    return host_with_tiles() if _multiplies_groups(nest) else host()
+
+
+def _multiplies_groups(nest: Nest) -> bool:
+    calls = (node for node in ir.walk(nest.body) if isinstance(node, ir.Call))
+    return any(call.group > 1 and call.primitive.is_contraction for call in calls)
+
+
 class _Executable:
     """A compiled body for arguments of one kind."""
 
@@ -146,7 +159,7 @@ class _Executable:
         self.nest = compiled.nest
         self.text = str(compiled)
         self._written = compiled.written
-        self.executable = Executable(image_of(compiled.nest, host()))
+        self.executable = Executable(image_of(compiled.nest, _machine(compiled.nest)))
 
     def regions(self, names: tuple[str, ...], given: list[Imported]) -> list[Region]:
         """Return what arguments reach, checked."""

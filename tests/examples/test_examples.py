@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import timeit
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -11,10 +13,12 @@ import pytest
 
 import einloom as el
 
+from ..soak import soak_count
+
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
 
-EPSILON = np.finfo(np.float32).eps
-SMALL = ("96", "64", "128", "16", "8", "16", "4", "1")  # M N K bm bn bk, parts of the sum, layers
+EPSILON = float(np.finfo(np.float32).eps)
+SMALL = ("96", "64", "128", "16", "8", "16", "4", "1", "2")  # M N K bm bn bk, parts of the sum, layers, runs
 BACKWARD = ("96", "64", "128", "16", "8", "16", "2")  # M N K bm bn bk, parts of the sum
 SQUARE = ("64", "32", "64", "16", "8", "16", "2")
 
@@ -122,3 +126,86 @@ def test_gemm_backward_by_weights(example: ModuleType, string: str, partials: st
 def test_another_number_of_partial_results_is_refused(example: ModuleType, string: str, partials: str) -> None:
     with el.settings(threads=2), pytest.raises(el.ScheduleError, match="partial results"):
         example.main(string, *BACKWARD, "0", partials, "400")
+
+
+NARROW = 2.0**-7
+"""The epsilon of bfloat16: operands are exact, sums are float32 inside a part, and each part and layer rounds once."""
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USE_BF16", "1")
+
+
+PADDED = ("2", "7", "7", "32", "16", "3", "3", "1", "1", "1", "1", "16", "8", "1", "1", "1", "1", "1", "0", "2")
+
+
+@pytest.mark.parametrize(
+    ("example", "arguments", "roundings"),
+    [
+        ("gemm_forward", ("aCBc", *SMALL), 4),
+        ("gemm_forward", ("bcA{R:2}C{C:2}", *SMALL), 0),
+        ("gemm_forward", ("caB", *SQUARE, "3"), 6),
+        ("gemm_bwd", ("bCAc", *BACKWARD, "0"), 2),
+        ("gemm_bwd", ("bCAc", *BACKWARD, "1"), 2),
+        ("gemm_upd", ("cABa", *BACKWARD, "0", "0"), 1),
+        ("gemm_upd", ("cABa", *BACKWARD, "1", "0"), 1),
+        ("gemm_upd", ("CAb", *BACKWARD, "0", "2"), 1),
+        ("gemm_upd", ("C{R:3}aB{C:2}", *BACKWARD, "1", "3"), 1),
+        ("conv_fwd", ("Abcdefg", *LAYERS["3x3"]), 1),
+        ("conv_fwd", ("aCDbefg", *LAYERS["5x3 by 2, 1"]), 2),
+        ("conv_bwd", ("Acbdefg", *LAYERS["3x3"]), 1),
+        ("conv_bwd", ("dABcefg", *LAYERS["1x1 by 2"]), 1),
+        ("conv_upd", ("CBadefg", *PADDED), 1),
+        ("block_sparse_gemm", ("BA", "64", "48", "96", "16", "8", "16", "50"), 1),
+    ],
+    indirect=["example"],
+)
+def test_samples_in_bfloat16(example: ModuleType, arguments: tuple[str, ...], roundings: int, narrow: None) -> None:
+    with el.settings(threads=2):
+        if roundings:
+            assert 2 * 128 * EPSILON < example.main(*arguments) < 2 * roundings * NARROW
+        else:
+            with pytest.raises(el.ScheduleError, match="a race"):
+                example.main(*arguments)
+
+
+@pytest.mark.parametrize("example", ["gemm_upd"], indirect=True)
+def test_float32_is_transposed_by_the_kernels(example: ModuleType) -> None:
+    with pytest.raises(el.ScheduleError, match="private 1\n  Pass 0, 0"):
+        example.main("cab", *BACKWARD, "1", "0")
+
+
+SEED = {
+    "gemm_forward": "aCBc 2048 2048 2048 32 32 32 2 1 400",
+    "conv_fwd": "Abcdefg 28 14 14 64 64 3 3 1 1 1 1 32 32 1 1 1 1 1 0 400 0 0 1 1 1 1 1 1 1",
+    "gemm_bwd": "bCAc 2048 4096 1024 32 32 32 4 0 400",
+    "gemm_upd": "cABa 2048 4096 1024 32 32 32 8 0 0 400",
+}
+"""The command lines of PARLOOPER's page."""
+
+BLOCKS = {
+    "gemm_forward": "c: LoopSpec(start=0, bound=64, step=1, block_sizes=(4, 2))",
+    "conv_fwd": "d: LoopSpec(start=0, bound=14, step=1, block_sizes=(14, 2))",
+    "gemm_bwd": "b: LoopSpec(start=0, bound=64, step=16, block_sizes=(64, 32))",
+    "gemm_upd": "c: LoopSpec(start=0, bound=128, step=16, block_sizes=(64, 32))",
+}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("example", SEED, indirect=True)
+def test_command_lines_of_the_original(
+    example: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once instead of 400 times in the short run."""
+    timed: list[int] = []
+
+    def once(run: Callable[[], object], number: int, repeat: int) -> list[float]:
+        timed.append(repeat)
+        return timeit.repeat(run, number=number, repeat=soak_count(repeat, share=0))
+
+    monkeypatch.setattr(importlib.import_module("sample"), "repeat", once)
+    name = example.__name__
+    with el.settings(threads=2):
+        assert example.main(*SEED[name].split()) < 2 * 2048 * EPSILON
+    assert timed == [400] and BLOCKS[name] in capsys.readouterr().out

@@ -263,7 +263,8 @@ class _NestRun:
     def call_on_list(self, call: Call, sizes: list[int]) -> None:
         """Multiply matrices that lie where the call says, and add all products to the output."""
         output, dtype = self._kept(call, sizes), self.dtypes[call.accesses[-1].buffer]
-        total: Array = widened(output, dtype)
+        zero = call.starts is not None and all(self.edges[Iteration.FIRST][name] for name in call.starts)
+        total: Array = np.zeros_like(widened(output, dtype)) if zero else widened(output, dtype)
         for offsets in call.offsets:
             a, b = (
                 widened(
@@ -289,19 +290,23 @@ class _NestRun:
             copied[...] = narrowed(padded.reshape(copied.shape), dtypes[1])
             return
         computed = dtypes[-1].accumulate
-        a, b = (
-            widened(self._groups(access, sizes, 2, call.group), dtype, computed)
-            for access, dtype in zip(call.accesses[:2], dtypes)
-        )
         zero = call.starts is not None and all(self.edges[Iteration.FIRST][name] for name in call.starts)
         output = self._kept(call, sizes)
-        total = _sum(a * b, (2, 3, 4))
+        total: Array = np.zeros(output.shape, wide_type(computed))
+        single = [*sizes[:3], 1] if call.offsets else sizes
+        for offsets in call.offsets or ((0, 0),):
+            a, b = (
+                widened(self._groups(access, single, 2, call.group, offset), dtype, computed)
+                for access, dtype, offset in zip(call.accesses, dtypes, offsets)
+            )
+            total = total + _sum(a * b, (2, 3, 4))
         output[...] = narrowed(total if zero else widened(output, dtypes[-1]) + total, dtypes[-1])
 
-    def _groups(self, access: Access, sizes: list[int], axis: int, group: int) -> Array:
+    def _groups(self, access: Access, sizes: list[int], axis: int, group: int, offset: int = 0) -> Array:
         """The block of an access whose axis number `axis` counts elements in groups; its last axis is the group."""
         extents = [*sizes[:axis], -(-sizes[axis] // group), *sizes[axis + 1 :], group]
-        return self.memories[access.buffer].view(extents, (*access.strides, 1), self.position[access.buffer])
+        place = self.position[access.buffer] + offset
+        return self.memories[access.buffer].view(extents, (*access.strides, 1), place)
 
     def pairs(self, call: Call, sizes: list[int]) -> None:
         """Copy elements of two parts."""

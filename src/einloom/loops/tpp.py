@@ -19,7 +19,7 @@ from einloom.loops.trace.index import refusal, where
 from einloom.loops.trace.recorder import Recorder, recorder
 from einloom.loops.trace.tensor import Tensor
 
-__all__ = ["binary", "brgemm", "copy", "gemm", "scratch", "unary", "zero"]
+__all__ = ["binary", "brgemm", "copy", "gemm", "interleave", "scratch", "unary", "zero"]
 
 
 def zero(out: Tensor) -> None:
@@ -76,6 +76,25 @@ def binary(op: str, first: Tensor, second: Tensor, out: Tensor) -> None:
     recording.call(primitive, blocks)
 
 
+def interleave(source: Tensor, out: Tensor) -> None:
+    """Copy a block (k, m) into groups of neighbours along k: out (k / g, m, g), as brgemm takes narrow elements.
+
+    Args:
+        source: a block of 2 axes; a last group that it ends inside of is filled up with zeros.
+        out: a block of the same type whose last axis is contiguous; g elements fill 4 bytes.
+
+    Raises:
+        ShapeError: the shapes do not fit.
+    """
+    recording, blocks = _blocks(Primitive.IDENTITY, source, out)
+    group = source.dtype.group
+    wanted = (-(-source.shape[0] // group), source.shape[-1], group)
+    if source.ndim != 2 or out.shape != wanted or out.dtype != source.dtype or out.strides[-1] != 1 or group == 1:
+        problem = f"interleave of {source.dtype} {source.shape} into {out.dtype} {out.shape}"
+        raise _shape_error(problem, f"Give the output the shape {wanted}, one type, and contiguous groups.")
+    recording.call(Primitive.IDENTITY, blocks)
+
+
 def gemm(a: Tensor, b: Tensor, c: Tensor) -> None:
     """Add a product: c (n, m) += b (n, k) times a (k, m), the shapes as NumPy has them."""
     brgemm(a, b, c)
@@ -86,7 +105,8 @@ def brgemm(a: Tensor | Sequence[Tensor], b: Tensor | Sequence[Tensor], c: Tensor
 
     Args:
         a, b: blocks (k, m) and (n, k); with a first axis more, that is the batch. Or lists of blocks, as long as each
-            other, whose subscripts differ by numbers: the products of all pairs are added.
+            other, whose subscripts differ by numbers: the products of all pairs are added. Narrow elements of a may
+            come in groups of neighbours along k, (k / g, m, g), as `interleave` makes them.
         c: block (n, m).
         batch: how many pairs of blocks follow each other along the loop that is summed over: the one whose index is in
             the subscripts of a and b and not in those of c. It is the step of that loop, and where the loop ends, or a
@@ -121,7 +141,7 @@ def _brgemm_of_list(a: Tensor | Sequence[Tensor], b: Tensor | Sequence[Tensor], 
     for one, other in zip(blocks[:-1:2], blocks[1:-1:2]):
         _check_product(one, other, out)
         alike = one.base is first.base and other.base is second.base
-        if one.ndim != 2 or not alike or one.strides != first.strides or other.strides != second.strides:
+        if other.ndim != 2 or not alike or one.strides != first.strides or other.strides != second.strides:
             raise refusal("brgemm of lists of different tensors", "Take all a, and all b, from one tensor each.")
     recording.call(Primitive.BRGEMM, blocks)
 
@@ -167,13 +187,32 @@ def _repeats(op: str, each: Tensor, out: Tensor) -> None:
 
 
 def _check_product(a: Tensor, b: Tensor, c: Tensor) -> None:
-    if c.ndim != 2 or (a.ndim, b.ndim) not in ((2, 2), (3, 3)):
+    grouped = a.ndim - b.ndim
+    if c.ndim != 2 or b.ndim not in (2, 3) or grouped not in (0, 1):
         raise _shape_error(
             f"brgemm of {a.ndim}, {b.ndim} and {c.ndim} axes", "Pass (k, m), (n, k) and (n, m), or batches."
         )
-    (k, m), (n, other) = a.shape[-2:], b.shape[-2:]
-    if (n, m) != c.shape or k != other or a.shape[:-2] != b.shape[:-2]:
+    *batch, k, m = a.shape[: a.ndim - grouped]
+    if grouped:
+        k *= a.shape[-1]
+        _check_groups(a, b)
+    n, other = b.shape[-2:]
+    if (n, m) != c.shape or k != other or tuple(batch) != b.shape[:-2]:
         raise _shape_error(f"brgemm of {a.shape}, {b.shape} and {c.shape}", "Pass (k, m), (n, k) and (n, m).")
+
+
+def _check_groups(a: Tensor, b: Tensor) -> None:
+    """Groups are 4 bytes, and lie in both inputs as they are multiplied."""
+    group = a.dtype.group
+    apart = (*a.strides[:-1], *b.strides[:-1], *a.offset.terms.values(), *b.offset.terms.values())
+    if group == 1 or a.shape[-1] != group or b.dtype.group != group:
+        raise _shape_error(
+            f"brgemm of groups {a.dtype} {a.shape}, {b.dtype}", "Groups of narrow elements fill 4 bytes."
+        )
+    if a.strides[-1] != 1 or b.strides[-1] != 1 or any(distance % group for distance in apart):
+        raise _shape_error(
+            f"brgemm of groups with strides {a.strides} and {b.strides}", "Let groups be contiguous, and k of b."
+        )
 
 
 def _summed_loop(a: Tensor, b: Tensor, c: Tensor) -> str:
@@ -183,7 +222,7 @@ def _summed_loop(a: Tensor, b: Tensor, c: Tensor) -> str:
             f"a batch along {' or '.join(letters) or 'no loop'}",
             "Exactly one index stands in the subscripts of a and b, and not in those of c.",
         )
-    if a.ndim == 3:
+    if b.ndim == 3:
         raise refusal("a batch along a loop of blocks that have one themselves", "Leave batch out, or subscript a, b.")
     return letters[0]
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from einloom.asm import Label
-from einloom.dtypes import FLOAT64, LOWERED, RAISED, DType, promoted
-from einloom.errors import InternalError
+from einloom.dtypes import FLOAT64, LOWERED, RAISED, DType, Kind, promoted
+from einloom.errors import InternalError, UnsupportedTarget
 from einloom.ir.nest import Access, Call, Iteration, Turned
 from einloom.ir.operation import Primitive
 from einloom.kernels import Binary, Brgemm, Interleave, Spec, Stream, Unary
@@ -67,13 +67,15 @@ class CallLowering:
         undecided = [state for state in starts if not state.is_single]
         beta = 1 if call.starts is None else None if undecided else 0
         types = tuple(positions.dtypes[access.buffer] for access in call.accesses)
+        if call.group > 1 and call.primitive.is_contraction and not self._sums_groups(types):
+            call, sizes = one_by_one(call, sizes)
         spec, places = kernel_spec(call, sizes, types, beta)
         if isinstance(spec, Brgemm) and self._is_far(call.accesses[-1]):
             spec = replace(spec, far=True)
         for place, access in zip(places, call.accesses):
             positions.variables.load(vm.arguments[place], f"at {access.buffer}")
         for place, offsets in enumerate(zip(*call.offsets), places[-1] + 1):
-            table = b"".join(offset.to_bytes(8, "little", signed=True) for offset in offsets)
+            table = b"".join((offset // call.group).to_bytes(8, "little", signed=True) for offset in offsets)
             vm.address_of(vm.arguments[place], positions.asm.data(table, 8))
         if undecided:
             self._set_flag(vm.arguments[len(signature(spec)) - 1], undecided)
@@ -81,6 +83,17 @@ class CallLowering:
         if label is None:
             label = self._kernels[spec] = positions.asm.forward(f"kernel{len(self._kernels)}")
         vm.call(label)
+
+    def _sums_groups(self, types: tuple[DType, ...]) -> bool:
+        """Whether the machine multiplies groups of such types; of integers only such are packed."""
+        vm, (first, second, total) = self.positions.vm, types
+        if first.kind is not Kind.FLOAT or (vm.tiles and vm.tiles.multiplies(second, first)):
+            return True
+        try:
+            vm.sums(total.accumulate, (first, second))
+        except UnsupportedTarget:
+            return False
+        return True
 
     def _is_far(self, access: Access) -> bool:
         """Whether an access goes to a tensor that the second-level cache does not hold."""
@@ -135,6 +148,19 @@ def kernel_spec(
     raise InternalError(f"no kernel computes {call.primitive}; please report this with the nest's text:\n{call}")
 
 
+def one_by_one(call: Call, sizes: tuple[int, ...]) -> tuple[Call, tuple[int, ...]]:
+    """Return a product of whole groups, and its sizes, as one of single elements: right everywhere, but slower.
+
+    before -> after, the i-th elements of all groups being a matrix of the batch:
+
+        k=32 batch=1 in groups of 2       k=16 batch=2 at +0,+0 +1,+1
+    """
+    (m, n, k, batch), group, steps = sizes, call.group, [access.strides[-1] for access in call.accesses]
+    places = call.offsets or tuple((number * steps[0], number * steps[1]) for number in range(batch))
+    offsets = tuple((a + place, b + place) for a, b in places for place in range(group))
+    return replace(call, group=1, offsets=offsets), (m, n, k // group, len(offsets))
+
+
 def _spec_of_groups(
     call: Call, sizes: tuple[int, ...], types: tuple[DType, ...], beta: int | None
 ) -> tuple[Spec, tuple[int, ...]]:
@@ -149,7 +175,9 @@ def _spec_of_groups(
     m, n, k, batch = sizes
     a, b = _four(_divided(first, group)), _four(_divided(others[0], group))
     c, dtype = _two(others[1]), types[-1].accumulate
-    spec = Brgemm(dtype, m, n, -(-k // group), batch, a=a, b=b, c=c, beta=beta, memory=types, grouped=True)
+    by = BatchBy.OFFSETS if call.offsets else BatchBy.STRIDE
+    k = -(-k // group)
+    spec = Brgemm(dtype, m, n, k, batch, a=a, b=b, c=c, beta=beta, memory=types, batch_by=by, grouped=True)
     return spec, (0, 1, 2)
 
 

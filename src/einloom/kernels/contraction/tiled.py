@@ -31,7 +31,7 @@ def suits_tiles(spec: Brgemm, tiles: TileVerbs[R], reach: int) -> bool:
     """Whether a product is one of tiles: the types, what is contiguous, and distances that are known."""
     if spec.b is None or not spec.grouped or spec.k * spec.batch == 0 or spec.alpha != 1:
         return False
-    if spec.batch_by is not BatchBy.STRIDE:
+    if spec.batch_by is BatchBy.ADDRESSES:
         return False
     strides = (*spec.a, *spec.b, *spec.c)
     if any(stride is None or abs(stride) >= reach // 256 for stride in strides) or spec.types["c"] != spec.dtype:
@@ -57,6 +57,8 @@ class _Tiled(Generic[R, V, A]):
         )
         hot = ["a_walk", "b_walk", "a_k", "b_n", "c_n", "k"]
         cold = ["a", "b", "c", *(["beta"] if spec.beta is None else []), "n", "m", "batch"]
+        self.listed = spec.batch_by is BatchBy.OFFSETS
+        cold += ["offsets_a", "offsets_b", "list_a", "list_b"] if self.listed else []
         self.frame = leaf_frame(km, signature(spec), hot, cold)
 
     def emit(self) -> None:
@@ -110,18 +112,29 @@ class _Tiled(Generic[R, V, A]):
         """Compute up to four tiles of C."""
         frame, across, down = self.frame, range(-(-width // SIDE)), range(-(-height // SIDE))
         self._start([2 * i + j for i in down for j in across], beta)
-        frame.copy("a_walk", "a")
-        frame.copy("b_walk", "b")
+        for name in "ab":
+            frame.copy(*((f"list_{name}", f"offsets_{name}") if self.listed else (f"{name}_walk", name)))
         with frame.loop(self.spec.batch, "batch"):
+            if self.listed:
+                self._next_of_lists()
             with frame.loop(trips, "k"):
                 self._step(across, down)
                 frame.advance("a_walk", self.a_k, SIDE)
                 frame.advance("b_walk", ROW_BYTES, 1)
-            if self.spec.batch > 1:
+            if self.spec.batch > 1 and not self.listed:
                 frame.advance("a_walk", self.a_batch - trips * SIDE * self.a_k, 1)
                 frame.advance("b_walk", self.b_batch - trips * ROW_BYTES, 1)
         for tile in (2 * i + j for i in down for j in across):
             self.tiles.store(frame.read("c"), self._place(tile), frame.read("c_n"), tile)
+
+    def _next_of_lists(self) -> None:
+        """Point to the next matrices of the batch, at distances in groups."""
+        for name in "ab":
+            with self.frame.assigned(f"{name}_walk") as walk:
+                self.km.load(walk, self.frame.read(f"list_{name}"))
+                self.km.multiply_constant(walk, walk, GROUP_BYTES)
+                self.km.add(walk, self.frame.read(name))
+            self.frame.advance(f"list_{name}", 8, 1)
 
     def _start(self, sums: list[int], beta: int | None) -> None:
         """Let tiles of C begin as C, or as zeros."""

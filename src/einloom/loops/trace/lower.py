@@ -137,18 +137,31 @@ class _Lowering:
 
     def _call(self, call: RecordedCall) -> Call:
         if not call.primitive.is_contraction:
-            return self._element_wise(call)
+            into_groups = call.tensors[0].ndim < call.tensors[-1].ndim == 3
+            return self._interleaving(call) if into_groups else self._element_wise(call)
         (a, b, c), offsets = self._pair(call)
-        m, n = self._block(call, (a, -1), (c, 1)), self._block(call, (b, -2), (c, 0))
-        k = self._block(call, (a, -2), (b, -1))
+        group = a.shape[-1] if a.ndim > b.ndim else 1
+        inside = group > 1
+        m, n = self._block(call, (a, -1 - inside), (c, 1)), self._block(call, (b, -2), (c, 0))
+        k = Block(None, b.shape[-1]) if inside else self._block(call, (a, -2), (b, -1))
         batch, along = (Block(None, len(offsets)), (0, 0)) if offsets else self._batch(call, a, b)
-        (a_k, a_m), (b_n, b_k), (c_n, c_m) = a.strides[-2:], b.strides[-2:], c.strides
+        (a_k, a_m), (b_n, b_k), (c_n, c_m) = a.strides[: a.ndim - inside][-2:], b.strides[-2:], c.strides
         accesses = (
             Access(self._cursor(a.base, a.offset), (a_m, 0, a_k, along[0])),
-            Access(self._cursor(b.base, b.offset), (0, b_n, b_k, along[1])),
+            Access(self._cursor(b.base, b.offset), (0, b_n, group * b_k, along[1])),
             Access(self._cursor(c.base, c.offset), (c_m, c_n, 0, 0)),
         )
-        return Call(call.primitive, (m, n, k, batch), accesses, offsets=offsets)
+        return Call(call.primitive, (m, n, k, batch), accesses, group=group, offsets=offsets)
+
+    def _interleaving(self, call: RecordedCall) -> Call:
+        """A copy into groups of neighbours along the first axis of the source."""
+        source, out = call.tensors
+        blocks = Block(None, source.shape[1]), Block(None, source.shape[0])
+        accesses = (
+            Access(self._cursor(source.base, source.offset), source.strides[::-1]),
+            Access(self._cursor(out.base, out.offset), (out.strides[1], out.strides[0])),
+        )
+        return Call(call.primitive, blocks, accesses, group=out.shape[-1])
 
     def _pair(self, call: RecordedCall) -> tuple[tuple[Tensor, Tensor, Tensor], tuple[tuple[int, int], ...]]:
         """The first pair of a contraction's inputs and the output, and where all pairs lie, if there are several."""
@@ -172,7 +185,7 @@ class _Lowering:
             size, *tails = self.blocks[call.batch]
             strides = a.offset.terms.get(call.batch, 0), b.offset.terms.get(call.batch, 0)
             return Block(call.batch, size, tuple(tails)), strides
-        if a.ndim == 3:
+        if b.ndim == 3:
             return self._block(call, (a, 0), (b, 0)), (a.strides[0], b.strides[0])
         return Block(None, 1), (0, 0)
 
