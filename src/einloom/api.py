@@ -6,13 +6,16 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any, Protocol, runtime_checkable
 
-from einloom.arrays.library import Array, element_strides, incoming
+from numpy import ndarray
+
+from einloom.arrays.library import Array, Imported, element_strides, incoming
 from einloom.errors import EquationError, ScheduleError, ShapeError, UnsupportedTarget
 from einloom.expression import Expression
-from einloom.expression.conversion import conversion_of
-from einloom.expression.options import Options
-from einloom.expression.remembered import evaluate, evaluate_as, forget, listed_operands, remembered
+from einloom.expression.conversion import PLAIN, conversion_of
+from einloom.expression.options import DEFAULTS, Options
+from einloom.expression.remembered import Request, evaluate, evaluate_as, forget, listed_operands, remembered
 from einloom.expression.types import computed_type, operand_types
+from einloom.frameworks import framework_of
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.plan.equation import caret_lines, interleaved_equation
@@ -85,16 +88,22 @@ def einsum(
         and conj is _NO
         and epilogue is _NO
     )
-    if is_plain and type(equation) is str:
+    if is_plain and type(equation) is str and operands and type(operands[0]) is ndarray:
         known = remembered(equation)
         if known is not None:
             return known(*operands) if out is None else known(*operands, out=out)
     text, given = _text_and_operands(equation, operands)
-    if is_plain:
-        return evaluate(text, given, out)
-    finish = finish_of(alpha, beta, conj, epilogue)
-    options = Options(optimize, memory_limit, threads=threads, finish=finish)
-    return evaluate_as(text, given, out, dtype, conversion_of(casting, order), options)
+    options, conversion = DEFAULTS, PLAIN
+    if not is_plain:
+        finish = finish_of(alpha, beta, conj, epilogue)
+        options, conversion = (
+            Options(optimize, memory_limit, threads=threads, finish=finish),
+            conversion_of(casting, order),
+        )
+    framework = framework_of(given)
+    if framework is not None:
+        return framework.compute(Request(text, dtype, conversion, options), given, out)
+    return evaluate(text, given, out) if is_plain else evaluate_as(text, given, out, dtype, conversion, options)
 
 
 def compile(
@@ -135,9 +144,12 @@ def compile(
         EquationError, ShapeError, DTypeError, ScheduleError, UnsupportedTarget.
     """
     _check_kinds(equation, schedule, target)
+    framework, items = framework_of(shapes_or_arrays), enumerate(shapes_or_arrays)
+    if framework is not None:
+        shapes_or_arrays = tuple(framework.memory(item, f"operand {position}") for position, item in items)
     shapes = [_shape_of(item, position) for position, item in enumerate(shapes_or_arrays)]
     given = [
-        incoming(item, f"operand {position}") if isinstance(item, Shaped) else None
+        incoming(item, f"operand {position}") if isinstance(item, Shaped | Imported) else None
         for position, item in enumerate(shapes_or_arrays)
     ]
     strides = [None if item is None else element_strides(item.array) for item in given]
@@ -199,6 +211,8 @@ class Shaped(Protocol):
 
 
 def _shape_of(item: Any, position: int) -> tuple[int, ...]:
+    if isinstance(item, Imported):
+        return item.array.shape
     try:
         return tuple(index(extent) for extent in (item.shape if isinstance(item, Shaped) else item))
     except TypeError:

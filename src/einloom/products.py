@@ -16,6 +16,7 @@ import numpy as np
 
 from einloom.api import Shaped, einsum
 from einloom.errors import ArgumentError, ShapeError
+from einloom.frameworks import framework_of
 from einloom.plan.equation import label_symbols
 
 __all__ = ["matmul", "tensordot", "transpose"]
@@ -105,12 +106,12 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
 
 
 def _shape(a: Any) -> tuple[int, ...]:
-    return tuple(a.shape) if isinstance(a, Shaped) else np.shape(a)
+    return tuple(a.shape) if framework_of((a,)) is not None or isinstance(a, Shaped) else np.shape(a)
 
 
 def _pairs(axes: Any, left: int, right: int) -> tuple[tuple[int, int], ...]:
     """Return the axes that meet, of `a` and of `b`, counted from 0."""
-    if type(axes) in (tuple, list) or np.ndim(axes):
+    if _is_listed(axes):
         first, second = map(_listed, axes)
     else:
         count = index(axes)
@@ -123,8 +124,12 @@ def _pairs(axes: Any, left: int, right: int) -> tuple[tuple[int, int], ...]:
     return pairs
 
 
+def _is_listed(axes: Any) -> bool:
+    return isinstance(axes, Sequence) or (isinstance(axes, np.ndarray) and axes.ndim > 0)
+
+
 def _listed(axes: Any) -> list[Any]:
-    return [axes] if np.ndim(axes) == 0 else list(axes)
+    return list(axes) if _is_listed(axes) else [axes]
 
 
 def _axis(axis: Any, rank: int) -> int:

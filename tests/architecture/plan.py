@@ -10,7 +10,7 @@ FLOORS: tuple[set[str], ...] = (
     {"ir", "jit"},
     {"arrays", "passes", "kernels"},
     {"plan"},
-    {"loops", "space"},
+    {"frameworks", "loops", "space"},
     {"targets"},
     {"search"},
     {"expression", "execution", "tensor_operation", "primitives", "threadpools", "api", "products", "__init__"}

@@ -24,7 +24,14 @@ NOT_STRICT_YET = {
 }
 """What pyright checks by its standard rules, whole packages by their folder; everything new is strict."""
 
-STANDARD_RULES = {"einloom.bench.peers.etops", "einloom.bench.peers.torch", "einloom.bench.plot", "einloom.loops.plot"}
+STANDARD_RULES = {
+    "einloom.bench.peers.etops",
+    "einloom.bench.peers.torch",
+    "einloom.bench.plot",
+    "einloom.frameworks.on_jax",
+    "einloom.frameworks.on_torch",
+    "einloom.loops.plot",
+}
 """Modules inside strict packages around a library without types: they say so above their imports."""
 
 

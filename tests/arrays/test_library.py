@@ -102,15 +102,14 @@ def test_torch_comes_in_and_goes_out(torch: Any) -> None:
     assert torch.equal(f(a, a), a @ a.T)
     with pytest.raises(el.OverlapError):
         el.einsum("ab->ab", a, out=a)
-    with pytest.raises(el.DTypeError, match="detach"):
-        el.einsum("ab->ba", torch.ones(2, 3, requires_grad=True))
 
 
 def test_a_negative_of_its_memory_is_refused(torch: Any) -> None:
+    """Where memory is all that counts; `einsum` resolves it."""
     imaginary = torch.complex(torch.ones(2, 2), torch.full((2, 2), 3.0)).conj().imag
     with pytest.raises(el.DTypeError, match="resolve_neg"):
-        el.einsum("ab->ba", imaginary)
-    assert torch.equal(el.einsum("ab->ba", imaginary.resolve_neg()), imaginary.T)
+        el.primitives.unary("relu", m=2, n=2)(imaginary, torch.empty(2, 2), 2, 2)
+    assert torch.equal(el.einsum("ab->ba", imaginary), imaginary.T)
 
 
 def test_torch_through_operations_and_primitives(torch: Any) -> None:
@@ -138,9 +137,34 @@ def test_bfloat16_moves(torch: Any) -> None:
     out = torch.empty(3, 2, dtype=torch.bfloat16)
     f = el.compile("ab->ba", a)
     assert "bfloat16" in repr(f) and f(a, out=out) is out and torch.equal(out, a.T)
-    with pytest.raises(el.DTypeError, match="bfloat16"):
-        el.einsum("ab,cb->ac", a, a)
     with pytest.raises(el.DTypeError, match="out has type float16"):
         f(a, out=torch.empty(3, 2, dtype=torch.float16))
     with pytest.raises(el.DTypeError, match="uint16"):
         f(np.zeros((2, 3), np.uint16))
+
+
+class Standard(Exported):
+    """An array of the array API standard, of a library that is called like this module."""
+
+    def __array_namespace__(self, **options: Any) -> Any:
+        return Namespace
+
+
+class Namespace:
+    @staticmethod
+    def from_dlpack(array: Any) -> Standard:
+        return Standard(np.from_dlpack(array))
+
+
+def test_arrays_of_the_standard_go_out_as_they_came() -> None:
+    result = el.einsum("ab->ba", Standard(A))
+    assert type(result) is Standard and np.array_equal(result.array, A.T)
+    f = el.compile("ab,cb->ac", A, A)
+    assert type(f(Standard(A), A)) is Standard and np.array_equal(f(Standard(A), A).array, A @ A.T)
+
+
+def test_the_array_interface_is_enough() -> None:
+    class Interface:
+        __array_interface__ = A.__array_interface__
+
+    assert np.array_equal(el.einsum("ab->ba", Interface()), A.T)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from functools import lru_cache
 from numbers import Number
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,9 +23,18 @@ __all__ = ["Array", "Imported", "array_of", "element_strides", "incoming", "is_a
 Array = np.ndarray[Any, Any]
 
 
+@runtime_checkable
+class OfNamespace(Protocol):
+    """An array whose functions the array API standard names."""
+
+    def __array_namespace__(self) -> Any:
+        """Return the module that holds them."""
+        ...
+
+
 def is_array(thing: object) -> bool:
     """Return whether a thing is an array of some library, and no number, list or address."""
-    return isinstance(thing, np.ndarray) or _is_foreign(type(thing))
+    return isinstance(thing, np.ndarray | Imported) or _is_foreign(type(thing))
 
 
 def incoming(thing: Any, name: str) -> Imported:
@@ -39,6 +48,8 @@ def incoming(thing: Any, name: str) -> Imported:
     """
     if type(thing) is np.ndarray:
         return Imported(thing, _label(thing.dtype))
+    if type(thing) is Imported:
+        return thing
     if isinstance(thing, np.ma.MaskedArray):
         raise DTypeError(f"{name} is a masked array, and its mask would be lost\n  Pass {name}.filled(…).")
     if _is_foreign(type(thing)):
@@ -70,8 +81,11 @@ def outgoing(result: Any, dtype: str, pattern: Any) -> Any:
     """Return a fresh result in the library that `pattern`, the first operand, came from."""
     if not _is_foreign(type(pattern)):
         return result
-    library = importlib.import_module(type(pattern).__module__.partition(".")[0])
     array = np.asarray(result)
+    if isinstance(pattern, OfNamespace):
+        library = pattern.__array_namespace__()
+    else:
+        library = importlib.import_module(type(pattern).__module__.partition(".")[0])
     return library.from_dlpack(Relabelled(array) if dtype != str(array.dtype) else array)
 
 

@@ -14,7 +14,7 @@ from einloom.errors import ArgumentError, DTypeError
 from einloom.expression.expression import Expression
 from einloom.expression.types import FOREIGN, numpy_type
 
-__all__ = ["Conversion", "conversion_of"]
+__all__ = ["PLAIN", "Conversion", "conversion_of"]
 
 Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 
@@ -96,6 +96,10 @@ class Conversion:
                 f"out has type {given.dtype}, which casting={self.casting!r} does not convert {expression.dtype} to\n"
                 f"  {expression.equation}\n  Pass an array of the type that is computed in, or casting='unsafe'."
             )
+
+
+PLAIN = Conversion()
+"""What NumPy does by itself."""
 
 
 def _stays(label: str, computed: str) -> bool:

@@ -23,6 +23,8 @@ from einloom.expression.recipe import Recipe, Strides
 from einloom.expression.sliced import SlicedVariant
 from einloom.expression.types import FOREIGN, numpy_type
 from einloom.expression.variant import CompiledStep, Variant
+from einloom.frameworks import framework_of
+from einloom.frameworks.call import Call
 from einloom.ir.loop_text import parse_loop_string
 from einloom.ir.numbers import narrowed
 from einloom.ir.schedule import Schedule
@@ -73,6 +75,7 @@ class Expression(Native):
         self._chain = Chain(self, Expression.__call__)
         given = list(strides or [None] * len(shapes))
         self._arguments = (equation, tuple(shapes), dtype, strides, options, types)
+        self._options = options
         label, self.dtype = numpy_type(dtype)
         inputs = len(shapes) - len(options.finish.operands)
         labels = tuple((types or [label] * inputs)[:inputs]) + (label,) * len(options.finish.operands)
@@ -133,7 +136,23 @@ class Expression(Native):
             EquationError, ShapeError, DTypeError, StrideError, OverlapError: an argument does not fit; nothing has been
                 written.
         """
+        framework = framework_of(operands)
+        if framework is not None:
+            return framework.compute(self, operands, out)
         return self.compute(operands, out, self, self._chain)
+
+    def carried(self, shapes: Sequence[tuple[int, ...]]) -> Call | None:
+        """Return the einsum as operators of other frameworks carry it; None where none does.
+
+        Raises:
+            EquationError, ShapeError: the shapes are not those that it was compiled for.
+        """
+        self._expected.check_shapes(shapes)
+        return self._options.call(self.equation)
+
+    def on_arrays(self, operands: Sequence[Any], out: Any = None) -> Any:
+        """Compute on NumPy arrays, for a framework whose arrays have the same memory."""
+        return self(*operands) if out is None else self(*operands, out=out)
 
     def compute(self, operands: Sequence[Any], out: Any, native: Native, chain: Chain) -> Any:
         """Compute, and let the next call like this one of `native` enter generated code."""

@@ -56,16 +56,28 @@ class Expected:
         Raises:
             EquationError, ShapeError, DTypeError: another number of them, another shape, or no arrays.
         """
-        if len(given) != len(self.shapes):
-            raise EquationError(f"{len(given)} operands for {len(self.shapes)} subscripts\n  {self.where}")
+        self._check_count(len(given))
         found = [incoming(operand, f"operand {position}") for position, operand in enumerate(given)]
-        for position, (operand, shape) in enumerate(zip(found, self.shapes)):
-            if operand.array.shape != shape:
+        self.check_shapes([operand.array.shape for operand in found])
+        return found
+
+    def check_shapes(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        """Refuse operands of other shapes.
+
+        Raises:
+            EquationError, ShapeError: another number of them, or another shape.
+        """
+        self._check_count(len(shapes))
+        for position, (found, shape) in enumerate(zip(shapes, self.shapes)):
+            if found != shape:
                 raise ShapeError(
-                    f"operand {position} has shape {operand.array.shape}, the expression was compiled for {shape}\n"
+                    f"operand {position} has shape {found}, the expression was compiled for {shape}\n"
                     f"  {self.where}\n  Compile another expression for this shape."
                 )
-        return found
+
+    def _check_count(self, count: int) -> None:
+        if count != len(self.shapes):
+            raise EquationError(f"{count} operands for {len(self.shapes)} subscripts\n  {self.where}")
 
     def readable(self, operand: Imported, position: int) -> Array:
         """Return an operand as code can read it: as it is, or a copy of the right type and alignment.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from einloom.frameworks.call import Call, path_text
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.plan.finish import PLAIN, Finish
@@ -38,6 +39,17 @@ class Options:
         optimize: object = repr(self.optimize) if type(self.optimize) in (list, tuple) else self.optimize
         given: list[object] = [optimize, self.memory_limit, self.schedule, self.threads, self.target, self.finish]
         return tuple((type(each), each) for each in given)
+
+    def call(self, text: str) -> Call | None:
+        """Return an equation under these options as operators of other frameworks carry it, None if they do not.
+
+        Raises:
+            ArgumentError: an optimiser that is an object.
+        """
+        if self.memory_limit is not None or self.target != "cpu" or self.finish != Finish(conj=self.finish.conj):
+            return None
+        schedule = "" if self.schedule is None else str(self.schedule)
+        return Call(text, self.finish.conj, path_text(self.optimize), schedule, self.threads)
 
 
 DEFAULTS = Options()

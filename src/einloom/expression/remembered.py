@@ -7,20 +7,23 @@ before; whatever else comes is looked up, or compiled.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from einloom.arrays.chain import Chain
 from einloom.arrays.library import element_strides, incoming, is_array
 from einloom.config import current_settings
-from einloom.expression.conversion import Conversion
+from einloom.expression.conversion import PLAIN, Conversion
 from einloom.expression.expression import Expression
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.programs import forget_programs
 from einloom.expression.types import computed_type, operand_types
+from einloom.frameworks import framework_of
+from einloom.frameworks.call import Call, path_of, provide
 from einloom.jit.native import Native
 from einloom.once import OnceTable
+from einloom.plan.finish import Finish
 
-__all__ = ["Equation", "evaluate", "evaluate_as", "forget", "listed_operands", "remembered"]
+__all__ = ["Equation", "Request", "evaluate", "evaluate_as", "forget", "listed_operands", "remembered"]
 
 EXPRESSIONS = 1024
 EQUATIONS = 1024
@@ -39,6 +42,9 @@ class Equation(Native):
     def __call__(self, *operands: Any, out: Any = None) -> Any:
         """Evaluate the equation, and remember how."""
         operands = tuple(listed_operands(self._text, operands))
+        framework = framework_of(operands)
+        if framework is not None:
+            return framework.compute(Request(self._text), operands, out)
         expression = _expression(self._text, operands, None, DEFAULTS)
         return expression.compute(operands, out, self, self._chain)
 
@@ -50,6 +56,9 @@ def remembered(text: str) -> Equation | None:
 
 def evaluate(text: str, operands: Sequence[Any], out: Any) -> Any:
     """Evaluate an equation with an expression that is compiled on first use."""
+    known = _equations.get(text)
+    if known is not None:
+        return known(*operands) if out is None else known(*operands, out=out)
     if len(_equations) >= EQUATIONS:
         _equations.clear()
     return _equations.setdefault(text, Equation(text))(*operands, out=out)
@@ -65,6 +74,34 @@ def evaluate_as(
     computed = computed_type(text, given, dtype)
     converted = conversion.operands(operands, computed, text)
     return conversion.result(_expression(text, converted, computed, options), operands, converted, out)
+
+
+class Request(NamedTuple):
+    """A call of `einsum` without its operands, which a framework's arrays are given to."""
+
+    text: str
+    dtype: object = None
+    conversion: Conversion = PLAIN
+    options: Options = DEFAULTS
+
+    def carried(self, shapes: Sequence[tuple[int, ...]]) -> Call | None:
+        """Return the einsum as operators of other frameworks carry it; None where none does."""
+        return self.options.call(self.text) if self.dtype is None and self.conversion == PLAIN else None
+
+    def on_arrays(self, operands: Sequence[Any], out: Any = None) -> Any:
+        """Compute on NumPy arrays."""
+        if self.options is DEFAULTS and self.dtype is None and self.conversion is PLAIN:
+            return evaluate(self.text, operands, out)
+        return evaluate_as(self.text, operands, out, self.dtype, self.conversion, self.options)
+
+
+def _evaluate_call(call: Call, operands: Sequence[Any]) -> Any:
+    finish = Finish(conj=call.conj)
+    options = Options(path_of(call.optimize), schedule=call.schedule or None, threads=call.threads, finish=finish)
+    return Request(call.equation, options=DEFAULTS if options == DEFAULTS else options).on_arrays(operands)
+
+
+provide(_evaluate_call)
 
 
 def listed_operands(text: str, given: Sequence[Any]) -> Sequence[Any]:

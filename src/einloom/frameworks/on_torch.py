@@ -1,0 +1,291 @@
+"""einsum of PyTorch tensors: of their memory where it can be had, else an operator, `torch.ops.einloom.einsum`.
+
+Tensors without gradients are read and written where they lie. Those that gradients are wanted of, that stand for many
+(`torch.func.vmap`) or for none yet (`torch.compile`) have no memory to give; for these einsum is an operator, whose
+gradients are einsums of the same kind, and a batch is one more label.
+"""
+
+# pyright: standard
+# PyTorch's types are unknown where it is not installed.
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch  # pyright: ignore[reportMissingImports]
+from torch import Tensor  # pyright: ignore[reportMissingImports]
+from torch.autograd import forward_ad  # pyright: ignore[reportMissingImports]
+
+from einloom.arrays.dlpack import Imported
+from einloom.dtypes import promoted
+from einloom.errors import ArgumentError, DTypeError, ShapeError
+from einloom.frameworks.call import Call, Computation, carried, evaluate
+from einloom.plan.derived import batched, gradient_of
+from einloom.plan.equation import caret_lines, parse_equation
+
+__all__ = ["compute", "memory", "operator"]
+
+NO_OUT = "out= takes no gradients, and no tensors of torch.func\n  Leave it out, or pass what detach() returns."
+
+Einsum = Callable[[Call, Sequence[Tensor]], Tensor]
+
+
+def compute(computation: Computation, operands: Sequence[Any], out: Any = None) -> Any:
+    """Return the einsum of tensors as a tensor, or `out`.
+
+    Raises:
+        ArgumentError: what has no gradient, or `out`, where gradients are wanted.
+        DTypeError: tensors that lie elsewhere than in main memory, or types that einloom does not compute in.
+    """
+    if torch.compiler.is_compiling():
+        return _compiled(computation, operands, out)
+    try:
+        arrays = [operand.numpy() for operand in operands if type(operand) is Tensor]
+        written = out.numpy() if type(out) is Tensor else None
+    except (RuntimeError, TypeError):  # what has no memory, or needs a closer look
+        return _closely(computation, operands, out)
+    if len(arrays) != len(operands) or (written is None and out is not None) or _is_watched():
+        return _closely(computation, operands, out)
+    return _direct(computation, arrays, written, out)
+
+
+def _is_watched() -> bool:
+    """Whether forward gradients or a mode that sees operators alone (`make_fx`, a counter of operators) are on."""
+    return forward_ad._current_level >= 0 or torch._C._len_torch_dispatch_stack() > 0
+
+
+def _direct(computation: Computation, arrays: Sequence[Any], written: Any, out: Any) -> Tensor:
+    if out is None:
+        return _tensor(computation.on_arrays(arrays), arrays)
+    computation.on_arrays(arrays, written)
+    if isinstance(out, Tensor):
+        torch.autograd.graph.increment_version(out)  # Who saved it for a gradient learns that it has changed.
+    return out
+
+
+def _tensor(result: Any, operands: Sequence[Any]) -> Tensor:
+    """Return a fresh result as a tensor. Only results of bfloat16 stand in unsigned integers beside such operands."""
+    tensor = torch.from_numpy(np.asarray(result))
+    if result.dtype == np.uint16 and any(type(operand) is Imported for operand in operands):
+        return tensor.view(torch.bfloat16)
+    return tensor
+
+
+# ---- tensors of which there is more to know than their memory ----------------------------------------------------
+
+
+def memory(operand: Any, name: str) -> Any:
+    """Return an operand's memory, gradients and bits of conjugates and negatives aside; others than tensors as is.
+
+    Raises:
+        DTypeError: it has none that NumPy or einloom could read.
+    """
+    if not isinstance(operand, Tensor):
+        return operand
+    found = _reached(operand.resolve_conj())
+    if found is None:
+        raise DTypeError(f"{name} is a tensor without memory of its own\n  Pass one that holds numbers.")
+    return found
+
+
+def _closely(computation: Computation, operands: Sequence[Any], out: Any) -> Any:
+    """Compute on tensors of any kind, with what they mean for gradients and transformations."""
+    tensors = [_checked(operand, f"operand {position}") for position, operand in enumerate(operands)]
+    arrays = _memories(tensors, out)
+    if arrays is None:
+        if out is not None:
+            raise ArgumentError(NO_OUT)
+        return _operated(carried(computation, [tuple(tensor.shape) for tensor in tensors]), tensors)
+    result = _direct(computation, arrays, None if out is None else memory(out, "out"), out)
+    is_first = out is not None or isinstance(operands[0], Tensor) or result.dtype == torch.bfloat16
+    return result if is_first else result.numpy()[()]
+
+
+def _has_gradient(things: Sequence[Any]) -> bool:
+    tensors = [thing for thing in things if isinstance(thing, Tensor)]
+    wanted = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    return wanted or any(forward_ad.unpack_dual(tensor).tangent is not None for tensor in tensors)
+
+
+def _checked(operand: Any, name: str) -> Tensor:
+    tensor = operand if isinstance(operand, Tensor) else torch.from_numpy(np.asarray(operand))
+    if tensor.device.type not in ("cpu", "meta") or tensor.layout != torch.strided:
+        raise DTypeError(
+            f"{name} is a tensor on {tensor.device} of layout {tensor.layout}\n  Pass its cpu(), or its to_dense()."
+        )
+    return tensor.resolve_neg()
+
+
+def _memories(tensors: Sequence[Tensor], out: Any = None) -> list[Any] | None:
+    """Return the memory of tensors that nothing but their memory matters of; None if one is of another kind."""
+    if torch._C._len_torch_dispatch_stack() > 0:
+        return None
+    found = [_reached(tensor.resolve_conj()) for tensor in tensors]
+    return None if any(each is None for each in found) or _has_gradient([*tensors, out]) else found
+
+
+def _reached(tensor: Tensor) -> np.ndarray | Imported | None:
+    if type(tensor) not in (Tensor, torch.nn.Parameter) or tensor.device.type == "meta":
+        return None
+    try:
+        plain = tensor.detach().resolve_neg()
+        if plain.dtype == torch.bfloat16:
+            return Imported(plain.view(torch.uint16).numpy(), "bfloat16")
+        return plain.numpy()
+    except RuntimeError:  # a tensor of torch.func
+        return None
+    except TypeError:
+        raise DTypeError(f"no code for tensors of type {tensor.dtype}\n  Convert the tensor.") from None
+
+
+# ---- the operator ------------------------------------------------------------------------------------------------
+
+
+@torch.library.custom_op(
+    "einloom::einsum",
+    mutates_args=(),
+    schema="(Tensor[] operands, str equation, int[] conj, str optimize, str schedule, int? threads) -> Tensor",
+)
+def operator(operands: Any, equation: Any, conj: Any, optimize: Any, schedule: Any, threads: Any) -> Tensor:
+    """Compute on tensors that have memory; PyTorch calls it below gradients and transformations."""
+    arrays = [memory(operand, f"operand {position}") for position, operand in enumerate(operands)]
+    return _tensor(evaluate(Call(equation, tuple(conj), optimize, schedule, threads), arrays), arrays)
+
+
+@operator.register_fake
+def _result_like(operands: Any, equation: Any, conj: Any, optimize: Any, schedule: Any, threads: Any) -> Tensor:
+    """Return a result without memory: its shape may be of symbols."""
+    parsed = parse_equation(equation, tuple(operand.dim() for operand in operands))
+    extents: dict[str, Any] = {}
+    for term, operand in zip(parsed.inputs, operands):
+        for label, extent in zip(term, operand.shape):
+            if label not in extents or extents[label] == 1:
+                extents[label] = extent
+            elif extent != 1 and extent != extents[label]:
+                raise ShapeError(f"axis {label} has two extents\n{caret_lines(equation, ())}")
+    return operands[0].new_empty([extents[label] for label in parsed.output], dtype=_common_type(operands))
+
+
+def _common_type(operands: Sequence[Tensor]) -> Any:
+    names = {str(operand.dtype).removeprefix("torch.") for operand in operands}
+    name = names.pop() if len(names) == 1 else promoted(*names).name
+    return torch.bool if name == "truth" else vars(torch)[name]
+
+
+def _words(call: Call) -> tuple[Any, ...]:
+    return call.equation, list(call.conj), call.optimize, call.schedule, call.threads
+
+
+def _compiled(computation: Computation, operands: Sequence[Any], out: Any) -> Tensor:
+    """Compute while `torch.compile` reads this."""
+    tensors = [torch.as_tensor(operand) for operand in operands]
+    call = carried(computation, [tuple(tensor.shape) for tensor in tensors])
+    if out is None:
+        return operator(tensors, *_words(call))
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in [*tensors, out]):
+        raise ArgumentError(NO_OUT)
+    result = operator(tensors, *_words(call))
+    if result.shape != out.shape or result.dtype != out.dtype:
+        raise ShapeError(f"out is {out.dtype} {tuple(out.shape)}, the result {result.dtype} {tuple(result.shape)}")
+    return out.copy_(result)
+
+
+def _gradients(call: Call, operands: Sequence[Tensor], grad: Tensor, needed: Sequence[bool], einsum: Einsum) -> Any:
+    """Return the gradients of the operands that need one, by einsums."""
+    positions = range(len(operands))
+    return [_gradient(call, operands, grad, i, einsum) if needed[i] else None for i in positions]
+
+
+def _gradient(call: Call, operands: Sequence[Tensor], grad: Tensor, position: int, einsum: Einsum) -> Tensor:
+    own = operands[position]
+    wanted = gradient_of(call.equation, [tuple(operand.shape) for operand in operands], position, call.conj)
+    factors = [grad, *(operands[i] for i in wanted.others)]
+    factors += [grad.new_ones(extent) for extent in wanted.ones]
+    factors += [torch.eye(extent, dtype=grad.dtype) for extent in wanted.identities]
+    conj = wanted.conj if grad.is_complex() else ()
+    result = einsum(Call(wanted.equation, conj, threads=call.threads), factors)
+    real = result.real if result.is_complex() and not own.is_complex() else result
+    return real.reshape(wanted.shape).to(own.dtype)
+
+
+def _save(ctx: Any, inputs: Any, output: Tensor) -> None:
+    operands, equation, conj, _, _, threads = inputs
+    ctx.save_for_backward(*operands)
+    ctx.call = Call(equation, tuple(conj), threads=threads)
+
+
+def _backward(ctx: Any, grad: Tensor) -> Any:
+    def einsum(call: Call, tensors: Sequence[Tensor]) -> Tensor:
+        return operator(list(tensors), *_words(call))
+
+    needed = ctx.needs_input_grad[0]
+    found = _gradients(ctx.call, ctx.saved_tensors, grad, needed, einsum)
+    return found, None, [None] * len(ctx.call.conj), None, None, None
+
+
+operator.register_autograd(_backward, setup_context=_save)
+
+
+@operator.register_vmap
+def _many(info: Any, in_dims: Any, operands: Any, equation: str, conj: Any, optimize: str, *rest: Any) -> Any:
+    text = _batched(equation, operands, in_dims[0])
+    return operator(operands, text, conj, optimize, "", rest[-1]), 0
+
+
+def _batched(equation: str, operands: Sequence[Tensor], axes: Sequence[int | None]) -> str:
+    ranks = [operand.dim() - (axis is not None) for operand, axis in zip(operands, axes)]
+    return batched(equation, ranks, axes)
+
+
+# ---- eager gradients and torch.func, which an operator alone does not serve --------------------------------------
+
+
+class _Einsum(torch.autograd.Function):
+    """einsum with gradients in both modes, and as one more label under `torch.func.vmap`."""
+
+    @staticmethod
+    def forward(call: Call, *operands: Tensor) -> Tensor:
+        arrays = _memories(operands)
+        return operator(list(operands), *_words(call)) if arrays is None else _tensor(evaluate(call, arrays), arrays)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
+        ctx.call, *operands = inputs
+        ctx.save_for_backward(*operands)
+        ctx.save_for_forward(*operands)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return None, *_gradients(ctx.call, ctx.saved_tensors, grad, ctx.needs_input_grad[1:], _einsum)
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        operands = ctx.saved_tensors
+        terms = [
+            _einsum(ctx.call, [*operands[:i], tangent, *operands[i + 1 :]])
+            for i, tangent in enumerate(tangents)
+            if tangent is not None
+        ]
+        return sum(terms[1:], terms[0])
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, call: Call, *operands: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        text = _batched(call.equation, operands, in_dims[1:])
+        return _einsum(Call(text, call.conj, call.optimize, threads=call.threads), operands), 0
+
+
+def _einsum(call: Call, operands: Sequence[Tensor]) -> Tensor:
+    """Compute on any tensors; gradients of first order are computed on memory."""
+    arrays = _memories(operands)
+    return _operated(call, operands) if arrays is None else _tensor(evaluate(call, arrays), arrays)
+
+
+def _operated(call: Call, operands: Sequence[Tensor]) -> Tensor:
+    """Compute by the operator with gradients; what is the conjugate of its memory, einsum conjugates."""
+    lazy = {position for position, tensor in enumerate(operands) if tensor.is_conj()}
+    plain = [tensor.conj() if position in lazy else tensor for position, tensor in enumerate(operands)]
+    conj = tuple(sorted(lazy.symmetric_difference(call.conj)))
+    return _Einsum.apply(replace(call, conj=conj) if lazy else call, *plain)

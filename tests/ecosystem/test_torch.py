@@ -1,0 +1,253 @@
+"""PyTorch: tensors come in and go out, gradients are einsums, transformations and `torch.compile` see an operator."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import einloom as el
+
+torch: Any = pytest.importorskip("torch")
+DOUBLE, COMPLEX = torch.float64, torch.complex128
+
+LANGUAGE = [
+    ("ab,bc->ac", [(2, 3), (3, 4)]),
+    ("ab,bc,cd->da", [(2, 3), (3, 4), (4, 2)]),
+    ("ab->b", [(2, 3)]),
+    ("aab->b", [(3, 3, 2)]),
+    ("aaa->", [(2, 2, 2)]),
+    ("ab,ab->", [(2, 3), (2, 3)]),
+    (",a->a", [(), (3,)]),
+    ("ab,b->a", [(2, 3), (1,)]),
+    ("...a,aab,b->...", [(2, 3), (3, 3, 1), (4,)]),
+    ("...ab,...bc", [(2, 1, 2, 3), (4, 3, 2)]),
+]
+
+
+def random(shape: tuple[int, ...], dtype: Any = DOUBLE, gradient: bool = False) -> Any:
+    made = torch.randn(shape, dtype=dtype, generator=torch.Generator().manual_seed(sum(shape)))
+    return made.requires_grad_(gradient)
+
+
+def einsum_of(equation: str, **options: Any) -> Callable[..., Any]:
+    return lambda *operands: el.einsum(equation, *operands, **options)
+
+
+def test_results_are_tensors() -> None:
+    a, b = random((2, 3)), random((3, 4))
+    f = el.compile("ab,bc->ac", a, b)
+    for result in (el.einsum("ab,bc->ac", a, b), f(a, b), el.einsum("ab,bc->ac", a, b, threads=1), el.matmul(a, b)):
+        assert type(result) is torch.Tensor and torch.allclose(result, a @ b, rtol=1e-14)
+    scalar = el.einsum("ab,ab->", a, a)
+    assert scalar.shape == () and torch.allclose(scalar, (a * a).sum())
+    assert type(el.einsum("ab,bc->ac", a.numpy(), b)) is np.ndarray  # The first operand decides.
+    assert torch.allclose(el.einsum("ab,bc->ac", a, b, alpha=2.0, epilogue=["relu"]), (2 * a @ b).relu())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16", "int32", "complex64", "bool"])
+def test_types_stay(dtype: str) -> None:
+    a = torch.ones(2, 2, dtype=vars(torch)[dtype])
+    f = el.compile("ab,bc->ac", a, a)
+    for result in (el.einsum("ab,bc->ac", a, a), f(a, a), f(a, a, out=torch.empty_like(a))):
+        assert result.dtype == a.dtype and torch.equal(result, torch.full((2, 2), 2).to(a.dtype))
+
+
+def test_out_is_written_and_known_to_have_changed() -> None:
+    a, out = random((3, 3)), torch.empty(3, 3, dtype=DOUBLE)
+    assert el.einsum("ab,bc->ac", a, a, out=out) is out and torch.allclose(out, a @ a)
+    array = np.empty((3, 3))
+    assert el.einsum("ab,bc->ac", a, a, out=array) is array and np.allclose(array, a @ a)
+    saved = random((3, 3), gradient=True) * 1
+    loss = (saved * saved).sum()
+    el.einsum("ab->ba", a, out=saved.detach())
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def test_conjugates_and_negatives() -> None:
+    a, b = random((2, 3), COMPLEX), random((3, 4), COMPLEX)
+    assert torch.allclose(el.einsum("ab,bc->ac", a.conj(), b), a.conj() @ b)
+    assert torch.allclose(el.einsum("ab,bc->ac", a.conj(), b, conj=(0, 1)), a @ b.conj())
+    assert torch.allclose(el.einsum("ab,bc->ac", a.conj().imag, b.real), -a.imag @ b.real)
+    left, right = (each.detach().requires_grad_() for each in (a, b))
+    assert torch.autograd.gradcheck(lambda x, y: el.einsum("ab,bc->ac", x.conj(), y), (left, right))
+
+
+@pytest.mark.parametrize(("equation", "shapes"), LANGUAGE)
+def test_gradients(equation: str, shapes: list[tuple[int, ...]]) -> None:
+    """To second order, forwards and backwards, against differences of results."""
+    operands = [random(shape, gradient=True) for shape in shapes]
+    assert torch.autograd.gradcheck(einsum_of(equation), operands, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(einsum_of(equation), operands)
+
+
+@pytest.mark.parametrize("conj", [(), (0,), (0, 1)])
+def test_gradients_of_complex_numbers(conj: tuple[int, ...]) -> None:
+    operands = random((2, 3), COMPLEX, True), random((3, 2), COMPLEX, True)
+    assert torch.autograd.gradcheck(einsum_of("ab,bc->ac", conj=conj), operands, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(einsum_of("ab,bc->ac", conj=conj), operands)
+    mixed = random((2, 3), gradient=True), operands[1]
+    assert torch.autograd.gradcheck(einsum_of("ab,bc->ac", conj=conj), mixed)
+
+
+def test_gradients_have_the_operands_types() -> None:
+    a, b = random((2, 3), torch.bfloat16, True), random((3, 4), torch.float32, True)
+    el.einsum("ab,bc->ac", a, b).sum().backward()
+    assert a.grad.dtype == torch.bfloat16 and b.grad.dtype == torch.float32
+    assert torch.allclose(b.grad, a.detach().float().sum(0)[:, None].expand(3, 4))
+
+
+def test_gradients_through_compiled_expressions_paths_and_schedules() -> None:
+    a = random((6, 6), torch.float32, True)
+    schedule = el.compile("ab,bc->ac", (6, 6), (6, 6), dtype="float32").schedule
+    for f in (el.compile("ab,bc->ac", a, a, schedule=schedule), einsum_of("ab,bc->ac", optimize=[(0, 1)], threads=1)):
+        (grad,) = torch.autograd.grad(f(a, a).sum(), a)
+        assert torch.allclose(grad, torch.autograd.grad((a @ a).sum(), a)[0], rtol=1e-5)
+    with pytest.raises(el.ShapeError, match="compiled for"):
+        el.compile("ab,bc->ac", a, a)(a[:3], a)
+
+
+def test_no_gradients_no_operator() -> None:
+    a = random((3, 3), gradient=True)
+    with torch.no_grad():
+        assert not el.einsum("ab->ba", a).requires_grad
+        out = torch.empty(3, 3, dtype=DOUBLE)
+        assert el.einsum("ab->ba", a, out=out) is out
+
+
+def test_who_records_operators_sees_one() -> None:
+    """Tensors are real there, but what is computed on their memory would become a constant."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    a, b = random((2, 3)), random((3, 4))
+    graph = make_fx(einsum_of("ab,bc->ac"))(a, b)
+    assert "einloom.einsum" in graph.code and torch.allclose(graph(2 * a, b), 2 * a @ b)
+    gradients = make_fx(lambda x: torch.autograd.grad(el.einsum("ab,bc->ac", x, b).sum(), x)[0])
+    assert "einloom.einsum" in gradients(a.requires_grad_()).code
+
+
+def test_what_has_no_gradient_is_refused() -> None:
+    a = random((3, 3), gradient=True)
+    with pytest.raises(el.ArgumentError, match="out= takes no gradients"):
+        el.einsum("ab->ba", a, out=torch.empty(3, 3, dtype=DOUBLE))
+    with pytest.raises(el.ArgumentError, match="out= takes no gradients"):
+        el.einsum("ab->ba", a.detach(), out=torch.empty(3, 3, dtype=DOUBLE, requires_grad=True))
+    for options in ({"epilogue": ["relu"]}, {"alpha": 2.0}, {"dtype": "float64"}, {"memory_limit": 9}, {"order": "F"}):
+        with pytest.raises(el.ArgumentError, match="no gradients"):
+            el.einsum("ab,bc->ac", a, a, **options)
+    with pytest.raises(el.ArgumentError, match="contract_path"):
+        el.einsum("ab,bc,cd->ad", a, a, a, optimize=lambda *given: [(0, 1), (0, 1)])
+    with pytest.raises(el.ArgumentError, match="out="):
+        torch.func.vmap(lambda x: el.einsum("ab->ba", x, out=torch.empty(3, 3, dtype=DOUBLE)))(a.detach()[None])
+
+
+def test_tensors_that_are_elsewhere_are_refused() -> None:
+    a = random((3, 3), torch.float32)
+    for tensor in (a.to_sparse(), a.to(torch.float8_e4m3fn)):
+        with pytest.raises(el.DTypeError, match="tensor"):
+            el.einsum("ab,bc->ac", tensor, a)
+        with pytest.raises(el.DTypeError):
+            el.compile("ab,bc->ac", tensor, a)
+
+
+def test_vmap_is_one_more_label() -> None:
+    a, b = random((5, 2, 3)), random((3, 4, 5))
+    f = einsum_of("ab,bc->ac")
+    assert torch.allclose(torch.func.vmap(f, in_dims=(0, 2))(a, b), torch.einsum("zab,bcz->zac", a, b))
+    assert torch.allclose(
+        torch.func.vmap(f, in_dims=(None, 2), out_dims=1)(a[0], b).movedim(1, 0), a[0] @ b.movedim(2, 0)
+    )
+    nested = torch.func.vmap(torch.func.vmap(einsum_of("...a,a->..."), in_dims=(0, None)), in_dims=(None, 0))
+    assert torch.allclose(nested(a, b[:, :, 0].T), torch.einsum("xya,za->zxy", a, b[:, :, 0].T))
+    per_sample = torch.func.vmap(torch.func.grad(lambda x, y: f(x, y).pow(2).sum()), in_dims=(0, None))
+    assert torch.allclose(per_sample(a, b[..., 0]), 2 * (a @ b[..., 0]) @ b[..., 0].T)
+
+
+def test_torch_func() -> None:
+    a, b = random((2, 3)), random((3, 4))
+    f = einsum_of("ab,bc->ac")
+    value, tangent = torch.func.jvp(lambda x, y: f(x, y), (a, b), (b[:, :2].T, b))
+    assert torch.allclose(value, a @ b) and torch.allclose(tangent, b[:, :2].T @ b + a @ b)
+    hessian = torch.func.hessian(lambda x: f(x, b).pow(2).sum())(a)
+    assert torch.allclose(hessian.reshape(6, 6), torch.kron(torch.eye(2, dtype=DOUBLE), 2 * b @ b.T))
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(a, b[:, :2].T)
+        found = torch.autograd.forward_ad.unpack_dual(f(dual, b)).tangent
+    assert torch.allclose(found, b[:, :2].T @ b)
+
+
+def test_fake_tensors_and_meta_tensors() -> None:
+    with torch._subclasses.FakeTensorMode():
+        a = torch.empty(2, 3, dtype=torch.bfloat16, requires_grad=True)
+        result = el.einsum("ab,cb->ac", a, a)
+        assert result.shape == (2, 2) and result.dtype == torch.bfloat16
+        assert torch.autograd.grad(result.sum(), a)[0].shape == (2, 3)
+    assert el.einsum("ab,cb->ac", *[torch.empty(2, 3, device="meta")] * 2).device.type == "meta"
+
+
+def test_the_operator_is_a_good_citizen() -> None:
+    given = [random((2, 3), gradient=True), random((3, 4), gradient=True)]
+    checks = torch.library.opcheck(torch.ops.einloom.einsum, (given, "ab,bc->ac", [], "auto", "", None))
+    assert set(checks.values()) == {"SUCCESS"}
+
+
+def layers() -> dict[str, Callable[..., Any]]:
+    f = el.compile("ab,bc->ac", (2, 3), (3, 4))
+    return {
+        "einsum": lambda a, b: el.einsum("ab,bc->ac", a, b) + 1,
+        "lists": lambda a, b: el.einsum(a, [0, 1], b, [1, 2], [0, 2]) + 1,
+        "expression": lambda a, b: f(a, b) + 1,
+        "products": lambda a, b: el.matmul(a, b) + el.tensordot(a, b, 1).sin() ** 0,
+        "out": lambda a, b: f(a, b, out=torch.ones(2, 4, dtype=DOUBLE)) + 1,
+        "vmap": lambda a, b: torch.func.vmap(einsum_of("a,ab->b"), in_dims=(0, None))(a, b) + 1,
+    }
+
+
+@pytest.mark.parametrize("name", ["einsum", "lists", "expression", "products", "out", "vmap"])
+def test_torch_compile_sees_one_graph(name: str) -> None:
+    a, b = random((2, 3)), random((3, 4))
+    compiled = torch.compile(layers()[name], fullgraph=True, backend="aot_eager")
+    assert torch.allclose(compiled(a, b), a @ b + 1)
+    if name != "out":
+        a.requires_grad_()
+        (grad,) = torch.autograd.grad(compiled(a, b).sum(), a)
+        assert torch.allclose(grad, b.sum(1).expand(2, 3))
+
+
+def test_torch_compile_with_open_extents() -> None:
+    graphs: list[Any] = []
+
+    def backend(graph: Any, _: Any) -> Any:
+        graphs.append(graph)
+        return graph.forward
+
+    compiled = torch.compile(lambda a, b: el.einsum("ab,bc->ac", a, b), fullgraph=True, dynamic=True, backend=backend)
+    for extent in (5, 6, 7):
+        a, b = random((extent, 3)), random((3, extent + 1))
+        assert torch.allclose(compiled(a, b), a @ b)
+    assert len(graphs) == 1
+
+
+def test_modules_with_einsums_train_and_copy() -> None:
+    class Layer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(random((3, 4), torch.float32))
+
+        def forward(self, x: Any) -> Any:
+            return el.einsum("bi,io->bo", x, self.weight)
+
+    layer, x = Layer(), random((8, 3), torch.float32)
+    step = torch.optim.SGD(layer.parameters(), lr=0.1)
+    losses = []
+    for _ in range(5):
+        loss = (copy.deepcopy(layer)(x).detach() * 0 + layer(x) - 1).pow(2).mean()
+        step.zero_grad()
+        loss.backward()
+        step.step()
+        losses.append(loss.item())
+    assert losses == sorted(losses, reverse=True) and losses[-1] < losses[0]
