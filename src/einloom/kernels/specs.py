@@ -21,6 +21,7 @@ from einloom.dtypes import DType, data_type, promoted
 from einloom.errors import ShapeError
 
 __all__ = [
+    "Ahead",
     "BatchBy",
     "Binary",
     "Brgemm",
@@ -88,6 +89,22 @@ class BatchBy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """What a kernel asks memory for while it computes: a block that is wanted later, one cache line after the other.
+
+    How far it is lies in memory, so that each call goes on where the last one stopped: an address, then for each level
+    what is left of it. Behind the end of the block it begins again.
+
+    Attributes:
+        lines: how many a call should ask for.
+        levels: (how many, bytes from one to the next), the innermost first: lines of a piece, then pieces.
+    """
+
+    lines: int
+    levels: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Brgemm(_Sized):
     """C[m, n] = beta C[m, n] + alpha sum over batch and k of A B, the vectors running along m.
 
@@ -104,6 +121,7 @@ class Brgemm(_Sized):
         grouped: whether neighbours along k lie side by side in A and B, as `Interleave` puts them: then k and the
             strides of A and B count groups of 4 bytes.
         far: whether C lies beyond the second-level cache: it is asked for while few products are computed, too.
+        ahead: what is asked for besides; kernels that have no tiles ignore it.
     """
 
     dtype: DType
@@ -120,6 +138,7 @@ class Brgemm(_Sized):
     memory: Types = ()
     grouped: bool = False
     far: bool = False
+    ahead: Ahead | None = None
 
     def __post_init__(self) -> None:
         _Sized.__post_init__(self)
@@ -351,7 +370,7 @@ def signature(spec: Spec) -> tuple[str, ...]:
 
     Pointers come first. Then follow the strides that are `None`, first those of a, b and c inside a matrix, `ld_x`
     where it is an operand's only one, else `x_m`, `x_n`, `x_k`; then those from one matrix of the batch to the next, or
-    the arrays of offsets; at last `beta`.
+    the arrays of offsets; then `beta`; at last `ahead`, which points to how far a kernel is that asks for a block.
     """
     strides = spec.strides
     pointers = ("a", "b", "c") if isinstance(spec, Brgemm) else tuple(strides)
@@ -362,7 +381,8 @@ def signature(spec: Spec) -> tuple[str, ...]:
     if isinstance(spec, Brgemm) and spec.batch_by is BatchBy.OFFSETS:
         batch = ("offsets_a", "offsets_b")[: 1 if spec.b is None else 2]
     flag = ("beta",) if isinstance(spec, Brgemm) and spec.beta is None else ()
-    return pointers + inner + batch + flag
+    ahead = ("ahead",) if isinstance(spec, Brgemm) and spec.ahead else ()
+    return pointers + inner + batch + flag + ahead
 
 
 def run_time_strides(operand: str, strides: Strides) -> list[tuple[str, int]]:

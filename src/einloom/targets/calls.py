@@ -17,6 +17,7 @@ from einloom.kernels import Binary, Brgemm, Interleave, Spec, Stream, Unary
 from einloom.kernels.emit import emit_kernel
 from einloom.kernels.formula.functions import pair_name
 from einloom.kernels.specs import BatchBy, signature
+from einloom.targets.ahead import Asked
 from einloom.targets.loops import LoopLowering, LoopState
 from einloom.targets.positions import Positions, Register
 
@@ -26,8 +27,9 @@ __all__ = ["CallLowering", "kernel_spec"]
 class CallLowering:
     """Code for the calls of a nest; its kernels become functions of the same buffer, one for each different spec."""
 
-    def __init__(self, positions: Positions, loops: LoopLowering) -> None:
+    def __init__(self, positions: Positions, loops: LoopLowering, asked: Asked | None = None) -> None:
         self.positions = positions
+        self._asked = asked
         self._loops = loops
         self._kernels: dict[Spec, Label] = {}
 
@@ -72,13 +74,19 @@ class CallLowering:
         spec, places = kernel_spec(call, sizes, types, beta)
         if isinstance(spec, Brgemm) and self._is_far(call.accesses[-1]):
             spec = replace(spec, far=True)
+        asked = self._asked if isinstance(spec, Brgemm) and not spec.grouped else None
+        if asked and isinstance(spec, Brgemm):
+            spec = replace(spec, ahead=asked.ahead)
         for place, access in zip(places, call.accesses):
             positions.variables.load(vm.arguments[place], f"at {access.buffer}")
         for place, offsets in enumerate(zip(*call.offsets), places[-1] + 1):
             table = b"".join((offset // call.group).to_bytes(8, "little", signed=True) for offset in offsets)
             vm.address_of(vm.arguments[place], positions.asm.data(table, 8))
+        names = signature(spec)
         if undecided:
-            self._set_flag(vm.arguments[len(signature(spec)) - 1], undecided)
+            self._set_flag(vm.arguments[names.index("beta")], undecided)
+        if asked:
+            positions.variables.address(vm.arguments[names.index("ahead")], asked.variables[0])
         label = self._kernels.get(spec)
         if label is None:
             label = self._kernels[spec] = positions.asm.forward(f"kernel{len(self._kernels)}")

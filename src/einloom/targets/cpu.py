@@ -20,6 +20,7 @@ from einloom.ir.statement import Barrier
 from einloom.kernels.select import machine_for
 from einloom.kernels.verbs.frame import calling_frame
 from einloom.machine import Machine
+from einloom.targets.ahead import AheadLowering, Asked, asked_ahead
 from einloom.targets.calls import CallLowering
 from einloom.targets.curves import CurveLowering, curve_variables
 from einloom.targets.loops import LoopLowering, LoopState
@@ -63,18 +64,22 @@ class _Lowering:
         short = axes_with_short_blocks(nest)
         inner = [loop for loop in _inner_loops_first(nest.body) if loop not in self.shared_loops]
         states = {x.name: LoopState.of(x, x.axis in short) for x in inner if x.kind is not ExecType.SFC}
-        self.variables = calling_frame(self.vm, _hot_first(nest), self._names(inner, states, short))
+        asked = asked_ahead(nest, machine)
+        self.variables = calling_frame(self.vm, _hot_first(nest), self._names(inner, states, short, asked))
         self.positions = Positions(nest, self.vm, self.variables, short)
         self.loops = LoopLowering(self.positions, states, self._nodes)
         self.curves = CurveLowering(self.positions, self._nodes)
         self.shared = SharedLowering(self.positions, self.curves, self._nodes)
         self.team = nest.team and TeamLowering(self.positions, nest.team, self.scratch_bytes, self._nodes)
-        self.calls = CallLowering(self.positions, self.loops)
+        self.ahead = asked and AheadLowering(asked, self.positions, self.loops)
+        self.calls = CallLowering(self.positions, self.loops, asked)
 
-    def _names(self, loops: Sequence[Loop], states: dict[str, LoopState], short: Sequence[str]) -> list[str]:
+    def _names(
+        self, loops: Sequence[Loop], states: dict[str, LoopState], short: Sequence[str], asked: Asked | None
+    ) -> list[str]:
         """Return the names of all variables; those that come first have the nearer slots."""
         positions = position_names(self.nest, short)
-        names: list[str] = []
+        names = asked.variables if asked else []
         for loop in loops:
             names += curve_variables(loop, positions) if loop.kind is ExecType.SFC else states[loop.name].variables
         names += [f"left {axis}" for axis in short]
@@ -132,6 +137,8 @@ class _Lowering:
             elif isinstance(node, Pack):
                 self.asm.comment(f"pack {node.source} into {node.buffer}")
                 self._nodes(node.body)
+                if self.ahead:
+                    self.ahead.start(node)
             elif isinstance(node, When):
                 self._when(node)
             elif isinstance(node, Barrier) and self.team:

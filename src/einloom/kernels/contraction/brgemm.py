@@ -64,7 +64,11 @@ class _Emission(Generic[R, V, A]):
         """Emit the function."""
         self.frame.enter()
         self._set_up()
+        if self.plan.asks:
+            self.plan.asks.start(self.frame)
         self._rows()
+        if self.plan.asks:
+            self.plan.asks.stop(self.frame)
         self.vec.finish()
         self.frame.leave()
 
@@ -218,18 +222,22 @@ class _Emission(Generic[R, V, A]):
 
     def _sum(self, micro: Microkernel[R, V, A], columns: int, steps: Steps) -> None:
         """Emit the sum over k; the pointers end behind it where some tile's sum is a loop."""
+        asks = self.plan.asks
         if steps.rest:
             self.km.asm.comment(f"the first {steps.rest} products of {self.product.k}")
-            self._unrolled(micro, columns, steps.rest)
+            self._unrolled(micro, columns, steps.rest, asks.lines if asks and not steps.trips else 0)
         if self.plan.loops:
             self._advance(columns, steps.rest)
         if not steps.trips:
             return
         micro.clear()
-        self.km.asm.comment(f"loop over k: {steps.trips} times {steps.unroll} products")
-        with self.frame.loop(steps.trips, "k"):
-            self._unrolled(micro, columns, steps.unroll)
-            self._advance(columns, steps.unroll)
+        asking, lines = asks.pace(steps.trips) if asks else (0, 0)
+        for trips, each in ((asking, lines), (steps.trips - asking, 0)):
+            if trips:
+                self.km.asm.comment(f"loop over k: {trips} times {steps.unroll} products")
+                with self.frame.loop(trips, "k"):
+                    self._unrolled(micro, columns, steps.unroll, each)
+                    self._advance(columns, steps.unroll)
 
     def _advance(self, columns: int, steps: int) -> None:
         """Move the pointers along k, unless every step does so."""
@@ -237,11 +245,14 @@ class _Emission(Generic[R, V, A]):
             if isinstance(cursor.strides[2], int):
                 cursor.advance(self.frame, columns, steps)
 
-    def _unrolled(self, micro: Microkernel[R, V, A], columns: int, count: int) -> None:
+    def _unrolled(self, micro: Microkernel[R, V, A], columns: int, count: int, lines: int) -> None:
+        """Emit so many products, and what is asked for meanwhile."""
         for step in range(count):
             micro.step(step, is_last=step == count - 1)
             if self.plan.ahead:
                 self._fetch_ahead(micro.tile.vectors, step)
+            if self.plan.asks:
+                self.plan.asks.step(self.frame, step, count, lines)
             for cursor in self.cursors:
                 if isinstance(cursor.strides[2], str):
                     cursor.advance(self.frame, columns, 1)

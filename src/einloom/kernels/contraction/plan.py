@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Generic
 
+from einloom.kernels.contraction.ahead import AskAhead
 from einloom.kernels.contraction.bands import Band, tiling_of
 from einloom.kernels.contraction.cursor import Cursor, Strides
 from einloom.kernels.contraction.product import Product
@@ -57,6 +58,7 @@ class Plan(Generic[R, V, A]):
         listed: whether the matrices of the batch come as lists.
         cursors: of A and B; copies: whether they walk on copies of the operands' pointers.
         ahead: how far behind a column of A the one lies that is fetched meanwhile; 0: none.
+        asks: the code that asks for a block which is wanted later, or None.
         batch_steps: how far each cursor moves from one matrix of the batch to the next.
         views: the verbs that read and write each operand, by name.
         operands: A, B and C with their strides; strided: those whose vectors are put together from single elements.
@@ -83,6 +85,8 @@ class Plan(Generic[R, V, A]):
         self.steps = {band: self._steps_of(band) for band in self.bands}
         self.loops = any(steps.trips for steps in self.steps.values())
         self._resolve_strides()
+        tiles = sum(band.count * times for band in self.bands for _, times in band.blocks)
+        self.asks = AskAhead[R, A](spec.ahead, tiles * product.batch) if spec.ahead else None
         self._plan_frame(spec)
 
     def _steps_of(self, band: Band) -> Steps:
@@ -149,6 +153,7 @@ class Plan(Generic[R, V, A]):
         if isinstance(self.output[1], str) and self.columns > 1:
             hot += ["c_walk", self.output[1]]
         hot += [self.output[0]] if isinstance(self.output[0], str) else []
+        hot += self.asks.variables if self.asks else ()
         parts = (*self.input_strides, self.output, self.source_strides)
         strides = [s for part in parts for s in part if isinstance(s, str)]
         cold = ["c", *(o.name for o in product.inputs), *(["beta"] if product.beta is None else [])]

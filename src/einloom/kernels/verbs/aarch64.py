@@ -279,6 +279,9 @@ class AArch64Machine(KernelMachine[X, Arranged, Offset]):
     def prefetch_input(self, place: Offset) -> None:
         self.asm.prfm("pldl1keep", self.near(place, 8))
 
+    def prefetch_block(self, place: Offset) -> None:
+        self.asm.prfm("pldl2keep", self.near(place, 8))
+
     def order_stores(self) -> None:
         self.asm.dmb("ishst")
 

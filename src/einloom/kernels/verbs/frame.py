@@ -81,6 +81,10 @@ class Frame(Generic[R, A]):
         """register = a variable."""
         self.km.move(register, self.read(name, into=register))
 
+    def address(self, register: R, name: str) -> None:
+        """register = the address of a variable in a slot; those named behind it follow it."""
+        self.km.slot_address(register, self._slots[name])
+
     def write(self, name: str, src: R) -> None:
         """A variable = a register."""
         if name in self._registers:

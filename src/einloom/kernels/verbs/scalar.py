@@ -213,6 +213,10 @@ class ScalarVerbs(ABC, Generic[R, A]):
         """Ask for the cache line at a place, to be read soon; any address is legal."""
 
     @abstractmethod
+    def prefetch_block(self, place: A) -> None:
+        """Ask for the cache line at a place into the second-level cache, to be read later; any address is legal."""
+
+    @abstractmethod
     def order_stores(self) -> None:
         """Let no later store pass the non-temporal ones before it."""
 

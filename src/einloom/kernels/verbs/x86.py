@@ -254,6 +254,9 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
     def prefetch_input(self, place: Address) -> None:
         self.asm.prefetcht0(place)
 
+    def prefetch_block(self, place: Address) -> None:
+        self.asm.prefetcht1(place)
+
     def order_stores(self) -> None:
         self.asm.sfence()
 

@@ -1,0 +1,85 @@
+"""`AskAhead`: while a kernel computes, it asks memory for a block that is wanted later.
+
+A burst of requests would fill the processor's buffers and stop everything else. So they are spread over the products:
+a line or a few after every so many steps of k. They go along the block as it lies, since processors notice that and
+fetch on by themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Generic
+
+from einloom.asm import Label
+from einloom.kernels.specs import Ahead
+from einloom.kernels.verbs.frame import Frame
+from einloom.kernels.verbs.scalar import A, R
+
+__all__ = ["AskAhead"]
+
+WORD = 8
+"""Bytes of an address, and of what is left of a level."""
+
+AT, LEFT, STATE = "ahead_at", "ahead_left", "ahead"
+"""Variables: the next line, how many are left of its piece, where they are kept between calls."""
+
+
+class AskAhead(Generic[R, A]):
+    """The code that asks for lines.
+
+    Args:
+        ahead: the block.
+        sums: over k, of all tiles of the kernel together.
+    """
+
+    variables = (AT, LEFT, STATE)
+
+    def __init__(self, ahead: Ahead, sums: int) -> None:
+        self.levels = ahead.levels
+        self.lines = -(-ahead.lines // max(sums, 1))
+        """In each sum over k."""
+
+    def pace(self, trips: int) -> tuple[int, int]:
+        """Return how many of the trips of a loop over k ask, and for how many lines each."""
+        lines = -(-self.lines // trips)
+        return min(-(-self.lines // lines), trips), lines
+
+    def start(self, frame: Frame[R, A]) -> None:
+        """Go on where the last call stopped."""
+        for word, name in enumerate((AT, LEFT)):
+            frame.km.load(frame.read(name), frame.read(STATE), word * WORD)
+
+    def stop(self, frame: Frame[R, A]) -> None:
+        """Let the next call go on from here."""
+        for word, name in enumerate((AT, LEFT)):
+            frame.km.store(frame.read(STATE), word * WORD, frame.read(name))
+
+    def step(self, frame: Frame[R, A], step: int, count: int, lines: int) -> None:
+        """Ask for the part of so many lines that belongs to one of `count` steps of straight code."""
+        for _ in range(step * lines // count, (step + 1) * lines // count):
+            self._ask(frame)
+
+    def _ask(self, frame: Frame[R, A]) -> None:
+        km, within = frame.km, frame.km.asm.forward("within")
+        (count, apart), *_ = self.levels
+        km.prefetch_block(km.place(frame.read(AT)))
+        km.add_constant(frame.read(AT), apart)
+        km.add_constant(frame.read(LEFT), -1)
+        km.branch("ne", frame.read(LEFT), 0, within)
+        km.constant(frame.read(LEFT), count)
+        self._next_piece(frame, within)
+        km.asm.bind(within)
+
+    def _next_piece(self, frame: Frame[R, A], found: Label) -> None:
+        """Go to the next index of the innermost level that has one; behind the last one begin again."""
+        km, state, left = frame.km, frame.read(STATE), frame.temporary
+        at = frame.read(AT)
+        for word, ((count, apart), (outer_count, outer)) in enumerate(zip(self.levels, self.levels[1:]), 2):
+            km.add_constant(at, outer - count * apart)
+            km.load(left, state, word * WORD)
+            km.add_constant(left, -1)
+            km.store(state, word * WORD, left)
+            km.branch("ne", left, 0, found)
+            km.constant(left, outer_count)
+            km.store(state, word * WORD, left)
+        count, apart = self.levels[-1]
+        km.add_constant(at, -count * apart)
