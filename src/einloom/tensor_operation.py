@@ -42,6 +42,7 @@ class TensorOperation:
         self.config = _checked_config(config)
         self.nest = bind(config.operation, config.schedule)
         thread_count(threads, cores=1)  # Refuses what is no number of threads.
+        self._threads = threads
         self._machine = host()
         self._executable = Executable(image_of(self.nest, self._machine))
         self._execution = Execution(self.nest.operation, self._executable, threads)
@@ -66,6 +67,9 @@ class TensorOperation:
                 cases.
         """
         return self._execution(in0, in1, out, **extras)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.config, self._threads)
 
     def show(self, what: str = "nest") -> str:
         """Return the costs, the schedule and the loop nest (`"nest"`) or the machine code (`"asm"`) as text.

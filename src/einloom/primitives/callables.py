@@ -57,6 +57,9 @@ class PrimitiveKernel(Native):
         self._parameters = parameters_of(spec)
         self._chain = Chain(self, PrimitiveKernel.__call__)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PrimitiveKernel, (self.spec, self._names, self.isa)
+
     def __call__(self, *arguments: Any) -> None:
         """Run the kernel.
 
