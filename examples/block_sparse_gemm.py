@@ -10,24 +10,21 @@ USE_BF16=1 all is bfloat16, the blocks of A in pairs along k.
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
-from sample import empty, grouped, is_narrow, report, uniform
+from sample import Work, empty, grouped, is_narrow, report, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs
 
 
-def main(string: str, *numbers: str) -> float:
-    """Run, check, and print the rate; return the largest error beside float64, relative to the largest element."""
+def build(string: str, *numbers: str) -> Work:
+    """Return the work that the arguments describe."""
     m, n, k, bm, bn, bk, zeros, iterations = map(int, (*numbers, "10")[:8])
     rows, columns, depth = m // bm, n // bn, k // bk
     rng = np.random.default_rng(0)
     pattern = rng.random((rows, depth)) * 100 >= zeros
     places = np.cumsum(pattern).reshape(pattern.shape) - 1  # Where the blocks lie among those that are not zero.
     specs = blocked_specs(string, {"a": (rows, 1), "b": (columns, 1)})
-    print(*(f"{letter}: {spec}" for letter, spec in zip("ab", specs)), sep="\n")
     loop = el.ThreadedLoop(specs, string)
 
     @loop.body
@@ -49,12 +46,13 @@ def main(string: str, *numbers: str) -> float:
     def run() -> None:
         sparse(A=stored, X=inputs, Y=result)
 
-    run()
-    whole = np.zeros((rows, depth, bk, bm))
-    whole[pattern] = blocks[: pattern.sum()]
-    plain = np.einsum("makl,cank->cmnl", whole, inputs.astype(float), optimize=True)
-    return report(loop, 2.0 * int(pattern.sum()) * bm * bk * n, run, iterations, result, plain)
+    def truth() -> np.ndarray:
+        whole = np.zeros((rows, depth, bk, bm))
+        whole[pattern] = blocks[: pattern.sum()]
+        return np.einsum("makl,cank->cmnl", whole, inputs.astype(float), optimize=True)
+
+    return Work(loop, 2.0 * int(pattern.sum()) * bm * bk * n, run, iterations, result, truth)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    report(build)

@@ -9,24 +9,22 @@ how many runs. What follows is the original's, and not needed. With USE_BF16=1 a
 
 from __future__ import annotations
 
-import sys
 from itertools import product
 
 import numpy as np
 from convolution import Layer
-from sample import empty, grouped, is_narrow, report, uniform
+from sample import Work, empty, grouped, is_narrow, report, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs
 
 
-def main(string: str, *numbers: str) -> float:
-    """Run, check, and print the rate; return the largest error beside float64, relative to the largest element."""
+def build(string: str, *numbers: str) -> Work:
+    """Return the work that the arguments describe."""
     x = Layer(*map(int, numbers[:18]))
     depth, width = x.blocks_in // x.c_parts, x.out_w // x.w_parts
     steps = {"a": (x.n, 1), "b": (x.blocks_in, depth), "c": (x.blocks_out, 1), "d": (x.out_h, 1), "e": (x.out_w, width)}
     specs = blocked_specs(string, steps | {"f": (x.r, x.r), "g": (x.s, x.s)})
-    print(*(f"{letter}: {spec}" for letter, spec in zip("abcdefg", specs)), sep="\n")
     loop = el.ThreadedLoop(specs, string)
     taps, narrow = list(product(range(depth), range(x.r), range(x.s))), is_narrow()
 
@@ -59,12 +57,13 @@ def main(string: str, *numbers: str) -> float:
     def run() -> None:
         forward(X=images, W=stored, Y=result, bias=bias)
 
-    run()
-    seen = x.windows(images.astype(float))
-    plain = np.einsum("nchwdrs,kcrsde->nkhwe", seen, filters.astype(float), optimize=True)
-    plain = np.maximum(plain + bias.astype(float)[:, None, None], 0)
-    return report(loop, x.flops, run, int((*numbers[19:20], "10")[0]), result, plain)
+    def truth() -> np.ndarray:
+        seen = x.windows(images.astype(float))
+        plain = np.einsum("nchwdrs,kcrsde->nkhwe", seen, filters.astype(float), optimize=True)
+        return np.maximum(plain + bias.astype(float)[:, None, None], 0)
+
+    return Work(loop, x.flops, run, int((*numbers[19:20], "10")[0]), result, truth)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    report(build)

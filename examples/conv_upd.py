@@ -9,24 +9,21 @@ With USE_BF16=1 all is bfloat16; each thread turns the rows that it multiplies, 
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 from convolution import Layer
-from sample import empty, is_narrow, report, uniform
+from sample import Work, empty, is_narrow, report, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs
 
 
-def main(string: str, *numbers: str) -> float:
-    """Run, check, and print the rate; return the largest error beside float64, relative to the largest element."""
+def build(string: str, *numbers: str) -> Work:
+    """Return the work that the arguments describe."""
     x = Layer(*map(int, numbers[:18]))
     width, rows = x.out_w // x.w_parts, x.out_h
     even = width + width % 2
     steps = {"a": (x.n, 1), "b": (x.blocks_in, 1), "c": (x.blocks_out, 1), "d": (rows, rows), "e": (x.out_w, width)}
     specs = blocked_specs(string, steps | {"f": (x.r, 1), "g": (x.s, 1)})
-    print(*(f"{letter}: {spec}" for letter, spec in zip("abcdefg", specs)), sep="\n")
     loop = el.ThreadedLoop(specs, string)
 
     @loop.body
@@ -57,11 +54,12 @@ def main(string: str, *numbers: str) -> float:
         if is_narrow():
             result[...] = sums
 
-    run()
-    seen = x.windows(images.astype(float))
-    plain = np.einsum("nchwdrs,nkhwe->kcrsde", seen, gradient.astype(float), optimize=True)
-    return report(loop, x.flops, run, int((*numbers[19:20], "10")[0]), result, plain)
+    def truth() -> np.ndarray:
+        seen = x.windows(images.astype(float))
+        return np.einsum("nchwdrs,nkhwe->kcrsde", seen, gradient.astype(float), optimize=True)
+
+    return Work(loop, x.flops, run, int((*numbers[19:20], "10")[0]), result, truth)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    report(build)

@@ -9,22 +9,19 @@ runs. With USE_BF16=1 all is bfloat16, and the transposed blocks are in pairs al
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
-from sample import empty, is_narrow, report, uniform
+from sample import Work, empty, is_narrow, report, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs, whole_parts
 
 
-def main(string: str, *numbers: str) -> float:
-    """Run, check, and print the rate; return the largest error beside float64, relative to the largest element."""
+def build(string: str, *numbers: str) -> Work:
+    """Return the work that the arguments describe."""
     m, n, k, bm, bn, bk, parts, private, iterations = map(int, (*numbers, "10")[:9])
     rows, columns, depth = m // bm, n // bn, k // bk
     bounds = {"a": (depth, 1), "b": (rows, rows // whole_parts(rows, parts)), "c": (columns, 1)}
     specs = blocked_specs(string, bounds)
-    print(*(f"{letter}: {spec}" for letter, spec in zip("abc", specs)), sep="\n")
     loop = el.ThreadedLoop(specs, string)
     step, narrow = specs[1].step, is_narrow()
     block = (bm // 2, bk, 2) if narrow else (bm, bk)
@@ -61,10 +58,11 @@ def main(string: str, *numbers: str) -> float:
             upfront(W=weights, V=turned)
         product(W=weights if private else turned, dY=gradient, dX=result)
 
-    backward()
-    plain = np.einsum("makl,cmnl->cank", weights.astype(float), gradient.astype(float), optimize=True)
-    return report(loop, 2.0 * m * n * k, backward, iterations, result, plain)
+    def truth() -> np.ndarray:
+        return np.einsum("makl,cmnl->cank", weights.astype(float), gradient.astype(float), optimize=True)
+
+    return Work(loop, 2.0 * m * n * k, backward, iterations, result, truth)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    report(build)

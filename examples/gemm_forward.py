@@ -9,22 +9,19 @@ With USE_BF16=1 all is bfloat16, W in pairs along k; sums are float32 inside a p
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
-from sample import empty, grouped, is_narrow, report, uniform
+from sample import Work, empty, grouped, is_narrow, report, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs, whole_parts
 
 
-def main(string: str, *numbers: str) -> float:
-    """Run, check, and print the rate; return the largest error beside float64, relative to the largest element."""
+def build(string: str, *numbers: str) -> Work:
+    """Return the work that the arguments describe."""
     m, n, k, bm, bn, bk, parts, layers, iterations = map(int, (*numbers, "10")[:9])
     rows, columns, depth = m // bm, n // bn, k // bk
     bounds = {"a": (depth, depth // whole_parts(depth, parts)), "b": (rows, 1), "c": (columns, 1)}
     specs = blocked_specs(string, bounds)
-    print(*(f"{letter}: {spec}" for letter, spec in zip("abc", specs)), sep="\n")
     loop = el.ThreadedLoop(specs, string)
     step, narrow = specs[0].step, is_narrow()
 
@@ -49,25 +46,21 @@ def main(string: str, *numbers: str) -> float:
     first, stored = uniform(rng, (columns, depth, bn, bk)), grouped(weights)
     pair = [empty((columns, rows, bn, bm)) for _ in range(2)]  # One is read while the other is written.
 
-    def forward() -> np.ndarray:
+    def forward() -> None:
         source = first
         for number in range(layers):
             target = pair[number % 2]
             layer(W=stored[number], X=source, Y=target, bias=bias[number])
             source = target
-        return source
 
-    plain = truth(first, weights, bias).reshape(columns, bn, rows, bm).transpose(0, 2, 1, 3)
-    return report(loop, 2.0 * m * n * k * layers, forward, iterations, forward(), plain)
+    def truth() -> np.ndarray:
+        plain = first.transpose(0, 2, 1, 3).reshape(n, k).astype(float)
+        for matrix, offsets in zip(weights.astype(float), bias.astype(float)):
+            plain = np.maximum(plain @ matrix.transpose(1, 2, 0, 3).reshape(k, m) + offsets.ravel(), 0)
+        return plain.reshape(columns, bn, rows, bm).transpose(0, 2, 1, 3)
 
-
-def truth(first: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    """Return the last layer's output (n, m) as NumPy computes it in float64."""
-    plain = first.transpose(0, 2, 1, 3).reshape(first.shape[0] * first.shape[2], -1).astype(float)
-    for matrix, offsets in zip(weights.astype(float), bias.astype(float)):
-        plain = np.maximum(plain @ matrix.transpose(1, 2, 0, 3).reshape(plain.shape[1], -1) + offsets.ravel(), 0)
-    return plain
+    return Work(loop, 2.0 * m * n * k * layers, forward, iterations, pair[(layers - 1) % 2], truth)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    report(build)

@@ -9,22 +9,19 @@ upfront (0), how many partial sums: as threads, or as the grid's ways, if N is p
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
-from sample import empty, is_narrow, report, uniform
+from sample import Work, empty, is_narrow, report, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs, whole_parts
 
 
-def main(string: str, *numbers: str) -> float:
-    """Run, check, and print the rate; return the largest error beside float64, relative to the largest element."""
+def build(string: str, *numbers: str) -> Work:
+    """Return the work that the arguments describe."""
     m, n, k, bm, bn, bk, parts, private, partials, iterations = map(int, (*numbers, "10")[:10])
     rows, columns, depth, narrow = m // bm, n // bn, k // bk, is_narrow()
     step = columns // whole_parts(columns, parts)
     specs = blocked_specs(string, {"a": (depth, 1), "b": (rows, 1), "c": (columns, step)})
-    print(*(f"{letter}: {spec}" for letter, spec in zip("abc", specs)), sep="\n")
     loop = el.ThreadedLoop(specs, string)
     ways = loop.nest.threads if loop.nest.grid is None else loop.get_loop_parallel_degree("c")
     wanted = ways if loop.get_loop_par_type("c") else 0
@@ -71,10 +68,11 @@ def main(string: str, *numbers: str) -> float:
         update(**given, P=sums)
         gather(P=sums, dW=result)
 
-    backward()
-    truth = np.einsum("cmnl,cank->makl", gradient.astype(float), inputs.astype(float), optimize=True)
-    return report(loop, 2.0 * m * n * k, backward, iterations, result, truth)
+    def truth() -> np.ndarray:
+        return np.einsum("cmnl,cank->makl", gradient.astype(float), inputs.astype(float), optimize=True)
+
+    return Work(loop, 2.0 * m * n * k, backward, iterations, result, truth)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    report(build)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from timeit import repeat
 
 import numpy as np
 
 import einloom as el
 
-__all__ = ["empty", "grouped", "is_narrow", "report", "uniform"]
+__all__ = ["Work", "empty", "grouped", "is_narrow", "report", "uniform"]
 
 LINE = 64
 """Kernels read vectors of so many bytes; one in two lines costs twice."""
@@ -56,15 +58,35 @@ def grouped(blocks: np.ndarray) -> np.ndarray:
     return array
 
 
-def report(
-    loop: el.ThreadedLoop, flops: float, run: Callable[[], object], iterations: int, result: np.ndarray, plain: object
-) -> float:
-    """Time runs, print the best rate, and return the largest error, relative to the largest element of the truth."""
-    truth = np.asarray(plain)
-    error = float(np.abs(result.astype(float) - truth).max() / max(np.abs(truth).max(), 1e-30))
-    seconds = min(repeat(run, number=1, repeat=iterations))
+@dataclass(frozen=True)
+class Work:
+    """What a sample computes: its loops, their flop, one run of it, how many are asked for, and where the result is.
+
+    `truth` computes what the result should be, in float64.
+    """
+
+    loop: el.ThreadedLoop
+    flops: float
+    run: Callable[[], object]
+    iterations: int
+    result: np.ndarray
+    truth: Callable[[], np.ndarray]
+
+    @property
+    def error(self) -> float:
+        """The largest error of a run's result, relative to the largest element of the truth."""
+        self.run()
+        truth = self.truth()
+        return float(np.abs(self.result.astype(float) - truth).max() / max(np.abs(truth).max(), 1e-30))
+
+
+def report(build: Callable[..., Work], *arguments: str) -> float:
+    """Run a sample, print block sizes, error and the best rate, and return the error."""
+    work = build(*(arguments or sys.argv[1:]))
+    print(*(f"{letter}: {spec}" for letter, spec in zip("abcdefg", work.loop.nest.specs)), sep="\n")
+    error, seconds = work.error, min(repeat(work.run, number=1, repeat=work.iterations))
     print(
-        f"{loop.nest.string}: {1e-9 * flops / seconds:.1f} GFLOP/s, {seconds * 1e3:.2f} ms, "
-        f"{result.dtype}, {loop.nest.threads} threads, error {error:.2g}"
+        f"{work.loop.nest.string}: {1e-9 * work.flops / seconds:.1f} GFLOP/s, {seconds * 1e3:.2f} ms, "
+        f"{work.result.dtype}, {work.loop.nest.threads} threads, error {error:.2g}"
     )
     return error

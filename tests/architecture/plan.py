@@ -73,7 +73,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"check", "choice", "contestant", "elementwise", "plot"},
         {"peers"},
         {"measure", "worker"},
-        {"report"},
+        {"loops", "report"},
         {"table"},
     ),
     "search": (

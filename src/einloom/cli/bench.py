@@ -15,6 +15,7 @@ from einloom.bench.plot import check_plot, draw_plot
 from einloom.bench.report import is_good, make_report
 from einloom.cli.bench_choice import run_choice
 from einloom.cli.bench_elementwise import run_elementwise
+from einloom.cli.bench_loops import run_loops
 from einloom.cli.sizes import positive
 from einloom.jit.host import host
 
@@ -22,6 +23,9 @@ __all__ = ["add_parser", "run"]
 
 ELEMENT_WISE = "elementwise"
 """The suite of kernels that no peer offers by themselves: it is measured beside loads and stores alone."""
+
+LOOPS = "loops"
+"""The samples of loops, which are no einsums: torch is the peer that does such work."""
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -31,7 +35,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description="Measure a suite. Peers that are not installed are named and left out. Every contestant works in a "
         "process of its own and takes turns with the others; every result is checked.",
     )
-    suites = [*SUITES, ELEMENT_WISE]
+    suites = [*SUITES, ELEMENT_WISE, LOOPS]
     parser.add_argument("suite", choices=suites, metavar="SUITE", help=f"which cases: {', '.join(suites)}")
     parser.add_argument("--peers", default="numpy", metavar="A,B", help=f"among {', '.join(PEERS)} (default: numpy)")
     parser.add_argument("--isa", choices=["avx512", "avx2"], help="put einloom and every peer on this vector ISA")
@@ -54,6 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.suite == ELEMENT_WISE:
         return run_elementwise(arguments.cases, arguments.seconds, arguments.json)
+    if arguments.suite == LOOPS:
+        each = arguments.cases, arguments.peers, arguments.threads, arguments.runs, arguments.seconds
+        return run_loops(*each, arguments.json)
     cases = load_suite(arguments.suite, arguments.cases)
     if arguments.choice:
         machine = host().with_vector(arguments.isa)

@@ -1,0 +1,53 @@
+"""What `einloom bench loops` prints and writes."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from math import exp, log
+from pathlib import Path
+from typing import Any
+
+from einloom.bench.loops import LoopRow, load_loop_cases, measure_loops
+from einloom.jit.host import host
+
+__all__ = ["run_loops"]
+
+
+def run_loops(substring: str, peers: str, threads: int, runs: int, seconds: float, json_file: str | None) -> int:
+    """Measure the cases that `substring` chooses, print a line for each; return 1 if one failed, else 0."""
+    names = ["einloom", *(["torch"] if "torch" in peers.split(",") and find_spec("torch") else [])]
+    rows: list[LoopRow] = []
+    for case in load_loop_cases(substring):
+        rows.append(measure_loops(case, names, threads, runs, seconds))
+        if json_file != "-":
+            print(_line(rows[-1]), flush=True)
+    report: dict[str, Any] = {
+        "suite": "loops",
+        "machine": host().name,
+        "threads": threads,
+        "rows": list(map(_json, rows)),
+    }
+    if json_file == "-":
+        print(json.dumps(report, indent=1))
+        return int(any(row.problem for row in rows))
+    ratios = [row.ratio for row in rows if row.ratio is not None]
+    if ratios:
+        mean, ahead = exp(sum(map(log, ratios)) / len(ratios)), sum(ratio >= 1 for ratio in ratios)
+        print(f"torch: geometric mean {mean:.2f}x, {ahead} of {len(ratios)} rows ahead, least {min(ratios):.2f}x")
+    if json_file:
+        Path(json_file).write_text(json.dumps(report, indent=1) + "\n")
+    return int(any(row.problem for row in rows))
+
+
+def _line(row: LoopRow) -> str:
+    if row.problem:
+        return f"{row.case.name:42} {row.problem}"
+    peak = f"{row.rate / row.peak:6.0%} of peak" if not row.case.narrow else " " * 14
+    torch = "" if row.ratio is None else f"{row.ratio:6.2f}x torch"
+    return f"{row.case.name:42} {row.rate / 1e9:8.1f} GFLOP/s {peak} {torch}  error {row.error:.1g}"
+
+
+def _json(row: LoopRow) -> dict[str, Any]:
+    figures = {"seconds": row.seconds, "flops": row.flops, "error": row.error, "peak": row.peak}
+    return {"name": row.case.name, "arguments": row.case.arguments, **figures, "problem": row.problem}
