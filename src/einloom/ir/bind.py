@@ -22,7 +22,7 @@ from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Iteration, Loop,
 from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import OUTPUT, ExecType, Schedule, ScheduledPack
 from einloom.ir.statement import Barrier
-from einloom.ir.turned import Pairs
+from einloom.ir.turned import Pairs, check_touches
 
 __all__ = ["bind"]
 
@@ -36,12 +36,14 @@ def bind(operation: Operation, schedule: Schedule) -> Nest:
     Raises:
         ScheduleError: the pair is illegal; the message names the dimension and the reason.
     """
-    if operation.multiplies_pairs:
+    if operation.multiplies_pairs and schedule.packs:
         pairs = Pairs.of(operation, schedule)
         nest = _Binder(pairs.real_operation(), pairs.real_schedule(), pairs).nest()
         return replace(nest, operation=operation)
     if any(pack.turned for pack in schedule.packs):
         raise ScheduleError(f"a pack has the form 1e, but {operation.main} multiplies no complex numbers")
+    if operation.multiplies_pairs:
+        check_touches(operation)
     return _Binder(operation, schedule).nest()
 
 
@@ -381,7 +383,8 @@ class _Binder:
         blocks = tuple(self._block(axis) for axis in axes)
         if main.is_contraction and self.sums_nothing:
             blocks = (*blocks[:2], Block(None, 0), blocks[3])
-        return Call(main, blocks, accesses, starts, group=self.group)
+        first, second = (self.operation.operands[index].conjugated for index in (*order, order[0])[:2])
+        return Call(main, blocks, accesses, starts, group=self.group, conjugated=(first, second))
 
     def _vector_operand(self) -> int:
         m = self.schedule.prims.m

@@ -204,6 +204,7 @@ class Call:
         group: for contractions: so many neighbours along k lie side by side in both inputs, and strides along k are
             from one group to the next; k counts elements, and what is behind the last one in its group is 0. For
             copies: the second block is k, and the output takes groups.
+        conjugated: of products of complex numbers: whether the inputs are.
         pair: for copies of two parts that lie side by side, at even distances: what each part of the output is; None:
             elements have no parts.
     """
@@ -216,6 +217,7 @@ class Call:
     group: int = 1
     offsets: tuple[tuple[int, int], ...] = ()
     pair: tuple[Turned, Turned] | None = None
+    conjugated: tuple[bool, bool] = (False, False)
 
 
 class Iteration(StrEnum):
@@ -374,5 +376,6 @@ def _call_line(call: Call) -> str:
         start = " from zero" if not call.starts else f" from zero when {' '.join(call.starts)} first"
     past = " past the caches" if call.streams else ""
     groups = f" in groups of {call.group}" if call.group > 1 else ""
+    conjugated = "".join(f" conj {a.buffer}" for a, sign in zip(call.accesses, call.conjugated) if sign)
     listed = " at " + " ".join(f"{a:+d},{b:+d}" for a, b in call.offsets) if call.offsets else ""
-    return f"{call.primitive} {sizes}".ljust(30) + f"  {places}{start}{past}{groups}{listed}"
+    return f"{call.primitive} {sizes}".ljust(30) + f"  {places}{start}{past}{groups}{conjugated}{listed}"

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from einloom.dtypes import FLOAT32, DType
 from einloom.errors import ScheduleError
 from einloom.ir.copies import Level, copy_loops, copy_runs, indices, levels_of
 from einloom.ir.fused import FusedView
@@ -30,10 +29,21 @@ from einloom.ir.nest import Access, Block, Call, Guard, Iteration, Loop, Node, P
 from einloom.ir.operation import NO_TOUCH, Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
 
-__all__ = ["PART", "TERM", "Pairs"]
+__all__ = ["PART", "TERM", "Pairs", "check_touches"]
 
 PART, TERM = "part", "term"
 """Names of the axes over the parts of the result and of the operand that is not turned: longer than any label."""
+
+
+def check_touches(operation: Operation) -> None:
+    """Refuse touches that compute with complex numbers.
+
+    Raises:
+        ScheduleError: there is one.
+    """
+    if {operation.first_touch, *operation.last_touches} - {Touch(Primitive.ZERO), NO_TOUCH}:
+        raise ScheduleError("a touch computes with complex numbers\n  Start from zero, or from what the output holds.")
+
 
 Matrix = tuple[Turned, Turned, Turned, Turned]
 
@@ -73,10 +83,7 @@ class Pairs:
         Raises:
             ScheduleError: no operand is packed in the form 1e, or both are; or there are touches that compute.
         """
-        if {operation.first_touch, *operation.last_touches} - {Touch(Primitive.ZERO), NO_TOUCH}:
-            raise ScheduleError(
-                "a touch computes with complex numbers\n  Start from zero, or from what the output holds."
-            )
+        check_touches(operation)
         turned = [pack.operand for pack in schedule.packs if pack.turned]
         if len(turned) != 1 or turned[0] not in (0, 1):
             raise ScheduleError(
@@ -243,9 +250,8 @@ class _Copy:
         return Pack(self.scratch, self.operand.name, body)
 
     def _pieces(self, runs: Sequence[tuple[int, ...]]) -> Iterable[Node]:
-        """Rows of matrices where both parts lie side by side and make an element of 8 bytes; else single parts."""
-        dtype: DType = self.operand.dtype.real
-        if self.apart[PART] == 1 and dtype == FLOAT32:
+        """Rows of matrices where both parts lie side by side; else single parts."""
+        if self.apart[PART] == 1:
             for term in (0, 1):
                 first, second = self.matrix[2 * term : 2 * term + 2]
                 call = replace(self._call(runs, Primitive.IDENTITY), pair=(first, second))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from einloom.kernels.contraction.brgemm import emit_brgemm
+from einloom.kernels.contraction.pairs import emit_pair_product
 from einloom.kernels.elementwise.binary import emit_binary
 from einloom.kernels.elementwise.interleave import emit_interleave
+from einloom.kernels.elementwise.pairs import emit_pair_copy
 from einloom.kernels.elementwise.reduce import emit_reduce
 from einloom.kernels.elementwise.stream import emit_stream
 from einloom.kernels.elementwise.unary import emit_unary
-from einloom.kernels.specs import Brgemm, Interleave, Reduce, Spec, Stream, Unary
+from einloom.kernels.specs import Brgemm, Interleave, PairCopy, PairProduct, Reduce, Spec, Stream, Unary
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import KernelMachine, V
 
@@ -23,6 +25,10 @@ def emit_kernel(km: KernelMachine[R, V, A], spec: Spec) -> None:
     """
     if isinstance(spec, Brgemm):
         emit_brgemm(km, spec)
+    elif isinstance(spec, PairProduct):
+        emit_pair_product(km, spec)
+    elif isinstance(spec, PairCopy):
+        emit_pair_copy(km, spec)
     elif isinstance(spec, Unary):
         emit_unary(km, spec)
     elif isinstance(spec, Stream):

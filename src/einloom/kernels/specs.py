@@ -13,7 +13,7 @@ product of column-major matrices with run-time leading dimensions, and the same 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -28,6 +28,8 @@ __all__ = [
     "ElementWise",
     "Interleave",
     "NamedStride",
+    "PairCopy",
+    "PairProduct",
     "Reduce",
     "Spec",
     "Stream",
@@ -162,6 +164,77 @@ class Brgemm(_Sized):
         """Multiplications and additions of one call."""
         group = GROUP_BYTES // self.types["a"].size if self.grouped else 1
         return 2 * self.m * self.n * self.k * self.batch * group
+
+
+@dataclass(frozen=True, slots=True)
+class PairProduct(_Sized):
+    """C[m, n] = beta C[m, n] + sum over batch and k of A B, of complex numbers whose parts lie side by side.
+
+    Attributes:
+        dtype: type of the parts.
+        m, n, k, batch: sizes in complex elements, 0 and more.
+        a, b: strides of A and B along (m, n, k, batch), in complex elements; c: those of C along (m, n).
+        beta: 1 adds to C, 0 overwrites it and never reads it, None leaves the choice to a last argument, 0 or 1.
+        conjugated: whether A and B are.
+    """
+
+    dtype: DType
+    m: int
+    n: int
+    k: int
+    batch: int
+    a: tuple[int, int, int, int]
+    b: tuple[int, int, int, int]
+    c: tuple[int, int]
+    beta: int | None = 0
+    conjugated: tuple[bool, bool] = (False, False)
+
+    @property
+    def strides(self) -> Mapping[str, Strides]:
+        """The strides of each matrix."""
+        return {"a": self.a, "b": self.b, "c": self.c}
+
+    @property
+    def exchanged(self) -> PairProduct:
+        """The same product with m and n exchanged."""
+        a, b = ((along[1], along[0], *along[2:]) for along in (self.a, self.b))
+        return replace(self, m=self.n, n=self.m, a=a, b=b, c=(self.c[1], self.c[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class PairCopy(_Sized):
+    """B[m, n] = A[m, n], of complex numbers whose parts lie side by side and may change places and signs.
+
+    Attributes:
+        dtype: type of the parts.
+        m, n: sizes in complex elements.
+        a, b: strides of A and B along (m, n), in complex elements.
+        swapped: whether the parts change places.
+        negative: whether the first and the second part of B have changed their sign.
+    """
+
+    dtype: DType
+    m: int
+    n: int
+    a: tuple[int, int]
+    b: tuple[int, int]
+    swapped: bool = False
+    negative: tuple[bool, bool] = (False, False)
+
+    @property
+    def strides(self) -> Mapping[str, Strides]:
+        """The strides of each matrix."""
+        return {"a": self.a, "b": self.b}
+
+    @property
+    def changes_signs(self) -> bool:
+        """Whether any part changes its sign."""
+        return any(self.negative)
+
+    @property
+    def exchanged(self) -> PairCopy:
+        """The same copy with m and n exchanged."""
+        return replace(self, m=self.n, n=self.m, a=self.a[::-1], b=self.b[::-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,7 +435,7 @@ class Interleave(_Sized):
 
 
 ElementWise: TypeAlias = Unary | Binary | Ternary
-Spec: TypeAlias = Brgemm | ElementWise | Reduce | Stream | Interleave
+Spec: TypeAlias = Brgemm | PairProduct | PairCopy | ElementWise | Reduce | Stream | Interleave
 
 
 def signature(spec: Spec) -> tuple[str, ...]:
@@ -380,7 +453,7 @@ def signature(spec: Spec) -> tuple[str, ...]:
     )
     if isinstance(spec, Brgemm) and spec.batch_by is BatchBy.OFFSETS:
         batch = ("offsets_a", "offsets_b")[: 1 if spec.b is None else 2]
-    flag = ("beta",) if isinstance(spec, Brgemm) and spec.beta is None else ()
+    flag = ("beta",) if isinstance(spec, Brgemm | PairProduct) and spec.beta is None else ()
     ahead = ("ahead",) if isinstance(spec, Brgemm) and spec.ahead else ()
     return pointers + inner + batch + flag + ahead
 

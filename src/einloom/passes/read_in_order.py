@@ -27,7 +27,7 @@ def read_in_order(operation: Operation, machine: Machine) -> Schedule | None:
     before: ij,j->i                          (i 4000, j 4000, row-major)
     after:  seq i:8 prim m=i k=j
     """
-    if not operation.main.is_contraction or not operation.inputs or operation.multiplies_pairs:
+    if not operation.main.is_contraction or not operation.inputs:
         return None
     large = max(operation.inputs, key=operation.elements)
     used_once = operation.points == operation.elements(large)
@@ -37,7 +37,7 @@ def read_in_order(operation: Operation, machine: Machine) -> Schedule | None:
         return None
     if run.role is DimType.K:
         return _sums_along_runs(operation, large, run, machine)
-    if operation.stride(operation.output, run.name) == 1:
+    if operation.stride(operation.output, run.name) == 1 and not _takes_pairs_apart(operation, run):
         return _adds_runs(operation, large, run, machine)
     return None
 
@@ -58,6 +58,12 @@ def _sums_along_runs(operation: Operation, large: Operand, run: Axis, machine: M
     return Schedule(
         tuple(loops) or (ScheduledLoop(run.name, run.extent),), Prims(m=rows.name if rows else None, k=run.name)
     )
+
+
+def _takes_pairs_apart(operation: Operation, run: Axis) -> bool:
+    """Whether complex elements of some input lie apart along a run: then they would be multiplied one by one."""
+    apart = any(operation.stride(operand, run.name) not in (0, 1) for operand in operation.inputs)
+    return operation.multiplies_pairs and apart
 
 
 def _adds_runs(operation: Operation, large: Operand, run: Axis, machine: Machine) -> Schedule:

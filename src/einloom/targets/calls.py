@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from einloom.asm import Label
-from einloom.dtypes import FLOAT64, LOWERED, RAISED, DType, Kind, promoted
+from einloom.dtypes import FLOAT32, FLOAT64, LOWERED, RAISED, DType, Kind, promoted
 from einloom.errors import InternalError, UnsupportedTarget
 from einloom.ir.nest import Access, Call, Iteration, Turned
 from einloom.ir.operation import Primitive
 from einloom.kernels import Binary, Brgemm, Interleave, Spec, Stream, Unary
 from einloom.kernels.emit import emit_kernel
 from einloom.kernels.formula.functions import pair_name
-from einloom.kernels.specs import BatchBy, signature
+from einloom.kernels.specs import BatchBy, PairCopy, PairProduct, signature
 from einloom.targets.ahead import Asked
 from einloom.targets.loops import LoopLowering, LoopState
 from einloom.targets.positions import Positions, Register
@@ -132,6 +132,10 @@ def kernel_spec(
     if call.group > 1:
         return _spec_of_groups(call, sizes, types, beta)
     dtype = promoted(*types).accumulate
+    if call.primitive.is_contraction and dtype.kind is Kind.COMPLEX:
+        m, n, k, batch = sizes
+        a, b, c = _four(strides[0]), _four(strides[1]), _two(strides[2])
+        return PairProduct(dtype.real, m, n, k, batch, a, b, c, beta, call.conjugated), (0, 1, 2)
     if call.primitive.is_contraction:
         m, n, k, batch = sizes
         a, b = _four(strides[0]), _four(strides[1]) if len(strides) == 3 else None
@@ -140,9 +144,8 @@ def kernel_spec(
         spec = Brgemm(dtype, m, n, k, batch, a=a, b=b, c=_two(strides[-1]), beta=beta, memory=memory, batch_by=by)
         return spec, (0, 1, 2) if b is not None else (0, 2)
     m, n = sizes
-    if call.pair is not None:  # Two float32 of which one element of 8 bytes is made.
-        (a, b), op = (_two(_divided(along, 2)) for along in strides), pair_operator(call.pair)
-        return Unary(op, FLOAT64, m, n, a=a, b=b), (0, 1)
+    if call.pair is not None:
+        return _spec_of_pair(call.pair, sizes, types[0], *(_two(_divided(along, 2)) for along in strides)), (0, 1)
     if call.primitive.is_binary:
         a, b, c = (_two(s) for s in strides)
         return Binary(call.primitive.value, dtype, m, n, a=a, b=b, c=c, memory=types), (0, 1, 2)
@@ -193,10 +196,15 @@ def _divided(strides: tuple[int, ...], group: int) -> tuple[int, ...]:
     return tuple(stride // group for stride in strides)
 
 
-def pair_operator(pair: tuple[Turned, Turned]) -> str:
-    """Return the operator on elements of 8 bytes that moves their halves and changes signs so."""
-    first, second = pair
-    return pair_name((first.part, second.part) == (1, 0), first.negative, second.negative)
+def _spec_of_pair(
+    pair: tuple[Turned, Turned], sizes: tuple[int, ...], dtype: DType, a: tuple[int, int], b: tuple[int, int]
+) -> Spec:
+    """The kernel that copies pairs; of two float32 one element of 8 bytes is made, which registers transpose."""
+    (first, second), (m, n) = pair, sizes
+    swapped, negative = (first.part, second.part) == (1, 0), (first.negative, second.negative)
+    if dtype == FLOAT32 and not a[0] == b[0] == 1:
+        return Unary(pair_name(swapped, *negative), FLOAT64, m, n, a=a, b=b)
+    return PairCopy(dtype, m, n, a, b, swapped, negative)
 
 
 def _two(strides: tuple[int, ...]) -> tuple[int, int]:

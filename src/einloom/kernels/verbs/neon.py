@@ -124,6 +124,23 @@ class NeonVectors(FormulaVerbs[X, Arranged, Offset]):
         self.asm.uzp1(temporary, first, second)
         self.asm.uzp2(first, first, second)
 
+    # Neighbours
+
+    def swap_neighbours(self, dst: Arranged, src: Arranged) -> None:
+        if self.dtype.size == 4:
+            self.asm.rev64(dst, src)
+        else:
+            whole = v[src.number].b16
+            self.asm.ext(v[dst.number].b16, whole, whole, 8)
+
+    def repeat_neighbour(self, dst: Arranged, src: Arranged, odd: bool) -> None:
+        (self.asm.trn2 if odd else self.asm.trn1)(dst, src, src)
+
+    def load_signs(self, dst: Arranged, even: bool, odd: bool) -> None:
+        signs = (sign << 8 * self.dtype.size - 1 for sign in (even, odd))
+        pair = b"".join(sign.to_bytes(self.dtype.size, "little") for sign in signs)
+        self.asm.ldr(q[dst.number], self.asm.data(pair * (self.lanes // 2)))
+
     # Formulas
 
     def load_constant(self, dst: Arranged, bits: int) -> None:

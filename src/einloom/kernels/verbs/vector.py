@@ -179,6 +179,20 @@ class ArithmeticVerbs(CopyVerbs[R, V, A]):
     def sum_lanes(self, registers: list[V], temporary: V) -> None:
         """registers[0] = in lane i the sum over the lanes of registers[i]; up to `lanes` registers, all clobbered."""
 
+    # Neighbours of even and odd lanes: the parts of complex numbers
+
+    @abstractmethod
+    def swap_neighbours(self, dst: V, src: V) -> None:
+        """dst = src with neighbours exchanged."""
+
+    @abstractmethod
+    def repeat_neighbour(self, dst: V, src: V, odd: bool) -> None:
+        """dst = the even or the odd ones of neighbours, twice."""
+
+    @abstractmethod
+    def load_signs(self, dst: V, even: bool, odd: bool) -> None:
+        """dst = what `bit_xor` changes the signs of even or odd lanes with."""
+
     @abstractmethod
     def split_lanes(self, level: int, first: V, second: V, temporary: V) -> None:
         """temporary, first = the even and the odd ones of neighbours, those of first before those of second.

@@ -131,6 +131,27 @@ class X86Vectors(FormulaVerbs[R64, Vector, Address]):
             self.asm.vunpcklpd(temporary, first, second)
             self.asm.vunpckhpd(first, first, second)
 
+    # Neighbours
+
+    def swap_neighbours(self, dst: Vector, src: Vector) -> None:
+        if self.is_single:
+            self.asm.vpermilps(dst, src, 0xB1)
+        else:
+            self.asm.vpermilpd(dst, src, 0x55)
+
+    def repeat_neighbour(self, dst: Vector, src: Vector, odd: bool) -> None:
+        if not self.is_single:
+            self.asm.vpermilpd(dst, src, 0xFF if odd else 0)
+        elif odd:
+            self.asm.vmovshdup(dst, src)
+        else:
+            self.asm.vmovsldup(dst, src)
+
+    def load_signs(self, dst: Vector, even: bool, odd: bool) -> None:
+        signs = (sign << 8 * self.dtype.size - 1 for sign in (even, odd))
+        pair = b"".join(sign.to_bytes(self.dtype.size, "little") for sign in signs)
+        self._mov(dst, mem(self.asm.data(pair * (self.lanes // 2), self.width)))
+
     @abstractmethod
     def _split_parts(self, first: Vector, second: Vector, temporary: Vector) -> None:
         """Take the even and odd 128-bit parts apart."""

@@ -36,9 +36,8 @@ def every_proposal(operation: Operation, schedule: Schedule, context: Context) -
     """Return all that could be chosen, on any machine: of every family, with all variations and all neighbours."""
     if operation.multiplies_pairs:
         reals = Reals.of(operation, schedule.prims)
-        return [
-            each.proposal for each in _of_pairs(reals, _uncosted(every_proposal(*reals.undecided, context)), context)
-        ]
+        turned = _of_pairs(reals, _uncosted(every_proposal(*reals.undecided, context)), context)
+        return [each.proposal for each in (*_where_they_lie(operation, schedule, context), *turned)]
     setting = _setting(operation, schedule, context)
     found = list(_of_families(setting))
     found += [each for other in found if other.plan for each in _varied(setting, other.plan)]
@@ -54,7 +53,8 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
     """
     if operation.multiplies_pairs:
         reals = Reals.of(operation, schedule.prims)
-        return _of_pairs(reals, costed(*reals.undecided, context), context)
+        turned = _of_pairs(reals, costed(*reals.undecided, context), context)
+        return sorted([*_where_they_lie(operation, schedule, context), *turned], key=_seconds)
     setting = _setting(operation, schedule, context)
     if operation.points <= LITTLE or not context.options.packing:
         return _uncosted(_plainest(setting))
@@ -162,6 +162,20 @@ def _of_pairs(reals: Reals, found: Iterable[Costed], context: Context) -> list[C
     restored = [each for each in (_restored(reals, other) for other in found) if each is not None]
     alone = _made(_setting(*reals.undecided, context), [_VECTOR_ALONE])
     return restored or [each for each in (_restored(reals, other) for other in _uncosted(alone)) if each is not None]
+
+
+def _where_they_lie(operation: Operation, schedule: Schedule, context: Context) -> Iterator[Costed]:
+    """Yield what multiplies complex numbers without packs."""
+    reals = Reals.where_they_lie(operation, schedule.prims)
+    if reals is None:
+        return
+    setting = _setting(*reals.undecided, context)
+    model, small = CostModel(reals.operation, context.machine), 4 * operation.points <= LITTLE
+    for proposal in _made(setting, in_place(setting)):
+        cost = Cost(0.0, 0.0, 0.0, 0.0, 0.0) if small else model.cost(proposal.schedule, context.options.threads)
+        restored = _restored(reals, Costed(proposal, cost))
+        if restored is not None:
+            yield restored
 
 
 def _restored(reals: Reals, found: Costed) -> Costed | None:

@@ -1,7 +1,9 @@
 """Contractions of complex numbers: the proposals for reals, counted in complex elements again.
 
 Their packs of the vector operand are of the form 1e (`einloom.ir.turned`): to blocking and to the cost model the
-contraction is one of reals whose k, and whose axis along which vectors run, have twice as many indices.
+contraction is one of reals whose k, and whose axis along which vectors run, have twice as many indices. Where vectors
+run along memory in all operands, elements may also be multiplied where they lie, without packs: then vectors of one
+operand are multiplied by both parts of the other's elements.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ class Reals:
         operation, prims: on reals.
         vector: position of the operand that is turned.
         m, k: the axes that have twice as many indices; None: parts are an axis of their own.
+        packs: whether vectors are packed, and nothing else need be; else nothing is.
     """
 
     operation: Operation
@@ -31,6 +34,7 @@ class Reals:
     vector: int
     m: str | None
     k: str | None
+    packs: bool = True
 
     @staticmethod
     def of(operation: Operation, prims: Prims) -> Reals:
@@ -62,24 +66,40 @@ class Reals:
         reals = replace(operation, axes=tuple(axes), operands=operands)
         return Reals(reals, prims, vector, m, prims.k if prims.k != TERM else None)
 
+    @staticmethod
+    def where_they_lie(operation: Operation, prims: Prims) -> Reals | None:
+        """Return the stand-in of a contraction without packs; None where vectors do not run along memory.
+
+        before: axis a 8 m, axis b 6 k, axis c 5 n; prim m=a n=c k=b
+        after:  axis a 16 m, axis b 6 k, axis c 5 n, axis term 2 k, which in0 does not depend on; batch=term
+        """
+        vector, m = vector_operand(operation, prims), prims.m
+        along = [0 if m is None else operation.stride(operand, m) for operand in operation.operands]
+        if m is None or along[vector] != 1 or along[-1] != 1 or along[1 - vector] not in (0, 1):
+            return None
+        axes = [replace(a, extent=2 * a.extent) if a.name == m else a for a in operation.axes]
+        operands = tuple(
+            Operand(o.name, o.dtype.real, (*_in_reals(operation, o, [m]), int(i == 1 - vector)))
+            for i, o in enumerate(operation.operands)
+        )
+        reals = replace(operation, axes=(*axes, Axis(TERM, 2, DimType.K)), operands=operands)
+        taken = replace(prims, k=TERM) if prims.k is None else replace(prims, batch=prims.batch or TERM)
+        return Reals(reals, taken, vector, m, None, packs=False)
+
     @property
     def undecided(self) -> tuple[Operation, Schedule]:
         """The contraction of reals and the schedule so far: what its primitive takes."""
         return self.operation, Schedule((), self.prims)
 
     def restored(self, schedule: Schedule) -> Schedule | None:
-        """Return a schedule for reals as one for complex elements; None if it would cut pairs, or pack no vectors."""
-        taken = [(each.name, each.parts) for each in schedule.fused]
-        parts = dict(taken)
+        """Return a schedule for reals as one for complex elements; None if it would cut pairs, or packs otherwise."""
+        packed = {pack.operand for pack in schedule.packs}
+        if (self.vector in packed) != self.packs or schedule.prims.k != self.prims.k:
+            return None
+        parts = {each.name: each.parts for each in schedule.fused}
         m = schedule.prims.m
-        kept = self.m is None or m == self.m or parts.get(m or "", ("",))[-1] == self.m.split("*")[-1]
-        packed = any(pack.operand == self.vector for pack in schedule.packs)
-        if (
-            not packed
-            or not kept
-            or schedule.prims.k != self.prims.k
-            or {PART, TERM} & {p for _, t in taken for p in t}
-        ):
+        goes_on = m == self.m or (self.m and parts.get(m or "", ("",))[-1] == self.m.split("*")[-1])
+        if (self.m is not None and not goes_on) or any({PART, TERM} & {*each} for each in parts.values()):
             return None
         doubled = {name for name in (m if self.m else None, self.k) if name is not None}
         if any(step % 2 for axis, step in _steps(schedule) if axis in doubled and axis != self.k):
@@ -109,6 +129,7 @@ class Reals:
             m=None if prims.m == PART else prims.m,
             n=None if prims.n == PART else prims.n,
             k=None if prims.k == TERM else prims.k,
+            batch=None if prims.batch == TERM else prims.batch,
         )
         return replace(schedule, loops=loops, packs=packs, prims=prims)
 
