@@ -153,6 +153,11 @@ def data_type(name: object) -> DType:
     if isinstance(name, DType):
         return name
     text = _name_of(name)
+    if text in PAIRS:
+        raise DTypeError(
+            f"data type {text} is not supported here\n  einsum and compile multiply complex numbers.\n"
+            f"  Elsewhere view the array as its parts, of {PAIRS[text].real}, with a last axis of 2."
+        )
     if text not in DTYPES:
         raise DTypeError(
             f"data type {text} is not supported\n  supported: {', '.join(DTYPES)}\n  Convert the operands."

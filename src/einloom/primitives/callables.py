@@ -27,7 +27,7 @@ from einloom.jit.kernel import Kernel
 from einloom.jit.native import Native
 from einloom.kernels.emit import emit_kernel
 from einloom.kernels.select import machine_for
-from einloom.kernels.specs import Brgemm, Interleave, Reduce, Spec, Stream, Unary, signature
+from einloom.kernels.specs import Brgemm, Interleave, PairCopy, PairProduct, Reduce, Spec, Stream, Unary, signature
 from einloom.machine import Machine
 from einloom.once import OnceTable
 from einloom.primitives.parameters import parameters_of, regions_of
@@ -190,6 +190,8 @@ def _title(spec: Spec) -> str:
         return f"stream {types} {spec.m}x{spec.n}"
     if isinstance(spec, Interleave):
         return f"interleave {types} {spec.m}x{spec.n}"
+    if isinstance(spec, PairProduct | PairCopy):
+        return f"pairs {types} {spec.m}x{spec.n}"
     along = f" along {spec.axis}" if isinstance(spec, Reduce) else ""
     return f"{spec.op} {types} {spec.m}x{spec.n}{along}"
 
