@@ -153,8 +153,9 @@ def compile(
         for position, item in enumerate(shapes_or_arrays)
     ]
     strides = [None if item is None else element_strides(item.array) for item in given]
-    computed = computed_type(equation, [item for item in given if item is not None], dtype)
     finish = finish_of(alpha, beta, conj, epilogue)
+    own = given[: len(given) - len(finish.operands)] if finish.scales else given
+    computed = computed_type(equation, [item for item in own if item is not None], dtype)
     options = Options(optimize, memory_limit, schedule, threads, target, finish)
     arrays = [item for item in given if item is not None]
     types = operand_types(arrays, computed) if len(arrays) == len(given) else None

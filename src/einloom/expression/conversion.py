@@ -34,18 +34,17 @@ class Conversion:
     casting: Casting = "safe"
     order: str = "K"
 
-    def operands(self, given: Sequence[Any], dtype: object, where: str) -> list[Any]:
-        """Return the operands in the type that is computed in; those that have it as they came.
+    def operands(self, given: Sequence[Any], types: Sequence[str], where: str) -> list[Any]:
+        """Return the operands in the types that code reads them in; those that have it as they came.
 
         Raises:
             DTypeError: the rule does not allow a conversion.
         """
-        label, computed = numpy_type(dtype)
         found = [incoming(operand, f"operand {position}") for position, operand in enumerate(given)]
         names = (f"operand {position}" for position in range(len(given)))
         return [
-            operand if _stays(imported.dtype, label) else self._cast(imported.array, computed, name, where)
-            for operand, imported, name in zip(given, found, names)
+            operand if _stays(imported.dtype, label) else self._cast(imported.array, numpy_type(label)[1], name, where)
+            for operand, imported, name, label in zip(given, found, names, types)
         ]
 
     def _cast(self, array: Array, dtype: np.dtype[Any], name: str, where: str) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 
 from einloom.arrays.chain import Chain
 from einloom.arrays.entry import Entry
-from einloom.arrays.library import Array, element_strides, outgoing
+from einloom.arrays.library import Array, array_of, element_strides, outgoing
 from einloom.arrays.signature import signature_of
 from einloom.config import LEAST_WORK, WatchedSettings, current_settings, thread_count, watched_settings
 from einloom.dtypes import DTYPES, FLOAT64, Kind
@@ -21,7 +21,7 @@ from einloom.expression.operands import Expected
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.recipe import Recipe, Strides
 from einloom.expression.sliced import SlicedVariant
-from einloom.expression.types import FOREIGN, numpy_type
+from einloom.expression.types import FOREIGN, numpy_type, scaled_sums, wider_results
 from einloom.expression.variant import CompiledStep, Variant
 from einloom.frameworks import framework_of
 from einloom.frameworks.call import Call
@@ -77,17 +77,20 @@ class Expression(Native):
         self._arguments = (equation, tuple(shapes), dtype, strides, options, types)
         self._options = options
         label, self.dtype = numpy_type(dtype)
-        inputs = len(shapes) - len(options.finish.operands)
-        labels = tuple((types or [label] * inputs)[:inputs]) + (label,) * len(options.finish.operands)
+        finish = options.finish
+        inputs = len(shapes) - len(finish.operands)
+        labels = tuple((types or [label] * inputs)[:inputs])
+        sums = scaled_sums(label, equation) if finish.scales else None
+        label, self.dtype = numpy_type("float32") if sums else (label, self.dtype)
+        labels += (label,) * len(finish.operands)
         own = () if set(labels) == {label} else labels
         problem = make_problem(equation, shapes, given, DTYPES.get(label, FLOAT64), options.finish, own)
         self.equation = problem.equation.text
         where = caret_lines(self.equation, ()).strip()
-        finish = options.finish
         travel = travel_of(label, self.dtype, is_copy(problem.equation, finish), finish, where)
         if travel.unit.kind is Kind.COMPLEX and len(problem.equation.inputs) > 1:
             finish = replace(finish, conj=())  # Conjugation is in the signs of products.
-        problem = replace(problem, dtype=travel.unit)
+        problem = replace(problem, dtype=travel.unit, sums=sums)
         thread_count(options.threads, cores=1)  # Refuses what is no number of threads.
         self._threads = options.threads
         self.shapes = problem.shapes
@@ -106,6 +109,7 @@ class Expression(Native):
         self._plan, _ = plans[0]
         self._flops = sum(count * plan.flops for plan, count in plans)
         self._bytes = sum(count * plan.bytes for plan, count in plans)
+        self._wider: OnceTable[Expression] = OnceTable(VARIANTS)
         self._is_small = max(self.flops, self.bytes) < 2 * LEAST_WORK
         self._variants: OnceTable[Variant | SlicedVariant] = OnceTable(VARIANTS)
         if options.target != "interpreter":
@@ -127,7 +131,8 @@ class Expression(Native):
 
         Args:
             operands: arrays of the compiled shapes.
-            out: takes the result.
+            out: takes the result; of the type that is computed in, or of that which sums of it are kept in: float32 for
+                bfloat16 and float16, int32 or uint32 for narrower integers. Then nothing is rounded or wraps before.
 
         Returns:
             A fresh C-contiguous array of the first operand's library, a scalar for no axes, or `out` itself.
@@ -157,6 +162,9 @@ class Expression(Native):
     def compute(self, operands: Sequence[Any], out: Any, native: Native, chain: Chain) -> Any:
         """Compute, and let the next call like this one of `native` enter generated code."""
         expected = self._expected
+        wider = None if out is None else self._summed_in(array_of(out, "out", expected.where).dtype)
+        if wider is not None:
+            return wider.compute(operands, out, native, chain)
         if self._recipe.by_numpy:
             allow_fallback(expected.label, expected.where)
         given = expected.operands(operands)
@@ -175,6 +183,14 @@ class Expression(Native):
             output.finish()
             return out
         return outgoing(output.written if self.output_shape else output.written[()], expected.label, operands[0])
+
+    def _summed_in(self, label: str) -> Expression | None:
+        """Return the expression whose result has a type that sums are kept in, if `label` is such a wider one."""
+        if label not in wider_results(self._expected.label):
+            return None
+        equation, shapes, _, strides, options, _ = self._arguments
+        types = self._expected.labels[: len(shapes) - len(options.finish.operands)]
+        return self._wider.get(label, lambda: Expression(equation, shapes, label, strides, options, types))
 
     def _describe(
         self,

@@ -17,7 +17,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from einloom.arrays.library import Array
 from einloom.config import Fallback, current_settings
-from einloom.dtypes import DTYPES, FLOAT32, FLOAT64, PAIRS, DType, Kind
+from einloom.dtypes import DTYPES, PAIRS, DType, Kind
 from einloom.errors import DTypeError, FallbackWarning
 from einloom.expression.types import COMPUTED_BY_NUMPY, FOREIGN
 from einloom.ir import meanings
@@ -55,7 +55,7 @@ class Travel:
 def travel_of(label: str, dtype: np.dtype[Any], is_copy: bool, finish: Finish, where: str) -> Travel:
     """Return how elements of a type travel: as they are, copies as other types of their size, the rest by NumPy.
 
-    What becomes of sums is code for float32 and float64.
+    What becomes of sums is code for floats and integers, else NumPy's.
 
     Raises:
         DTypeError: nobody computes with them.
@@ -63,7 +63,7 @@ def travel_of(label: str, dtype: np.dtype[Any], is_copy: bool, finish: Finish, w
     if is_copy and not dtype.hasobject:
         return Travel(*carrier(dtype))
     unit = (DTYPES | PAIRS).get(label)
-    if unit is not None and (unit in (FLOAT32, FLOAT64) or not (finish.constants or finish.epilogue)):
+    if unit is not None and _is_finished_in_code(unit, finish):
         return Travel(unit)
     if label in FOREIGN or not (is_copy or dtype.kind in COMPUTED_BY_NUMPY):
         raise DTypeError(
@@ -73,6 +73,17 @@ def travel_of(label: str, dtype: np.dtype[Any], is_copy: bool, finish: Finish, w
     allow_fallback(label, where)
     _say_once(label, where)
     return Travel(DType(label, dtype.itemsize, Kind.FLOAT), by_numpy=True)
+
+
+def _is_finished_in_code(unit: DType, finish: Finish) -> bool:
+    """Whether there is code for what becomes of sums.
+
+    Where narrow types are added to, and operators follow, it would round or wrap in between.
+    """
+    if not (finish.constants or finish.epilogue):
+        return True
+    rounds = unit.accumulate != unit and finish.beta != 0 and bool(finish.epilogue)
+    return unit.kind not in (Kind.BOOL, Kind.COMPLEX) and not rounds
 
 
 def allow_fallback(label: str, where: str) -> None:

@@ -71,8 +71,10 @@ def evaluate_as(
     if out is None:
         options.finish.check_fresh(text)
     given = [incoming(operand, f"operand {position}") for position, operand in enumerate(operands)]
-    computed = computed_type(text, given, dtype)
-    converted = conversion.operands(operands, computed, text)
+    own = len(operands) - len(options.finish.operands) if options.finish.scales else len(operands)
+    computed = computed_type(text, given[:own], dtype)
+    types = *operand_types(given[:own], computed), *["float32"] * (len(operands) - own)
+    converted = conversion.operands(operands, types, text)
     return conversion.result(_expression(text, converted, computed, options), operands, converted, out)
 
 

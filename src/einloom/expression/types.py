@@ -12,12 +12,20 @@ from typing import Any
 import numpy as np
 
 from einloom.arrays.library import Imported
-from einloom.dtypes import DTYPES, PAIRS, TYPES, promoted
+from einloom.dtypes import DTYPES, INT32, PAIRS, TYPES, UINT32, DType, promoted
 from einloom.errors import DTypeError
 from einloom.plan.carriers import is_copy
 from einloom.plan.equation import caret_lines, parse_equation
 
-__all__ = ["COMPUTED_BY_NUMPY", "FOREIGN", "computed_type", "numpy_type", "operand_types"]
+__all__ = [
+    "COMPUTED_BY_NUMPY",
+    "FOREIGN",
+    "computed_type",
+    "numpy_type",
+    "operand_types",
+    "scaled_sums",
+    "wider_results",
+]
 
 FOREIGN = {"bfloat16": np.dtype(np.uint16)}
 """Types that NumPy lacks, by name, and what their elements travel as."""
@@ -72,6 +80,33 @@ def operand_types(operands: Sequence[Imported], computed: Any) -> tuple[str, ...
     """Return the types that operands are read in: their own where code widens what it loads, else the common one."""
     label = numpy_type(computed)[0]
     return tuple(operand.dtype if _is_widened(operand.dtype, label) else label for operand in operands)
+
+
+def wider_results(label: str) -> tuple[str, ...]:
+    """Return the names of the types that results may have instead of the one computed in, since sums are kept in them.
+
+    >>> wider_results("bfloat16"), wider_results("uint8"), wider_results("float32")
+    (('float32',), ('int32', 'uint32'), ())
+    """
+    found = DTYPES.get(label)
+    if found is None or found.accumulate.name not in DTYPES or found.accumulate == found:
+        return ()
+    return ("int32", "uint32") if found.is_integer else (found.accumulate.name,)
+
+
+def scaled_sums(label: str, equation: str) -> DType:
+    """Return the type of sums that are scaled to float32.
+
+    Raises:
+        DTypeError: they are no integers that int32 is the sum of.
+    """
+    found = DTYPES.get(label)
+    if found is None or not found.is_integer or (found.accumulate.size, found) in ((8, found), (4, UINT32)):
+        raise DTypeError(
+            f"epilogue: 'scale' makes float32 of int32, not of {label}\n{caret_lines(equation, ())}\n"
+            "  Use it with operands of int8, uint8, int16, uint16 or int32; 'mul' multiplies others."
+        )
+    return INT32
 
 
 def _is_widened(label: str, computed: str) -> bool:

@@ -151,7 +151,10 @@ class _Binder:
                 raise ScheduleError(f"dimension {name} is contracted (role k) and cannot be the {letter} of {main}")
 
     def _check_rounding(self) -> None:
-        """What is stored in a narrower type than it is computed in is stored once: integers may wrap in between."""
+        """What is stored in a narrower type than it is computed in is stored once.
+
+        Integers may wrap in between, and after each operator on what was copied.
+        """
         operation, output = self.operation, self.operation.output
         if output.dtype == operation.accumulate or any(pack.operand == OUTPUT for pack in self.schedule.packs):
             return
@@ -160,7 +163,9 @@ class _Binder:
             for loop in self.schedule.loops
             if self.roles[loop.axis] is DimType.K and loop.step < self.extents[loop.axis] and output.dtype.epsilon
         ]
-        if again or any(not touch.does_nothing for touch in operation.last_touches):
+        wraps = output.dtype.is_integer and not operation.main.is_contraction
+        touched = any(not touch.does_nothing for touch in operation.last_touches)
+        if again or (touched and not wraps):
             why = f"loop over {again[0]} adds to it" if again else "last touch reads it"
             raise ScheduleError(
                 f"out has type {output.dtype}, is computed in {operation.accumulate}, and a {why} after it was stored\n"

@@ -85,9 +85,15 @@ def interpret(operation: Operation, operands: Sequence[Memory]) -> None:
         value = _BINARY[operation.main](*inputs)
     else:
         value = _UNARY[operation.main](inputs[0] if inputs else value)
+    stored = operation.output.dtype
     for touch in operation.last_touches:
-        value = _touched(touch, value, extras)
+        value = _touched(touch, _wrapped(value, computed if operation.main.is_contraction else stored), extras)
     view[...] = narrowed(value, operation.output.dtype)
+
+
+def _wrapped(value: Array, dtype: DType) -> Array:
+    """Return integers as the next operator finds them: modulo what their type holds."""
+    return widened(narrowed(value, dtype), dtype) if dtype.is_integer else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from einloom.dtypes import DType, Kind, promoted
+from einloom.dtypes import FLOAT32, INT32, DType, Kind, promoted
 from einloom.errors import ScheduleError, ShapeError, StrideError
 from einloom.ir import meanings
 
@@ -216,8 +216,12 @@ class Operation:
 
     @property
     def accumulate(self) -> DType:
-        """The type that is computed in: that which sums of what the operands promote to are kept in."""
-        return promoted(*(operand.dtype for operand in (*self.inputs, self.output))).accumulate
+        """The type that is computed in: that which sums of what the operands promote to are kept in.
+
+        Integers that are copied to float32 are rounded as they are loaded.
+        """
+        types = [operand.dtype for operand in (*self.inputs, self.output)]
+        return FLOAT32 if types == [INT32, FLOAT32] else promoted(*types).accumulate
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from einloom.asm import Assembler
-from einloom.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT16, DType, Kind
+from einloom.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, INT16, INT32, DType, Kind
 from einloom.errors import UnsupportedTarget
-from einloom.kernels.verbs.converted import ConvertedCopies, no_conversion
+from einloom.kernels.verbs.converted import ConvertedCopies, RoundedIntegers, no_conversion
 from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine
 from einloom.machine import TILES, Machine
 
@@ -96,6 +96,8 @@ def _conversion(widened: Callable[..., Copies], halves: Callable[..., Copies]) -
     def converted(km: AnyMachine, memory: DType, vec: Vectors) -> Copies:
         if (memory, vec.dtype) == (FLOAT32, FLOAT64):
             return ConvertedCopies(km, vec)
+        if (memory, vec.dtype) == (INT32, FLOAT32):
+            return RoundedIntegers(vec, _rounding(km))
         if memory.size == 1 and vec.dtype == INT16:
             return _byte_words(km, memory)
         if memory.kind is not Kind.FLOAT and memory.size < vec.dtype.size == 4:
@@ -105,6 +107,13 @@ def _conversion(widened: Callable[..., Copies], halves: Callable[..., Copies]) -
         raise no_conversion(memory, vec.dtype)
 
     return converted
+
+
+def _rounding(km: Any) -> Callable[[Any], object]:
+    """Return what makes float32 of int32 in a register."""
+    if km.machine.isa == "x86_64":
+        return lambda register: km.asm.vcvtdq2ps(register, register)
+    return lambda register: km.asm.scvtf(register.s4, register.s4)
 
 
 def _byte_words(km: Any, memory: DType) -> Copies:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from einloom.dtypes import DType, data_type, promoted
+from einloom.dtypes import FLOAT32, INT32, DType, data_type, promoted
 from einloom.errors import ShapeError
 
 __all__ = [
@@ -275,7 +275,9 @@ class Unary(_Sized):
 
     @property
     def registers(self) -> DType:
-        """The type of the elements of registers: the wider one."""
+        """The type of the elements of registers: the wider one, but float32 for what it is rounded from."""
+        if (self.dtype, self.output) == (INT32, FLOAT32):
+            return FLOAT32
         return promoted(self.dtype, self.output or self.dtype).accumulate
 
 

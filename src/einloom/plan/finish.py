@@ -20,10 +20,14 @@ __all__ = ["PLAIN", "Finish", "Operator", "finish_of"]
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """An operator on the finished result; a binary one reads an operand, whose axes the labels name."""
+    """An operator on the finished result; a binary one reads an operand, whose axes the labels name.
+
+    One that `scales` makes float32 of sums of integers before it multiplies.
+    """
 
     primitive: Primitive
     labels: str | None = None
+    scales: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,11 @@ class Finish:
         """The labels of the epilogue's operands, which follow the others in a call."""
         return tuple(each.labels for each in self.epilogue if each.labels is not None)
 
+    @property
+    def scales(self) -> bool:
+        """Whether sums of integers become float32."""
+        return any(each.scales for each in self.epilogue)
+
     def check_fresh(self, where: str) -> None:
         """Refuse to write a fresh result where the factor of what it held is not 0.
 
@@ -63,6 +72,9 @@ class Finish:
 
 
 PLAIN = Finish()
+
+SCALE = "scale"
+"""The word of an operator that multiplies sums of integers by float32, which the result and all that follows is."""
 
 _UNARY = [each for each in Primitive if each.is_unary and each not in (Primitive.ZERO, Primitive.IDENTITY)]
 _BINARY = [each for each in Primitive if each.is_binary]
@@ -86,17 +98,25 @@ def finish_of(alpha: Any, beta: Any, conj: Any, epilogue: Any) -> Finish:
             f"epilogue={epilogue!r:.80}\n  Give operators in order, for example (('add', 'c'), 'relu')."
         )
     operators: list[Any] = [*epilogue]
-    return Finish(alpha, beta, positions, tuple(map(_operator, operators)))
+    finish = Finish(alpha, beta, positions, tuple(map(_operator, operators)))
+    if any(each.scales for each in finish.epilogue[1:]) or (finish.scales and (alpha != 1 or beta != 0)):
+        raise ArgumentError(
+            f"epilogue={epilogue!r:.80}\n  'scale' makes float32 of sums of integers: it is the first operator, without"
+            " alpha and beta."
+        )
+    return finish
 
 
 def _operator(given: Any) -> Operator:
     if isinstance(given, str) and given in [each.value for each in _UNARY]:
         return Operator(Primitive(given))
     pair: tuple[Any, ...] = tuple(given) if type(given) in (tuple, list) else ()
+    if len(pair) == 2 and isinstance(pair[1], str) and pair[0] == SCALE:
+        return Operator(Primitive.MUL, pair[1].strip(), scales=True)
     if len(pair) == 2 and isinstance(pair[1], str) and pair[0] in [each.value for each in _BINARY]:
         return Operator(Primitive(pair[0]), pair[1].strip())
     raise ArgumentError(
         f"epilogue: {given!r:.80} is no operator\n"
         f"  on the result alone: {', '.join(_UNARY)}\n"
-        f"  with an operand, as (word, labels): {', '.join(_BINARY)}"
+        f"  with an operand, as (word, labels): {', '.join(_BINARY)}, {SCALE}"
     )

@@ -42,6 +42,7 @@ class Problem:
         dtype: type of the result, and that all operands are promoted to.
         finish: what becomes of the sums; its operands are the last of the shapes and strides.
         types: of the operands; empty: all are of the result's.
+        sums: type of the sums, where the finish scales them to the result's; None: the result's.
     """
 
     equation: Equation
@@ -51,6 +52,7 @@ class Problem:
     dtype: DType
     finish: Finish = PLAIN
     types: tuple[DType, ...] = ()
+    sums: DType | None = None
 
     def operand_type(self, index: int) -> DType:
         """Return the type of an operand."""

@@ -149,19 +149,27 @@ class _Planner:
         return Term(tuple(labels), contiguous_strides([self.sizes[label] for label in labels]))
 
     def _add_last(self, numbers: Sequence[int], target: Term) -> int:
-        """Add the step that writes the result, and what becomes of it.
-
-        The factor of the sums must not reach what is accumulated into: with both, the sums are a tensor of their own.
-        """
+        """Add the step that writes the result, and what becomes of it."""
         finish, constants = self.problem.finish, list(range(len(self.problem.shapes), self.given))
         beta = constants.pop(0) if finish.beta not in (0, 1) else None
         scale = [(Primitive.MUL, constants[0])] if constants else []
-        if finish.beta != 0 and scale:
+        if self._wants_sums_apart(bool(scale)):
             numbers, scale = (self._add(numbers, self._contiguous(target.labels), touches=scale),), []
         operands = iter(range(len(self.problem.equation.inputs), len(self.problem.shapes)))
         last = [(each.primitive, None if each.labels is None else next(operands)) for each in finish.epilogue]
         first = FRESH if finish.beta == 0 else beta
         return self._add(numbers, target, first, [*scale, *last] if finish.alpha != 0 else last)
+
+    def _wants_sums_apart(self, scaled: bool) -> bool:
+        """Whether the sums are a tensor of their own before the result is made of them.
+
+        Their factor must not reach what is accumulated into; narrow results are added to once; narrow integers wrap
+        before operators see them; and those that are scaled have another type.
+        """
+        finish, dtype = self.problem.finish, self.problem.dtype
+        narrow = dtype.accumulate != dtype
+        adds = finish.beta != 0 and (scaled or narrow)
+        return adds or finish.scales or (narrow and dtype.is_integer and bool(finish.epilogue))
 
     def _add(
         self,
@@ -184,7 +192,7 @@ class _Planner:
         operation = operation_of(inputs, target, self.sizes, [*(self.types[number] for number in numbers), dtype])
         extras = [*([] if first in (None, FRESH) else [(Primitive.MUL, first)]), *touches]
         read = [number for _, number in extras if number is not None]
-        operation = finished(operation, first, extras, [self._extra(number) for number in read])
+        operation = finished(operation, first, extras, [self._extra(number) for number in read], self.problem.dtype)
         shape = tuple(self.sizes[label] for label in target.labels)
         if self.problem.dtype.kind is Kind.COMPLEX:
             return self._add_complex(operation, numbers, target, shape)
@@ -210,6 +218,8 @@ class _Planner:
     def _type_of(self, target: Term) -> DType:
         """The type of a step's result: floats in between stay as wide as they are summed."""
         dtype = self.problem.dtype
+        if self.problem.sums is not None and target is not self.result:
+            return self.problem.sums
         return dtype.accumulate if target is not self.result and dtype.kind is Kind.FLOAT else dtype
 
     def _extra(self, number: int) -> Term:
@@ -246,11 +256,16 @@ def operation_of(inputs: Sequence[Term], output: Term, sizes: dict[str, int], ty
 
 
 def finished(
-    operation: Operation, first: int | None, touches: Sequence[tuple[Primitive, int | None]], extras: Sequence[Term]
+    operation: Operation,
+    first: int | None,
+    touches: Sequence[tuple[Primitive, int | None]],
+    extras: Sequence[Term],
+    dtype: DType,
 ) -> Operation:
     """Return the operation with touches, the first of which is before the sums if `first` is a tensor.
 
-    What is added to cannot be a copy: a copy becomes a sum over nothing but one element.
+    `dtype` is the type of what touches read. What is added to cannot be a copy: a copy becomes a sum over nothing but
+    one element.
     """
     inputs = len(operation.inputs)
     places = iter(range(inputs, inputs + len(extras)))
@@ -258,7 +273,7 @@ def finished(
     operands = [
         Operand(
             f"extra{i}",
-            operation.output.dtype,
+            dtype,
             tuple(dict(zip(t.labels, t.strides)).get(n, 0) for n in operation.names),
         )
         for i, t in enumerate(extras)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from einloom.dtypes import FLOAT32, FLOAT64, DType
+from einloom.dtypes import FLOAT32, FLOAT64, INT32, DType
 from einloom.errors import UnsupportedTarget
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import Block, CopyVerbs, FormulaVerbs, KernelMachine, Mask, StrideIndex, V
 
-__all__ = ["ConvertedCopies", "no_conversion"]
+__all__ = ["ConvertedCopies", "RoundedIntegers", "no_conversion"]
 
 
 class ConvertedCopies(CopyVerbs[R, V, A]):
@@ -64,9 +64,61 @@ class ConvertedCopies(CopyVerbs[R, V, A]):
         self._wide.finish()
 
 
+class RoundedIntegers(CopyVerbs[R, V, A]):
+    """Registers hold float32; what is read, and only read, is int32, rounded to nearest by `convert`."""
+
+    load_transposed = None
+
+    def __init__(self, floats: FormulaVerbs[R, V, A], convert: Callable[[V], object]) -> None:
+        self._floats, self._convert = floats, convert
+        self.dtype, self.lanes, self.registers = FLOAT32, floats.lanes, floats.registers
+        self.index_bytes = floats.index_bytes
+
+    def mask(self, count: int) -> Mask:
+        return self._floats.mask(count)
+
+    def load(self, dst: V, place: A, mask: Mask = None) -> None:
+        self._floats.load(dst, place, mask)
+        self._convert(dst)
+
+    def store(self, place: A, src: V, mask: Mask = None, nontemporal: bool = False, temporary: V | None = None) -> None:
+        raise no_conversion(FLOAT32, INT32)
+
+    def broadcast(self, dst: V, place: A) -> None:
+        self._floats.broadcast(dst, place)
+        self._convert(dst)
+
+    def zero(self, dst: V) -> None:
+        self._floats.zero(dst)
+
+    def copy(self, dst: V, src: V) -> None:
+        self._floats.copy(dst, src)
+
+    def transpose(self, block: list[V], free: list[V]) -> Block[V]:
+        return self._floats.transpose(block, free)
+
+    def stride_index(self, stride: R | int, slot: int, temporary: V) -> StrideIndex:
+        return self._floats.stride_index(stride, slot, temporary)
+
+    def load_strided(
+        self, dst: V, base: R, offset: int, index: StrideIndex, count: int, temporaries: Sequence[V]
+    ) -> None:
+        self._floats.load_strided(dst, base, offset, index, count, temporaries)
+        self._convert(dst)
+
+    def store_strided(
+        self, base: R, offset: int, src: V, index: StrideIndex, count: int, temporaries: Sequence[V]
+    ) -> None:
+        raise no_conversion(FLOAT32, INT32)
+
+    def finish(self) -> None:
+        self._floats.finish()
+
+
 def no_conversion(memory: DType, registers: DType) -> UnsupportedTarget:
     """Return the error that says that there is no code from a type of memory to one of registers."""
     return UnsupportedTarget(
         f"no code that brings {memory} into registers of {registers}\n"
-        "  float32 goes into float64, integers of 1 and 2 bytes go into those of 4 bytes, bool into truth."
+        "  float32 goes into float64, integers of 1 and 2 bytes go into those of 4 bytes, int32 into float32,"
+        " bool into truth."
     )
