@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PLACES = ("*.md", "docs/**/*.md", "benchmarks/*.md", "tests/*.md")
 PAGES = sorted(page for place in PLACES for page in ROOT.glob(place))
-RUN = ("README.md", "docs/how-to/debug.md", "docs/how-to/fuse-bias-and-activation.md")
+RUN = ("README.md", "docs/how-to/debug.md", "docs/how-to/fuse-bias-and-activation.md", "docs/how-to/types.md")
 """Pages whose Python blocks are one program; other pages have tests of their own."""
 
 
