@@ -48,6 +48,9 @@ STEP = 16
 BIASED_TILES = 3
 """Tiles beside each other of which one has a column more."""
 
+ALIASED, SPREAD = 64, 16
+"""Groups after which rows fall into a sixteenth of the sets of a first-level cache or fewer, and those of a line."""
+
 PACKED_SHARE, SUMS_SHARE, PANEL_SHARE = 0.6, 0.4, 0.7
 """Of L2 what a block of the vector operand and one of the sums may take, and of L1 a panel: where tiles multiply."""
 
@@ -58,7 +61,8 @@ def grouped_schedules(operation: Operation, prims: Prims, context: Context) -> I
     if products is None or prims.k is None or not context.options.packing:
         return
     counted = _in_groups(operation, prims.k, products.group)
-    model, threads = CostModel(counted, _machine_of(products, context.machine)), context.options.threads
+    costed = counted if products.tile is None else _spread(counted)
+    model, threads = CostModel(costed, _machine_of(products, context.machine)), context.options.threads
     for family, schedule in _proposed(counted, operation, prims, products, context):
         restored = _restored(operation, schedule, products)
         if restored is not None:
@@ -101,6 +105,18 @@ def _products(operation: Operation, prims: Prims, machine: Machine) -> GroupProd
     vector = vector_operand(operation, prims)
     types = operation.inputs[1 - vector].dtype, operation.inputs[vector].dtype
     return products_of(*types, machine, operation.output.dtype)
+
+
+def _spread(counted: Operation) -> Operation:
+    """Return the operation with rows apart that would fall into few sets of a cache.
+
+    Tiles take whole lines, each once for a panel of the other operand: nothing is lost where they push each other out.
+    """
+    operands = (
+        replace(each, strides=tuple(s + SPREAD if s and s % ALIASED == 0 else s for s in each.strides))
+        for each in counted.operands
+    )
+    return replace(counted, operands=tuple(operands))
 
 
 def _in_groups(operation: Operation, k: str, group: int) -> Operation:
