@@ -2,12 +2,12 @@
 
 For vectors the proposals are those of any contraction with groups as elements: a group is 4 bytes long, and k has that
 many times fewer steps. Matrix tiles have a nest of their own, for they compute faster than the second-level cache is
-read: a block of the vector operand is packed once with all of k, a block of the output stays in that cache, and a panel
-that fits the first-level cache meets all rows of the other operand:
+read and written: sums stay in tiles for as much of k as that cache has room for, so that few of them leave these more
+than once. A block of the vector operand is packed once with all of k; its panels meet a few rows of the other operand:
 
-    seq j:416   pack the vector operand's block, all of k
-      seq i:544   (stage the output's block)
-        seq l:544
+    seq j:320   pack the vector operand's block, all of k
+      seq i:64   (stage the output's block)
+        seq l:2048
           seq j:32
             tiles of 32 x 32 sums
 """
@@ -51,8 +51,8 @@ BIASED_TILES = 3
 ALIASED, SPREAD = 64, 16
 """Groups after which rows fall into a sixteenth of the sets of a first-level cache or fewer, and those of a line."""
 
-PACKED_SHARE, SUMS_SHARE, PANEL_SHARE = 0.6, 0.4, 0.7
-"""Of L2 what a block of the vector operand and one of the sums may take, and of L1 a panel: where tiles multiply."""
+PACKED_SHARE, PANEL_SHARE, ROWS = 0.5, 1 / 16, 2
+"""Of L2 what a block of the vector operand and a panel of it may take, and tiles above each other that meet a panel."""
 
 
 def grouped_schedules(operation: Operation, prims: Prims, context: Context) -> Iterator[tuple[str, Schedule, Cost]]:
@@ -176,8 +176,8 @@ def _tiled(
     (width, height), k, vector = products.tile, prims.k, vector_operand(operation, prims)
     extents = {axis.name: axis.extent for axis in counted.axes}
     across = _cut(extents, prims.m, int(PACKED_SHARE * machine.l2) // (GROUP * extents[k]), width)
-    down = _cut(extents, prims.n, max(int(SUMS_SHARE * machine.l2) // (GROUP * across), height), height)
-    panel = balanced_block(extents[k], int(PANEL_SHARE * machine.l1d) // (GROUP * width), STEP)
+    down = _cut(extents, prims.n, ROWS * height, height)
+    panel = balanced_block(extents[k], int(PANEL_SHARE * machine.l2) // (GROUP * width), STEP)
     outer, reduced = _single_indices(counted, prims)
     loops = [*outer, *_loop(prims.m, across, extents)]
     packs = [_panels(counted, prims, vector, len(loops), width)]
