@@ -13,7 +13,7 @@ from einloom.dtypes import DType
 from einloom.errors import ScheduleError
 from einloom.ir.barriers import barriers_of
 from einloom.ir.blocks import cut
-from einloom.ir.copies import Level, copy_loops, copy_runs, indices, levels_of
+from einloom.ir.copies import Level, copy_loops, copy_runs, few_rows_at_once, indices, levels_of
 from einloom.ir.curve import LONGEST_CURVE
 from einloom.ir.fused import FusedView, rows_of
 from einloom.ir.groups import grouped_copy, grouped_in_place, in_groups
@@ -251,6 +251,8 @@ class _Binder:
             strides, parts = self.view.strides[tensor.name], self.view.parts[tensor.name]
             return grouped_copy(self.packs[operand], layout, lengths, strides, parts, self.schedule.prims.k, scratch)
         levels = levels_of(layout, lengths, self.view.strides[tensor.name], self.view.parts[tensor.name])
+        staged = tensor is self.operation.output
+        levels = levels if staged else few_rows_at_once(levels)
         runs = copy_runs(levels)
         kernel = tuple(level for run in runs for level in run)
         blocks = tuple(self._pack_block(levels, run) for run in runs)
@@ -258,7 +260,6 @@ class _Binder:
         pad = (0,) * (2 - len(runs))
         outside = Access(tensor.name, tuple(levels[run[0]].outside for run in runs) + pad)
         inside = Access(scratch, tuple(levels[run[0]].inside for run in runs) + pad)
-        staged = tensor is self.operation.output
         way = (inside, outside) if staged else (outside, inside)
         body: tuple[Node, ...] = (Call(Primitive.IDENTITY, blocks, way, streams=staged),)
         for index in copy_loops(levels, kernel):

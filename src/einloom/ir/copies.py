@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from einloom.errors import ScheduleError
 from einloom.ir.blocks import cut
 from einloom.ir.fused import Part, rows_of
 from einloom.ir.layout import PackedLayout
 
-__all__ = ["Level", "copy_loops", "copy_runs", "indices", "levels_of"]
+__all__ = ["Level", "copy_loops", "copy_runs", "few_rows_at_once", "indices", "levels_of"]
+
+ROWS = 8
+"""Rows that are read with all their panels before the next ones are: as many streams as processors follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,27 @@ def _levels_of_parts(
         row //= part.extent
         levels.append(Level(part.name, 1, part.extent, (), part.stride, inside * row))
     return levels
+
+
+def few_rows_at_once(levels: Sequence[Level]) -> list[Level]:
+    """Return the levels, rows that are cut into panels in two: a few of them are walked inside all of the panels.
+
+    Panel after panel would come back to every row, which is a page each, for a few lines at a time.
+
+    before: a:48 d a     loops a in panels, primitive d a
+    after:               loops d in eights, a in panels, primitive d a
+    """
+    runs = copy_runs(levels)
+    if len(runs) < 2 or len(runs[1]) > 1:
+        return list(levels)
+    (place,) = runs[1]
+    rows, taken = levels[place], {i for run in runs for i in run}
+    panels = [level for i, level in enumerate(levels) if i not in taken and level.span > level.step]
+    if rows.span <= ROWS or all(abs(level.outside) > abs(rows.outside) for level in panels):
+        return list(levels)
+    few, *shorter = cut((rows.span, *rows.shorter), ROWS)
+    outer = replace(rows, step=few, outside=few * rows.outside, inside=few * rows.inside)
+    return [*levels[:place], outer, replace(rows, span=few, shorter=tuple(shorter)), *levels[place + 1 :]]
 
 
 def copy_runs(levels: Sequence[Level]) -> tuple[tuple[int, ...], ...]:
