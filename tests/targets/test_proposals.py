@@ -70,8 +70,8 @@ def _proposals(operation: Operation, machine: Machine) -> tuple[Operation, list[
 @pytest.mark.soak
 def test_every_proposal_equals_the_interpreter(vector: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("einloom.passes.parallelise.LEAST_WORK", 1)  # Threads share even the smallest work.
-    monkeypatch.setattr("einloom.targets.ahead.FEW", 1)  # And kernels ask for the smallest blocks.
-    monkeypatch.setattr("einloom.targets.ahead.PIECE", 1)
+    monkeypatch.setattr("einloom.kernels.contraction.ahead.FEW", 1)  # And kernels ask for the smallest blocks.
+    monkeypatch.setattr("einloom.kernels.contraction.ahead.PIECE", 1)
     machine = host().with_vector(vector)
 
     def complaint(seed: int) -> str | None:

@@ -100,7 +100,7 @@ def few_rows_at_once(levels: Sequence[Level]) -> list[Level]:
     after:               loops d in eights, a in panels, primitive d a
     """
     runs = copy_runs(levels)
-    if len(runs) < 2 or len(runs[1]) > 1:
+    if len(runs) < 2 or len(runs[1]) != 1:
         return list(levels)
     (place,) = runs[1]
     rows, taken = levels[place], {i for run in runs for i in run}

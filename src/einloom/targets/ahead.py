@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from einloom.ir.nest import Call, Iteration, Loop, Nest, Node, Pack, walk
 from einloom.ir.schedule import ExecType
+from einloom.kernels.contraction.ahead import is_worth_asking
 from einloom.kernels.specs import Ahead
 from einloom.machine import Machine
 from einloom.targets.loops import LoopLowering
@@ -22,16 +23,6 @@ __all__ = ["AheadLowering", "Asked", "asked_ahead"]
 
 LINE = 64
 """Bytes of a cache line."""
-
-FEW = 256
-"""Smaller blocks, in lines, are not asked for: what it takes to begin one would show."""
-
-PIECE = 16
-"""Nor are blocks of shorter pieces, in lines: along longer ones processors fetch on by themselves. Each request that
-memory answers keeps a buffer meanwhile that kernels need."""
-
-ROOM = 2
-"""The next block takes at most one part in so many of the second-level cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +61,7 @@ def _is_worth_it(nest: Nest, asked: Asked, machine: Machine) -> bool:
     tensor = next(o for o in nest.operation.operands if o.name == asked.pack.source)
     (piece, _), *_ = asked.ahead.levels
     lines = math.prod(count for count, _ in asked.ahead.levels)
-    fits = FEW <= lines <= machine.l2 // ROOM // LINE and piece >= PIECE
-    return fits and nest.operation.elements(tensor) * tensor.dtype.size > machine.l2
+    return is_worth_asking(lines, lines // piece, nest.operation.elements(tensor) * tensor.dtype.size, machine)
 
 
 def _packed_blocks(nest: Nest, nodes: Sequence[Node], around: tuple[Loop, ...]) -> Iterator[Asked]:

@@ -13,14 +13,34 @@ from einloom.asm import Label
 from einloom.kernels.specs import Ahead
 from einloom.kernels.verbs.frame import Frame
 from einloom.kernels.verbs.scalar import A, R
+from einloom.machine import Machine
 
-__all__ = ["AskAhead"]
+__all__ = ["AskAhead", "is_worth_asking"]
+
+LINE = 64
+"""Bytes of a cache line."""
+
+FEW = 256
+"""Smaller blocks, in lines, are not asked for: what it takes to begin one would show."""
+
+PIECE = 16
+"""Nor are blocks of shorter pieces, in lines: along longer ones processors fetch on by themselves. Each request that
+memory answers keeps a buffer meanwhile that kernels need."""
+
+ROOM = 2
+"""The block takes at most one part in so many of the second-level cache, which keeps it until it is wanted."""
 
 WORD = 8
 """Bytes of an address, and of what is left of a level."""
 
 AT, LEFT, STATE = "ahead_at", "ahead_left", "ahead"
 """Variables: the next line, how many are left of its piece, where they are kept between calls."""
+
+
+def is_worth_asking(lines: float, pieces: float, size: int, machine: Machine) -> bool:
+    """Whether kernels ask ahead for blocks of so many lines in so many pieces, of a tensor of `size` bytes."""
+    fits = FEW <= lines <= machine.l2 // ROOM // LINE and lines >= PIECE * pieces
+    return fits and size > machine.l2
 
 
 class AskAhead(Generic[R, A]):

@@ -50,6 +50,9 @@ TOGETHER = 0.5
 STREAMED_PIECE = 8.0
 """How many lines the ends of a run that passes the caches take longer: of two lines it has parts only."""
 
+ASKED = 0.6
+"""How much of the transfers of a packed block shows that kernels have asked for."""
+
 COPYING = 1.5
 """How much longer a copy takes than its transfers and its instructions one after the other."""
 
@@ -114,7 +117,7 @@ class CostModel:
         for each in flow.traffic():
             close, distant, waited = _seconds(each, self.rates, COPIED_PIECE if each.copies else PIECE)
             if each.copies:
-                copies += close + distant + waited
+                copies += close + (distant + waited) * (ASKED if each.asked else 1.0)
             else:
                 near, far, waits = near + close, far + distant, waits + waited
         return Cost(flow.cycles * self.cycle, near, far, waits, COPYING * copies)

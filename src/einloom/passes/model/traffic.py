@@ -14,6 +14,7 @@ from typing import NamedTuple
 from einloom.ir.fused import FusedView
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import OUTPUT, Digit, Fused, Schedule
+from einloom.kernels.contraction.ahead import is_worth_asking
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine
 from einloom.passes.model.footprint import LINE, Footprint
@@ -44,6 +45,7 @@ class Traffic(NamedTuple):
         pieces: runs of lines for each line (beyond L2, where copies read), in the order in which they are touched.
         writes: whether they are written as well as read.
         copies: whether a copy into or out of scratch moves them, not a kernel.
+        asked: whether kernels have asked for them before they are copied.
         streams: whether they pass the caches.
     """
 
@@ -52,6 +54,7 @@ class Traffic(NamedTuple):
     pieces: float
     writes: bool = False
     copies: bool = False
+    asked: bool = False
     streams: bool = False
 
 
@@ -100,6 +103,7 @@ class Flow:
         block: how many loops stand around a staged block, or else around a block of the primitive.
         tile: how many loops stand around a tile.
         cycles: of all calls of the primitive, with everything in L1.
+        asked: the input whose packed block kernels ask for before it is copied, or None.
     """
 
     def __init__(
@@ -115,6 +119,7 @@ class Flow:
         self.block = min((pack.loop for pack in schedule.packs if pack.operand == OUTPUT), default=walk.depth)
         self.cycles = self._add_tiles(operation) if operation.main.is_contraction else self._add_vectors(operation)
         self.tensors, self.scratch = list[Use](), dict[int, Use]()
+        self.tensor_bytes = [operation.elements(operand) * operand.dtype.size for operand in operation.operands]
         self.scratch_bytes = 0
         for position, strided in enumerate(buffers.strided):
             pack = self.packs.get(position)
@@ -123,7 +128,18 @@ class Flow:
             if pack is not None:
                 self.scratch[position] = buffers.use(position, walk, self._packed(position), last, walk.depth)
         self.caches = (machine.l1d, machine.l2, machine.l3)
+        self.asked = self._asked()
         self._forget()
+
+    def _asked(self) -> int | None:
+        """The input that `targets.ahead` lets kernels ask for: of those that are worth it the one that moves most."""
+        moved: dict[int, float] = {}
+        for position in self.packs:
+            use, size = self.tensors[position], self.tensor_bytes[position]
+            block = use.at[use.last]
+            if position != self.output and use.last and is_worth_asking(block.lines, block.pieces, size, self.machine):
+                moved[position] = self.walk.runs[use.last] * block.lines
+        return max(moved, key=lambda position: moved[position], default=None) if not self.moves else None
 
     def _forget(self) -> None:
         """Decide what caches and translation buffers forget at each depth."""
@@ -255,7 +271,7 @@ class Flow:
         pieces = at.pieces / at.lines
         if packed and not writes:  # A piece is waited for each time, whether or not its ends are still there.
             pieces = self.walk.runs[use.last] * at.pieces / max(lines[1], 1.0)
-        return Traffic(self.buffers.names[position], lines, pieces, writes, copies, streams)
+        return Traffic(self.buffers.names[position], lines, pieces, writes, copies, position == self.asked, streams)
 
     def _touched(self, use: Use, writes: bool) -> int:
         """Return the depth at which a tensor is touched in pieces: what it holds is there at once.
