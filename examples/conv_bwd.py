@@ -2,9 +2,8 @@
 
     python examples/conv_bwd.py Acbdefg 28 14 14 64 64 3 3 1 1 1 1 32 32 1 1 1 1 1 0 400
 
-The arguments are those of conv_fwd.py; the sum is over c, K, and over all outputs that saw a pixel: neighbouring rows
-d, and taps f and g, add to the same gradients, so loops over images and input channels are the parallel ones. With
-USE_BF16=1 all is bfloat16, W in pairs along K, and the gradients are float32 until all is added.
+The arguments are those of conv_fwd.py; the sum is over c = K and all outputs that saw a pixel: rows d and taps f and g
+add to the same gradients, so loops over images a and input channels b are parallel. With USE_BF16=1 all is bfloat16.
 """
 
 from __future__ import annotations
