@@ -36,6 +36,7 @@ QUICK = (
 FULL = (
     "tests/aarch64/emulated.py",
     "tests/arrays",
+    "tests/ir/test_turned.py",
     "tests/asm/aarch64",
     "tests/asm/test_core.py",
     "tests/jit",

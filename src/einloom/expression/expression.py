@@ -14,7 +14,7 @@ from einloom.arrays.entry import Entry
 from einloom.arrays.library import Array, array_of, element_strides, outgoing
 from einloom.arrays.signature import signature_of
 from einloom.config import LEAST_WORK, WatchedSettings, current_settings, thread_count, watched_settings
-from einloom.dtypes import DTYPES, FLOAT64, Kind
+from einloom.dtypes import DTYPES, FLOAT64, PAIRS, Kind
 from einloom.expression.entries import describe_call
 from einloom.expression.fallback import allow_fallback, travel_of
 from einloom.expression.operands import Expected
@@ -88,6 +88,8 @@ class Expression(Native):
         self.equation = problem.equation.text
         where = caret_lines(self.equation, ()).strip()
         travel = travel_of(label, self.dtype, is_copy(problem.equation, finish), finish, where)
+        if label in PAIRS and (travel.by_numpy or finish.conj or label not in labels):
+            labels, problem = (label,) * len(labels), replace(problem, types=())  # Real operands become complex.
         if travel.unit.kind is Kind.COMPLEX and len(problem.equation.inputs) > 1:
             finish = replace(finish, conj=())  # Conjugation is in the signs of products.
         problem = replace(problem, dtype=travel.unit, sums=sums)

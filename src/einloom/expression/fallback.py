@@ -55,7 +55,7 @@ class Travel:
 def travel_of(label: str, dtype: np.dtype[Any], is_copy: bool, finish: Finish, where: str) -> Travel:
     """Return how elements of a type travel: as they are, copies as other types of their size, the rest by NumPy.
 
-    What becomes of sums is code for floats and integers, else NumPy's.
+    What becomes of sums is code for floats and integers, and complex `alpha`; else NumPy's.
 
     Raises:
         DTypeError: nobody computes with them.
@@ -82,8 +82,10 @@ def _is_finished_in_code(unit: DType, finish: Finish) -> bool:
     """
     if not (finish.constants or finish.epilogue):
         return True
+    if unit.kind is Kind.COMPLEX:  # Factors are multiplied by alpha before they are summed.
+        return finish.beta in (0, 1) and not finish.epilogue
     rounds = unit.accumulate != unit and finish.beta != 0 and bool(finish.epilogue)
-    return unit.kind not in (Kind.BOOL, Kind.COMPLEX) and not rounds
+    return unit.kind is not Kind.BOOL and not rounds
 
 
 def allow_fallback(label: str, where: str) -> None:

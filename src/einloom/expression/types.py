@@ -77,7 +77,10 @@ def _own_type(label: str, operands: Sequence[Imported]) -> Any:
 
 
 def operand_types(operands: Sequence[Imported], computed: Any) -> tuple[str, ...]:
-    """Return the types that operands are read in: their own where code widens what it loads, else the common one."""
+    """Return the types that operands are read in: their own where code widens what it loads, else the common one.
+
+    Real operands beside complex ones stay as they are.
+    """
     label = numpy_type(computed)[0]
     return tuple(operand.dtype if _is_widened(operand.dtype, label) else label for operand in operands)
 
@@ -110,6 +113,8 @@ def scaled_sums(label: str, equation: str) -> DType:
 
 
 def _is_widened(label: str, computed: str) -> bool:
+    if computed in PAIRS:
+        return label == PAIRS[computed].real.name
     if label not in DTYPES or computed not in DTYPES or label == computed:
         return False
     given, target = DTYPES[label], DTYPES[computed]

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from einloom.dtypes import DType, data_type
+from einloom.dtypes import PAIRS, DType, data_type
 from einloom.errors import EquationError, ShapeError
 from einloom.plan.equation import Equation, caret_lines, label_places, parse_equation
 from einloom.plan.finish import PLAIN, Finish
@@ -113,10 +113,14 @@ def make_problem(
     equation = parse_equation(text, tuple(len(shape) for shape in inputs))
     given = tuple(contiguous_strides(s) if t is None else tuple(t) for s, t in zip(shapes, strides))
     problem = Problem(
-        equation, shapes, given, _sizes(equation, inputs), data_type(dtype), finish, tuple(map(data_type, types))
+        equation, shapes, given, _sizes(equation, inputs), data_type(dtype), finish, tuple(map(_operand_type, types))
     )
     _check_finish(problem)
     return problem
+
+
+def _operand_type(name: object) -> DType:
+    return PAIRS.get(str(name)) or data_type(name)
 
 
 def _check_finish(problem: Problem) -> None:

@@ -98,7 +98,7 @@ class _Planner:
         self.left = list(self.terms)
         self.given = len(problem.shapes) + len(problem.finish.constants)
         self.steps: list[Step] = []
-        self.conjugated = set(problem.finish.conj)
+        self.conjugated = set(problem.finish.conj if len(self.terms) > 1 else ())  # One alone comes conjugated.
         self.users = Counter(label for term in (*self.terms.values(), self.result) for label in term.labels)
 
     def plan(self, path: Path) -> Plan:
@@ -152,6 +152,8 @@ class _Planner:
         """Add the step that writes the result, and what becomes of it."""
         finish, constants = self.problem.finish, list(range(len(self.problem.shapes), self.given))
         beta = constants.pop(0) if finish.beta not in (0, 1) else None
+        if constants and self.problem.dtype.kind is Kind.COMPLEX:
+            numbers = self._scaled(numbers, constants.pop())
         scale = [(Primitive.MUL, constants[0])] if constants else []
         if self._wants_sums_apart(bool(scale)):
             numbers, scale = (self._add(numbers, self._contiguous(target.labels), touches=scale),), []
@@ -171,6 +173,13 @@ class _Planner:
         adds = finish.beta != 0 and (scaled or narrow)
         return adds or finish.scales or (narrow and dtype.is_integer and bool(finish.epilogue))
 
+    def _scaled(self, numbers: Sequence[int], factor: int) -> Sequence[int]:
+        """Multiply the smallest tensor by a factor: a touch cannot, for it is a product of complex numbers."""
+        self.terms[factor], self.types[factor] = Term((), ()), self.problem.dtype
+        smallest = min(numbers, key=lambda number: math.prod(self.sizes[label] for label in self.terms[number].labels))
+        scaled = self._add((factor, smallest), self._contiguous(self.terms[smallest].labels))
+        return [scaled if number == smallest else number for number in numbers]
+
     def _add(
         self,
         numbers: Sequence[int],
@@ -188,15 +197,15 @@ class _Planner:
         """
         inputs = [self.terms[number] for number in numbers]
         self._check_size(inputs, target)
-        dtype = self._type_of(target)
+        dtype = self._type_of(numbers, target)
         operation = operation_of(inputs, target, self.sizes, [*(self.types[number] for number in numbers), dtype])
         extras = [*([] if first in (None, FRESH) else [(Primitive.MUL, first)]), *touches]
         read = [number for _, number in extras if number is not None]
         operation = finished(operation, first, extras, [self._extra(number) for number in read], self.problem.dtype)
         shape = tuple(self.sizes[label] for label in target.labels)
-        if self.problem.dtype.kind is Kind.COMPLEX:
+        if dtype.kind is Kind.COMPLEX:
             return self._add_complex(operation, numbers, target, shape)
-        return self._append(Step(operation, (*numbers, *read), shape), target)
+        return self._append(Step(operation, (*numbers, *read), shape), target, dtype)
 
     def _add_complex(self, operation: Operation, numbers: Sequence[int], target: Term, shape: tuple[int, ...]) -> int:
         """Add a step on complex tensors; sums of conjugated ones, and their real multiples, are conjugated later."""
@@ -204,22 +213,24 @@ class _Planner:
         if all(operand.dtype.kind is Kind.COMPLEX for operand in operation.inputs) and len(signs) == 2:
             factors = (replace(operand, conjugated=sign) for operand, sign in zip(operation.inputs, signs))
             operation = replace(operation, operands=(*factors, *operation.operands[2:]))
-            return self._append(Step(operation, tuple(numbers), shape), target)
-        number = self._append(Step(on_reals(operation), tuple(numbers), shape), target)
+            return self._append(Step(operation, tuple(numbers), shape), target, operation.output.dtype)
+        number = self._append(Step(on_reals(operation), tuple(numbers), shape), target, operation.output.dtype)
         self.conjugated |= {number} if any(signs) else set()
         return number
 
-    def _append(self, step: Step, target: Term) -> int:
+    def _append(self, step: Step, target: Term, dtype: DType) -> int:
         self.steps.append(step)
         number = self.given + len(self.steps) - 1
-        self.terms[number], self.types[number] = target, self._type_of(target)
+        self.terms[number], self.types[number] = target, dtype
         return number
 
-    def _type_of(self, target: Term) -> DType:
-        """The type of a step's result: floats in between stay as wide as they are summed."""
+    def _type_of(self, numbers: Sequence[int], target: Term) -> DType:
+        """The type of a step's result: floats in between stay as wide as they are summed, reals stay reals."""
         dtype = self.problem.dtype
         if self.problem.sums is not None and target is not self.result:
             return self.problem.sums
+        if dtype.kind is Kind.COMPLEX and all(self.types[number] == dtype.real for number in numbers):
+            return dtype.real
         return dtype.accumulate if target is not self.result and dtype.kind is Kind.FLOAT else dtype
 
     def _extra(self, number: int) -> Term:

@@ -1,0 +1,84 @@
+"""Complex tensors beside real ones, their factors and conjugates, and products at the ends of numbers."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import einloom as el
+
+from ..soak import soak_count
+
+REALS = {"complex64": "float32", "complex128": "float64"}
+
+
+def _drawn(generator: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:
+    values = generator.integers(-3, 4, shape)
+    return (values + 1j * generator.integers(-3, 4, shape) if dtype.startswith("c") else values).astype(dtype)
+
+
+def _problem(seed: int) -> tuple[str, list[Any]]:
+    """Two or three operands, the first of which is complex; small integers, so that sums are exact."""
+    rng, generator = random.Random(seed), np.random.default_rng(seed)
+    sizes = {label: rng.choice((1, 2, 3, 5, 8, 17)) for label in "abcde"}
+    terms = ["".join(rng.sample("abcde", rng.randint(0, 3))) for _ in range(rng.choice((2, 2, 3)))]
+    used = sorted({label for term in terms for label in term})
+    output = "".join(rng.sample(used, rng.randint(0, len(used))))
+    dtype = rng.choice((*REALS,))
+    others = (REALS[dtype], REALS[dtype], dtype, "int8")
+    types = [dtype, *(rng.choice(others) for _ in terms[1:])]
+    operands = [_drawn(generator, tuple(sizes[x] for x in term), each) for term, each in zip(terms, types)]
+    return f"{','.join(terms)}->{output}", operands
+
+
+@pytest.mark.soak
+def test_real_operands_beside_complex_ones_equal_numpy() -> None:
+    for seed in range(soak_count(10_000, 0.02)):
+        equation, operands = _problem(seed)
+        conj = tuple(i for i in range(len(operands)) if seed >> i & 1 and seed % 3 == 0)
+        factors = [each.conj() if i in conj else each for i, each in enumerate(operands)]
+        wanted, alpha = np.einsum(equation, *factors), 1 if seed % 4 else 2 - 1j
+        result = el.einsum(equation, *operands, conj=conj, alpha=alpha)
+        assert result.dtype == wanted.dtype
+        assert np.array_equal(result, alpha * wanted), f"{seed}: {equation}, conj {conj}"
+
+
+def test_real_operands_are_not_widened() -> None:
+    compiled = el.compile("ab,bc->ac", np.ones((40, 30), np.complex64), np.ones((30, 20), np.float32))
+    assert compiled.flops == 2 * 2 * 40 * 30 * 20
+    assert "in1 float32" in compiled.show("nest")
+
+
+def test_complex_factors_of_the_sums() -> None:
+    a, b = np.array([[1 + 2j, 3j]]), np.array([[2j], [1 - 1j]])
+    out = np.array([[1j]])
+    with el.settings(fallback="error"):
+        el.einsum("ab,bc->ac", a, b, out=out, alpha=2 - 1j, beta=1, conj=(0,))
+        assert out == 1j + (2 - 1j) * (a.conj() @ b)
+        assert el.einsum("ab->a", a, alpha=1j, conj=(0,)) == 1j * a.conj().sum()
+        assert el.einsum("ab->", a, alpha=0) == 0
+        with pytest.raises(el.DTypeError, match="complex128"):
+            el.einsum("ab,bc->ac", a, b, out=out, beta=2j)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+@pytest.mark.parametrize("equation", ["a,a->a", "a,a->", "ab,cb->ac", "ab,bc->ac"])
+def test_parts_are_multiplied_one_by_one(equation: str, dtype: str) -> None:
+    """Infinities and NaN are those of the products and sums of the parts."""
+    special = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0]
+    for first in special:
+        for second in special:
+            operands = [np.full([1] * len(term), complex(0, 0), dtype) for term in equation.split("->")[0].split(",")]
+            for operand, parts in zip(operands, ((first, 2.0), (-1.0, second))):
+                operand.real, operand.imag = parts
+            (ar, ai), (br, bi) = ((each.real.item(), each.imag.item()) for each in operands)
+            result = np.asarray(el.einsum(equation, *operands)).reshape(())
+            np.testing.assert_array_equal([result.real, result.imag], [ar * br - ai * bi, ai * br + ar * bi])
+
+
+def test_other_doors_say_what_to_do() -> None:
+    with pytest.raises(el.DTypeError, match="with a last axis of 2"):
+        el.primitives.brgemm(m=4, n=4, k=4, dtype="complex64")
