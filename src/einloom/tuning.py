@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from einloom.api import clear_cache
@@ -36,6 +37,7 @@ def tune(
     records: Any = None,
     threads: int | None = None,
     dtype: object = None,
+    log: str | Path | None = None,
     progress: bool | Callable[[SearchRun], None] = False,
 ) -> Tuned:
     """Search for a schedule that is faster here than the heuristic's; `einsum` and `compile` use it from then on.
@@ -53,6 +55,7 @@ def tune(
         records: where results are kept and looked up: None for the settings', False for nowhere, or a path.
         threads: how many threads; the settings' if None.
         dtype: type to compute in; float64 for shapes, the arrays' common type, if None.
+        log: a file for what the search does, compressed; `einloom replay FILE` lets it search so again.
         progress: whether to show how far the search is; or what to call after every evaluation.
 
     Returns:
@@ -84,6 +87,7 @@ def tune(
             file=file,
             version=__version__,
             limits=raised_limits(beside, machine, measured_limits(machine)),
+            log=None if log is None else Path(log),
             progress=seen,
         )
     if tuned.limits is not None:

@@ -80,7 +80,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"__init__", "timing", "limits", "process", "records", "tree"},
         {"strategies", "problems"},
         {"search"},
-        {"worker", "measure", "progress", "result"},
+        {"worker", "measure", "progress", "result", "log"},
         {"tune", "replay"},
     ),
     "cli": ({"sizes", "__init__"}, {REST}),

@@ -114,3 +114,13 @@ def test_what_is_none_is_refused() -> None:
         Budget()
     with pytest.raises(ArgumentError, match="evaluations is -1"):
         Budget(evaluations=-1)
+
+
+def test_features_are_vectors_of_one_length_that_tell_candidates_apart() -> None:
+    space = product_space()
+    leaves = [space.root.complete(seed) for seed in range(4)]
+    vectors = [candidate.features() for candidate in (space.root, *leaves)]
+    assert {len(each) for each in vectors} == {len(vectors[0])}
+    assert len(set(vectors)) == len(vectors)
+    assert all(set(each) <= {0.0, 1.0} for each in vectors[1:])
+    assert max(vectors[0]) == 1 and 0 < min(share for share in vectors[0] if share) < 0.5

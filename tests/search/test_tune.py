@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +43,30 @@ def test_tune_remembers_what_it_measured_and_measures_nothing_twice(tmp_path: Pa
         told = [each.schedule for each in Records(tmp_path / "records.jsonl").all() if not each.confirmed]
         assert len(told) == len(set(told)) == 12
         assert again.run.explorer.best <= tuned.run.explorer.best
+
+
+KILLED = """
+import sys
+import einloom as el
+el.tune("mk,kn->mn", (48, 40), (40, 56), dtype="float32", budget=500, strategy="local", records=sys.argv[1], threads=1)
+"""
+
+
+def test_a_search_that_is_killed_loses_one_evaluation_and_measures_nothing_twice(tmp_path: Path) -> None:
+    file = tmp_path / "records.jsonl"
+    process = subprocess.Popen([sys.executable, "-c", KILLED, str(file)])
+    while process.poll() is None and (not file.exists() or file.read_bytes().count(b"\n") < 12):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    before = [each.schedule for each in Records(file).all()]
+    assert len(before) >= 12
+    tuned = el.tune(
+        "mk,kn->mn", (48, 40), (40, 56), dtype="float32", budget=6, strategy="local", records=file, threads=1
+    )
+    told = [each.schedule for each in Records(file).all() if not each.confirmed]
+    assert told[: len(before)] == before and len(told) == len(set(told)) == len(before) + 6
+    assert tuned.run.explorer.best <= min(each.seconds for each in Records(file).all() if each.status == "ok")
 
 
 def test_candidates_that_crash_hang_or_are_illegal_end_nothing() -> None:

@@ -1,4 +1,7 @@
-"""`einloom replay KEY`: rebuild a recorded schedule from its decisions, and measure it beside the heuristic's."""
+"""`einloom replay KEY`: rebuild a recorded schedule from its decisions, and measure it beside the heuristic's.
+
+With the log of a search in place of a key it lets the search propose the same trials again, without measuring.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 from einloom.cli.records import chosen_records, record_of
 from einloom.cli.sizes import positive
 from einloom.jit.host import host
+from einloom.search.log import replayed_log
 from einloom.search.replay import replayed
 
 __all__ = ["add_parser", "run"]
@@ -19,9 +23,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser = subparsers.add_parser(
         "replay",
         description="Take the decisions of a record again, compare the leaf with the record's schedule, and measure it "
-        "beside the heuristic's in a fresh process.",
+        "beside the heuristic's in a fresh process. Of a log, search again with its times, without measuring.",
     )
-    parser.add_argument("key", help="of the problem, or how it begins: `einloom records list` prints it")
+    parser.add_argument(
+        "key", help="of the problem, or how it begins: `einloom records list` prints it; or a file `tune --log` wrote"
+    )
     parser.add_argument("--records", type=Path, help="file or folder of records (default: the user's)")
     parser.add_argument("--rounds", type=positive, default=5, help="turns of each (default: 5)")
     parser.set_defaults(run=run)
@@ -30,6 +36,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay; 1 if the schedule does not compute what it should."""
+    if Path(arguments.key).is_file():
+        run = replayed_log(Path(arguments.key))
+        print(
+            f"{len(run.history)} trials as in the log; best {1e3 * run.explorer.best:.4g} ms, gap {100 * run.gap:.3g} %"
+        )
+        return 0
     record = record_of(chosen_records(arguments.records), arguments.key)
     found = replayed(record, host(), arguments.rounds)
     print(found.schedule)

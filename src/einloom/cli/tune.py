@@ -31,6 +31,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=positive, help="default: the settings'")
     parser.add_argument("--records", type=Path, help="file or folder of records (default: the user's)")
     parser.add_argument("--no-records", action="store_true", help="read and remember nothing")
+    parser.add_argument(
+        "--log", type=Path, metavar="FILE", help="write what the search does; `einloom replay` reads it"
+    )
     parser.add_argument("--explain", action="store_true", help="say why the best is the best")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw times against evaluations")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -50,6 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         records=False if arguments.no_records else arguments.records,
         threads=arguments.threads,
         dtype=arguments.dtype,
+        log=arguments.log,
         progress=not arguments.json,
     )
     if arguments.plot:

@@ -174,12 +174,16 @@ def run_search(
     began = time.monotonic()
     first = [_leaf_of(explorer, domains) for domains in starts]
     first = [leaf for leaf in dict.fromkeys(first) if leaf.snapshot not in run.strategy.seen]
+
+    def is_late() -> bool:
+        return budget.seconds is not None and time.monotonic() - began >= budget.seconds
+
     try:
         while not run.ended:
             run.ended = _is_over(run, budget, began)
-            leaf = None if run.ended else first.pop(0) if first else run.strategy.propose()
+            leaf = None if run.ended else first.pop(0) if first else run.strategy.propose(is_late)
             if leaf is None:
-                run.ended = run.ended or _why_nothing(run.strategy)
+                run.ended = run.ended or _is_over(run, budget, began) or _why_nothing(run.strategy)
                 break
             if _evaluate(run, leaf, evaluator, began):
                 run.raised.append(len(run.history))

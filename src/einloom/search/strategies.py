@@ -29,6 +29,9 @@ __all__ = ["STRATEGIES", "Strategy", "make_strategy", "tag_score"]
 PATIENCE = 300
 """Descents in a row that find nothing new, after which a strategy gives up."""
 
+EXPANSIONS = 20
+"""Candidates that bound-first expands in a walk."""
+
 TOP, DELTA, EXPLORATION = 10, 1.0, sqrt(2)
 """Constants of TAG and UCT: how many best leaves count, how sure a bound on luck is, how much little is known."""
 
@@ -41,10 +44,10 @@ class Strategy(ABC):
         self.seen: set[bytes] = set()
         self.misses = 0
 
-    def propose(self) -> Leaf | None:
-        """Return a leaf that was not proposed before; None if there is none left, or none was found."""
+    def propose(self, is_late: Callable[[], bool] = lambda: False) -> Leaf | None:
+        """Return a leaf that was not proposed before; None if there is none left, none was found, or it is late."""
         self.misses = 0
-        while self.misses < PATIENCE and not self.is_exhausted:
+        while self.misses < PATIENCE and not self.is_exhausted and not is_late():
             self.explorer.state.push()
             leaf = self._walk()
             self.explorer.state.pop()
@@ -317,9 +320,11 @@ class BoundFirst(Strategy):
         return self._heap[0][0] if self._heap else inf
 
     def _walk(self) -> Leaf | None:
-        """Expand candidates until the smallest bound is a leaf's; of equal bounds the deepest first."""
+        """Expand some candidates, or until the smallest bound is a leaf's; of equal bounds the deepest first."""
         explorer, state = self.explorer, self.explorer.state
-        while not self.is_exhausted:
+        for _ in range(EXPANSIONS):
+            if self.is_exhausted:
+                break
             bound, _, _, path = heapq.heappop(self._heap)
             state.push()
             for slot, mask in path:
@@ -362,7 +367,7 @@ class Exhaustive(Strategy):
         """The smallest bound of what is still open: nothing is once all were visited."""
         return inf if self._is_done else self.explorer.root_bound
 
-    def propose(self) -> Leaf | None:
+    def propose(self, is_late: Callable[[], bool] = lambda: False) -> Leaf | None:
         """Return the next leaf; the state stays where it is in between."""
         for leaf in self._leaves:
             if leaf.snapshot not in self.seen:

@@ -23,6 +23,7 @@ from einloom.passes.identify import identify_primitive
 from einloom.passes.parallelise import parallelise
 from einloom.passes.pipeline import optimize_operation
 from einloom.passes.values import Context, Options
+from einloom.search.log import EventLog, SearchSetup, opened_log
 from einloom.search.measure import Measurement, interval, median, remeasured
 from einloom.search.problems import renamed, with_plain_names
 from einloom.search.records import Record, Records, problem_key, records_at
@@ -59,6 +60,7 @@ def tune_operation(
     version: str = "",
     limits: CpuRates | None = None,
     seconds: float = 0.02,
+    log: Path | None = None,
     progress: Callable[[SearchRun], None] = lambda run: None,
 ) -> Tuned:
     """Return what a search for a faster schedule found.
@@ -73,6 +75,7 @@ def tune_operation(
         version: of einloom, for records.
         limits: the best that was ever seen of a core; None: of any processor.
         seconds: how long a good candidate is timed.
+        log: where to write what the search does; `einloom.search.log` reads it.
         progress: is called after every evaluation.
 
     Raises:
@@ -87,11 +90,13 @@ def tune_operation(
     )  # fmt: skip
     tuning = _Tuning(plain, machine, blank, None if file is None else records_at(file), rates)
 
-    def seen(run: SearchRun) -> None:
-        tuning.remember(run.history[-1])
-        progress(run)
+    measurement = Measurement(plain, tuning.space, tuning.heuristic, threads, seconds)
+    with measurement, opened_log(log, tuning.setup) as events:
 
-    with Measurement(plain, tuning.space, tuning.heuristic, threads, seconds) as measurement:
+        def seen(run: SearchRun) -> None:
+            tuning.remember(run.history[-1], events)
+            progress(run)
+
         run = run_search(
             tuning.space, measurement, budget, strategy, seed, starts=tuning.starts, known=tuning.known, progress=seen
         )
@@ -135,10 +140,20 @@ class _Tuning:
         except EinloomError:
             return None
 
-    def remember(self, trial: Trial) -> None:
+    @property
+    def setup(self) -> SearchSetup:
+        """What the search follows from."""
+        starts = tuple(self.text(leaf.snapshot()) for leaf in self.starts)
+        known = tuple((self.text(leaf.snapshot()), s if s < inf else None) for leaf, s in self.known)
+        return SearchSetup(self.space, self.blank.strategy, self.blank.seed, starts, known)
+
+    def remember(self, trial: Trial, events: EventLog | None) -> None:
         """Record a trial at once: a search that is killed loses nothing but what it was at."""
+        schedule = self.text(trial.leaf.snapshot)
         if self.records is not None:
-            self.records.append([self._note(self.text(trial.leaf.snapshot), trial.outcome)])
+            self.records.append([self._note(schedule, trial.outcome)])
+        if events is not None:
+            events.trial(schedule, trial.outcome)
 
     def _note(self, schedule: str, outcome: Outcome) -> Record:
         time = outcome.seconds if outcome.status == "ok" else 0.0

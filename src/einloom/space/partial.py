@@ -89,13 +89,13 @@ class SearchSpace(ABC):
         alive, domains = state.alive, state.domains
         return {
             name: values[domains[slot].bit_length() - 1]
-            for name, slot, values, needed in self._variables
+            for name, slot, values, needed in self.features
             if needed & alive == needed and not domains[slot] & (domains[slot] - 1)
         }
 
     @cached_property
-    def _variables(self) -> list[tuple[str, int, tuple[str | int, ...], int]]:
-        """For each decision its name, slot and values, and the bits of the extensions that it needs."""
+    def features(self) -> list[tuple[str, int, tuple[str | int, ...], int]]:
+        """What features are made of: of each decision name, slot, values, and the extensions that it needs."""
         bits = {key: 1 << position for position, key in enumerate(self.problem.extensions)}
         return [
             (each.name, each.slot, each.values, sum(bits[key] for key in each.extensions))
@@ -204,6 +204,19 @@ class PartialImplementation:
             ScheduleError: the device has no rates.
         """
         return self.space.model.bound(self.inner.state(), above=above)
+
+    def features(self) -> tuple[float, ...]:
+        """Return a vector whose length depends on the space alone: for every value of every decision how likely it is.
+
+        A value that is taken is 1, one that is gone 0, and n that are left are 1/n each. Decisions about objects that
+        do not exist are 0.
+        """
+        state, found = self.inner.state(), list[float]()
+        for _, slot, values, needed in self.space.features:
+            mask = state.domains[slot] if needed & state.alive == needed else 0
+            share = 1 / mask.bit_count() if mask else 0.0
+            found += [share if mask >> place & 1 else 0.0 for place in range(len(values))]
+        return tuple(found)
 
     def check_is_leaf(self) -> None:
         """Refuse to go on where decisions are still open.
