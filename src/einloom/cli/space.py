@@ -112,7 +112,7 @@ def _measure(arguments: argparse.Namespace, options: dict[str, Any]) -> Report:
             cut_levels=arguments.cut_levels,
             progress=shown,
         )
-        dead = None if found.dead_ends is None else (found.dead_ends, found.dead_ends_half)
+        dead = found.dead_ends, found.dead_ends_half
     if arguments.dead_ends:
         dead = dead_end_ratio(space, arguments.descents, arguments.seed, progress=shown)
     if arguments.depth is not None:
@@ -183,8 +183,7 @@ def _rows(report: Report) -> Iterator[tuple[str, str, str]]:
     """Yield the rows of the table: what, here, in the paper."""
     found, paper = report.estimate, report.paper
     if found:
-        half = (found.interval[1] - found.interval[0]) / 2
-        yield "implementations", f"{found.size:.3g} ± {half:.2g}", f"{paper.size:.3g}" if paper else ""
+        yield "implementations", f"{found.size:.3g}{found.factors}", f"{paper.size:.3g}" if paper else ""
         if len(found.nodes_per_depth) > 10 and not report.nodes:
             yield "nodes at depth 10", f"{found.nodes_per_depth[10]:,.0f}", f"{paper.nodes:,}" if paper else ""
     if report.nodes:

@@ -11,6 +11,8 @@ from math import inf, sqrt
 from random import Random
 from typing import Any
 
+import numpy as np
+
 from einloom import csp
 from einloom.errors import ScheduleError
 from einloom.space.partial import SearchSpace
@@ -18,10 +20,16 @@ from einloom.space.progress import progress_bar
 from einloom.space.tree import Tree
 from einloom.space.walks import Tally, chen, knuth, visit
 
-__all__ = ["Estimate", "dead_end_ratio", "estimate", "nodes_at_depth"]
+__all__ = ["Estimate", "bootstrap", "dead_end_ratio", "estimate", "nodes_at_depth"]
 
 CONFIDENCE = 1.96
-"""Standard errors on either side of a mean that make a 95 % interval."""
+"""Standard errors on either side of a ratio that make a 95 % interval."""
+
+RESAMPLES = 1000
+"""Means that an interval is taken from."""
+
+DESCENTS = 100
+"""Random descents that count dead ends where sweeps measure the size."""
 
 DEFAULT_SAMPLES = {"knuth": 1000, "chen": 12}
 
@@ -34,9 +42,10 @@ class Estimate:
         method: `"exact"`, `"knuth"` or `"chen"`.
         samples: descents (Knuth) or sweeps (Chen); 1 for an exact count.
         size: leaves of the decision tree: implementations.
-        interval: the 95 % confidence interval of `size`.
-        dead_ends: probability that a uniform random descent meets a node without valid children; None if unknown, as
-            where a bound leaves out branches.
+        interval: the 95 % interval of `size`: percentiles of means of resamples (a bootstrap), since tails are heavy.
+            Up to inf where there is a single sample.
+        dead_ends: probability that a uniform random descent meets a node without valid children; what a cut leaves out
+            is not valid.
         dead_ends_half: half the 95 % interval of `dead_ends`.
         nodes_per_depth: nodes after 0, 1, 2, … decisions, estimated like `size`.
     """
@@ -45,14 +54,19 @@ class Estimate:
     samples: int
     size: float
     interval: tuple[float, float]
-    dead_ends: float | None
+    dead_ends: float
     nodes_per_depth: tuple[float, ...]
     dead_ends_half: float = 0.0
 
     def __str__(self) -> str:
-        half = (self.interval[1] - self.interval[0]) / 2
-        dead = "" if self.dead_ends is None else f", {100 * self.dead_ends:.2g} % dead ends"
-        return f"{self.size:.3g} ± {half:.2g} implementations ({self.method}, {self.samples} samples{dead})"
+        dead = f"{100 * self.dead_ends:.2g} % dead ends"
+        return f"{self.size:.3g}{self.factors} implementations ({self.method}, {self.samples} samples, {dead})"
+
+    @property
+    def factors(self) -> str:
+        """The interval as factors of the size, as in ` x 0.8 to 1.3`; nothing where it is exact."""
+        low, high = self.interval
+        return "" if low == high else f" x {low / self.size:.2g} to {high / self.size:.2g}"
 
 
 def estimate(
@@ -144,8 +158,8 @@ def _exact(tree: Tree) -> Estimate:
     """Visit the whole tree."""
     tally = Tally()
     visit(tree.space.problem.state(), tree, 0, 1.0, tally, None)
-    dead = tally.dead if tree.cut == inf else None
-    return Estimate("exact", 1, tally.leaves, (tally.leaves, tally.leaves), dead, tuple(tally.depth_counts()))
+    size = tally.leaves
+    return Estimate("exact", 1, size, (size, size), tally.dead, tuple(tally.depth_counts()))
 
 
 _SAMPLERS: dict[str, Callable[[csp.State, Tree, Random], Tally]] = {"knuth": knuth, "chen": chen}
@@ -159,14 +173,26 @@ def _average(tree: Tree, method: str, samples: int, seed: int, progress: bool) -
             tallies.append(_SAMPLERS[method](tree.space.problem.state(), tree, random))
             advance()
     sizes = [tally.leaves for tally in tallies]
-    mean = sum(sizes) / samples
-    variance = sum((size - mean) ** 2 for size in sizes) / max(samples - 1, 1)
-    half = CONFIDENCE * sqrt(variance / samples) if samples > 1 else mean
-    interval = (max(mean - half, 0.0), mean + half)
-    if method != "knuth" or tree.cut < inf:
-        return Estimate(method, samples, mean, interval, None, _mean_depths(tallies))
-    dead = sum(tally.dead for tally in tallies) / samples
-    return Estimate(method, samples, mean, interval, dead, _mean_depths(tallies), _half_of_ratio(dead, samples))
+    descents = (
+        tallies if method == "knuth" else [knuth(tree.space.problem.state(), tree, random) for _ in range(DESCENTS)]
+    )
+    dead = sum(tally.dead for tally in descents) / len(descents)
+    half = _half_of_ratio(dead, len(descents))
+    return Estimate(method, samples, sum(sizes) / samples, bootstrap(sizes, seed), dead, _mean_depths(tallies), half)
+
+
+def bootstrap(sizes: Sequence[float], seed: int = 0) -> tuple[float, float]:
+    """Return the 95 % percentile interval of the mean: of the means of as many draws, with repetition, again and again.
+
+    >>> bootstrap([3.0, 3.0, 3.0])
+    (3.0, 3.0)
+    """
+    if len(sizes) < 2:
+        return 0.0, inf
+    generator, given = np.random.default_rng(seed), np.array(sizes)
+    means = sorted(float(generator.choice(given, len(given)).mean()) for _ in range(RESAMPLES))
+    outside = round(0.025 * RESAMPLES)
+    return means[outside], means[-1 - outside]
 
 
 def _mean_depths(tallies: Sequence[Tally]) -> tuple[float, ...]:
