@@ -78,7 +78,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     ),
     "search": (
         {"__init__", "timing", "limits", "process", "records", "tree"},
-        {"strategies", "problems"},
+        {"strategies", "problems", "ranking"},
         {"search"},
         {"worker", "measure", "progress", "result", "log"},
         {"tune", "replay"},

@@ -8,6 +8,7 @@ import json
 import pytest
 
 from einloom.cli import bound as bound_command
+from einloom.cli import paper as paper_command
 from einloom.cli import space as command
 from einloom.errors import EinloomError, ScheduleError
 from einloom.space import gpu
@@ -100,3 +101,30 @@ def test_decisions_and_candidates_are_bounded(capsys, tmp_path):
 def test_a_cut_leaves_fewer_nodes(capsys):
     count = json.loads(run(capsys, "axpy", "--depth", "4", "--cut", "7.05e-3", "--json"))["nodes"]["count"]
     assert 0 < count < json.loads(run(capsys, "axpy", "--depth", "4", "--json"))["nodes"]["count"]
+
+
+def test_the_space_says_what_nothing_can_beat(capsys):
+    assert "nothing is faster than" in run(capsys, "matmul", "--bound")
+    assert json.loads(run(capsys, "matmul", "--bound", "--json"))["bound"]["seconds"] > 1e-3
+
+
+def test_the_bound_of_an_equation_is_one_of_schedules_here(capsys):
+    whole = bound(capsys, "mk,kn->mn", "--sizes", "m=512,k=512,n=512")
+    none = [word for axis in "mnk" for word in ("--decide", f"role({axis})=NONE")]
+    single = bound(capsys, "mk,kn->mn", "--sizes", "m=512,k=512,n=512", *none)
+    assert "arithmetic" in whole and "decisions open" in whole
+    seconds = [float(each.splitlines()[1].split("=")[1]) for each in (whole, single)]
+    assert seconds[1] > 2 * seconds[0] > 0
+    with pytest.raises(ScheduleError, match="an equation needs --sizes"):
+        bound(capsys, "mk,kn->mn")
+
+
+@pytest.mark.parametrize("experiment", ["table2", "table3", "orders"])
+def test_experiments_of_the_paper_print_their_tables(experiment, capsys):
+    parser = argparse.ArgumentParser()
+    paper_command.add_parser(parser.add_subparsers())
+    for words in ([], ["--json"]):
+        arguments = parser.parse_args(["paper", experiment, "--rows", "0", "--samples", "4", *words])
+        assert arguments.run(arguments) == 0
+    out = capsys.readouterr().out
+    assert "axpy(n=67108864)" in out and "|" in out and json.loads(out.splitlines()[-1])["row"] == "axpy(n=67108864)"

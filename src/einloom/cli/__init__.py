@@ -27,6 +27,7 @@ COMMANDS = {
     "replay": ("einloom.cli.replay", "rebuild a recorded schedule, and measure it"),
     "space": ("einloom.cli.space", "size, dead ends and open decisions of an implementation space"),
     "bound": ("einloom.cli.bound", "a time that no implementation below a candidate can beat"),
+    "paper": ("einloom.cli.paper", "experiments of the paper behind implementation spaces, done again"),
     "cache": ("einloom.cli.cache", "compiled programs that are kept for later processes: where, which, remove them"),
     "demo": ("einloom.cli.demo", "real work, compiled, checked and compared, in under a minute"),
 }

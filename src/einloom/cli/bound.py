@@ -1,18 +1,27 @@
-"""`einloom bound KERNEL`: a time that no implementation below a candidate can beat, as a tree of figures."""
+"""`einloom bound KERNEL`: a time that no implementation below a candidate can beat, as a tree of figures.
+
+With an equation and `--sizes` in place of a kernel the candidate is a set of schedules for this machine.
+"""
 
 from __future__ import annotations
 
 import argparse
 import ast
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from einloom.cli.sizes import parse_sizes, sized_case
 from einloom.cli.space import DEFAULT_SIZES, option
 from einloom.errors import ScheduleError
-from einloom.space import Candidate, Figure, Space
+from einloom.jit.host import host
+from einloom.search.limits import known_limits, limits_beside
+from einloom.search.records import chosen_file
+from einloom.space import Candidate, CpuCandidate, CpuSpace, Figure, Space, cpu
 from einloom.space.device import DEVICES
 from einloom.space.kernels import KERNELS, kernel
+from einloom.space.on_cpu.rates import MARGIN
 
 __all__ = ["add_parser", "run"]
 
@@ -24,8 +33,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description="Print a time that no implementation below a candidate can beat, and the figures that it follows "
         "from, as a tree. Without decisions the candidate is the whole space.",
     )
-    parser.add_argument("kernel", choices=list(KERNELS), help="what is implemented")
-    parser.add_argument("sizes", nargs="*", metavar="NAME=VALUE", help="m=1024 n=1024 k=1024 stride_a=32 …")
+    parser.add_argument("kernel", help=f"what is implemented on a GPU: {', '.join(KERNELS)}; or an equation")
+    parser.add_argument(
+        "options", nargs="*", metavar="NAME=VALUE", help="of a kernel: m=1024 n=1024 k=1024 stride_a=32 …"
+    )
+    parser.add_argument("--sizes", type=parse_sizes, metavar="a=8,b=9", help="of an equation: the extent of each label")
+    parser.add_argument("--dtype", default="float32", choices=["float32", "float64"], help="of an equation")
     parser.add_argument("--device", choices=list(DEVICES), default="k4000", help="the GPU (default: k4000)")
     parser.add_argument(
         "--decide",
@@ -43,20 +56,40 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Print the bound of the candidate that the command line names; return the exit status."""
     candidate = _candidate(arguments)
-    bound = candidate.bound()
+    bound, where = candidate.bound(), _where(candidate)
     if arguments.json:
         print(json.dumps({"seconds": bound.seconds, "terms": dict(bound.terms), "tree": _record(bound.explain())}))
         return 0
-    print(f"{candidate.space.name} on {candidate.space.device.name}, {len(candidate.open)} decisions open")
+    print(f"{candidate.space.name} on {where}, {len(candidate.open)} decisions open")
     print(bound.explain())
     return 0
 
 
-def _candidate(arguments: argparse.Namespace) -> Candidate:
-    options = dict(DEFAULT_SIZES[arguments.kernel]) | dict(option(text) for text in arguments.sizes)
+def _candidate(arguments: argparse.Namespace) -> Candidate | CpuCandidate:
+    decisions = dict(_decision(text) for text in arguments.decide)
+    if arguments.sizes:
+        return _cpu_space(arguments).root.apply(decisions)
+    if arguments.kernel not in KERNELS:
+        raise ScheduleError(
+            f"there is no kernel called {arguments.kernel!r}\n  known: {', '.join(KERNELS)}; an equation needs --sizes."
+        )
+    options = dict(DEFAULT_SIZES[arguments.kernel]) | dict(option(text) for text in arguments.options)
     space = Space(kernel(arguments.kernel, **options), DEVICES[arguments.device])
     start = space.load(arguments.candidate) if arguments.candidate else space.root
-    return start.apply(dict(_decision(text) for text in arguments.decide))
+    return start.apply(decisions)
+
+
+def _cpu_space(arguments: argparse.Namespace) -> CpuSpace:
+    """Return the space of an equation's schedules on this machine, by its limits as far as they are known."""
+    case, machine, records = sized_case(arguments.kernel, arguments.sizes, arguments.dtype), host(), chosen_file()
+    known = known_limits(limits_beside(records), machine) if records else None
+    space = cpu(case.equation, *case.shapes[:-1], dtype=arguments.dtype, machine=machine)
+    return space if known is None else replace(space, rates=known.times(MARGIN))
+
+
+def _where(candidate: Candidate | CpuCandidate) -> str:
+    space = candidate.space
+    return space.machine.name if isinstance(space, CpuSpace) else space.device.name
 
 
 def _decision(text: str) -> tuple[str, str | int]:

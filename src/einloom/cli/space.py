@@ -16,6 +16,7 @@ from einloom.space.candidate import Space
 from einloom.space.descent import PAPER_ORDER
 from einloom.space.device import DEVICES
 from einloom.space.kernels import KERNELS, kernel
+from einloom.space.model.bound import Bound
 from einloom.space.sampling import Estimate, dead_end_ratio, estimate, nodes_at_depth
 
 __all__ = ["DEFAULT_SIZES", "PAPER", "PaperRow", "Report", "add_parser", "option", "run"]
@@ -67,6 +68,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--order", help="groups of decisions, as in size,dim_kind,order")
     parser.add_argument("--cut", type=float, help="seconds: leave out what a bound shows to be no faster")
     parser.add_argument("--cut-levels", type=int, default=10, help="decisions after which nothing is cut (default 10)")
+    parser.add_argument("--bound", action="store_true", help="print a time that no implementation can beat")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
     return parser
@@ -82,6 +84,7 @@ class Report:
         dead_ends: share of descents that fail and half its 95 % interval, if known.
         nodes: a depth and the number of nodes there, if counted.
         paper: the paper's figures for the same kernel and sizes.
+        bound: a time that no implementation can beat, if asked for.
     """
 
     space: Space
@@ -89,6 +92,7 @@ class Report:
     dead_ends: tuple[float, float] | None
     nodes: tuple[int, int] | None
     paper: PaperRow | None
+    bound: Bound | None = None
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -118,7 +122,8 @@ def _measure(arguments: argparse.Namespace, options: dict[str, Any]) -> Report:
     if arguments.depth is not None:
         nodes = arguments.depth, nodes_at_depth(space, arguments.depth, cut=_cut(arguments))
     sizes = tuple(sorted((name, value) for name, value in options.items() if isinstance(value, int)))
-    return Report(space, found, dead, nodes, PAPER.get((arguments.kernel, sizes)))
+    bound = space.root.bound() if arguments.bound else None
+    return Report(space, found, dead, nodes, PAPER.get((arguments.kernel, sizes)), bound)
 
 
 def _cut(arguments: argparse.Namespace) -> float:
@@ -165,6 +170,8 @@ def _record(report: Report) -> dict[str, Any]:
         record["dead_ends"] = {"ratio": report.dead_ends[0], "half_interval": report.dead_ends[1]}
     if report.nodes:
         record["nodes"] = {"depth": report.nodes[0], "count": report.nodes[1]}
+    if report.bound:
+        record["bound"] = {"seconds": report.bound.seconds, "terms": dict(report.bound.terms)}
     if paper:
         record["paper"] = {"size": paper.size, "dead_ends": paper.dead_ends, "nodes_at_depth_10": paper.nodes}
     return record
@@ -176,7 +183,7 @@ def _table(report: Report) -> str:
     if not rows:
         return "\n".join([*lines, repr(report.space.root)])
     rows.insert(0, ("", "here", "paper"))
-    return "\n".join([*lines, *(f"  {name:20} {here:>24} {there:>12}" for name, here, there in rows)])
+    return "\n".join([*lines, *(f"  {name:22} {here:>24} {there:>12}" for name, here, there in rows)])
 
 
 def _rows(report: Report) -> Iterator[tuple[str, str, str]]:
@@ -189,6 +196,8 @@ def _rows(report: Report) -> Iterator[tuple[str, str, str]]:
     if report.nodes:
         known = f"{paper.nodes:,}" if paper and report.nodes[0] == 10 else ""
         yield f"nodes at depth {report.nodes[0]}", f"{report.nodes[1]:,}", known
+    if report.bound:
+        yield "nothing is faster than", f"{1e3 * report.bound.seconds:.4g} ms", ""
     if report.dead_ends:
         ratio, half = report.dead_ends
         yield "dead ends", f"{100 * ratio:.2g} % ± {100 * half:.2g}", f"{100 * paper.dead_ends:.2g} %" if paper else ""

@@ -23,6 +23,7 @@ from einloom import csp
 from einloom.errors import EinloomError, ScheduleError
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import Machine, Rates
+from einloom.search.ranking import predicted_times
 from einloom.search.search import Budget, Outcome, SearchRun, run_search
 from einloom.space.on_cpu.rates import CpuRates
 from einloom.space.on_cpu.space import CpuSpace
@@ -44,6 +45,7 @@ class SearchSetup:
         strategy, seed: how.
         starts: schedules that are evaluated first.
         known: schedules with their seconds that were measured before; None for those that failed.
+        ranked: whether proposals are ranked by the cost model.
     """
 
     space: CpuSpace
@@ -51,6 +53,7 @@ class SearchSetup:
     seed: int
     starts: tuple[str, ...] = ()
     known: tuple[tuple[str, float | None], ...] = ()
+    ranked: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the setup as a JSON object."""
@@ -68,6 +71,7 @@ class SearchSetup:
             "seed": self.seed,
             "starts": list(self.starts),
             "known": [list(each) for each in self.known],
+            "ranked": self.ranked,
         }
 
     @staticmethod
@@ -91,7 +95,7 @@ class SearchSetup:
                 None if rates is None else CpuRates(**rates),
             )
             known = tuple((str(text), seconds) for text, seconds in told["known"])
-            return SearchSetup(space, told["strategy"], told["seed"], tuple(told["starts"]), known)
+            return SearchSetup(space, told["strategy"], told["seed"], tuple(told["starts"]), known, told["ranked"])
         except (KeyError, TypeError, ValueError) as error:
             raise ScheduleError(f"this is no beginning of a search: {error!r:.200}") from None
 
@@ -206,4 +210,6 @@ def replayed_log(file: Path) -> SearchRun:
     except EinloomError as error:
         raise ScheduleError(f"{file}: a schedule that was known is no leaf any more\n  {error}") from None
     budget = Budget(evaluations=len(trials))
-    return run_search(space, _Logged(space, trials), budget, setup.strategy, setup.seed, starts=starts, known=known)
+    predict = predicted_times(space) if setup.ranked else None
+    evaluator = _Logged(space, trials)
+    return run_search(space, evaluator, budget, setup.strategy, setup.seed, starts=starts, known=known, predict=predict)

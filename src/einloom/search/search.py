@@ -6,6 +6,7 @@ Budget(evaluations=200, seconds=None, gap=0.05)
 
 from __future__ import annotations
 
+import heapq
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -42,6 +43,10 @@ class Budget:
         for name, value in (("evaluations", self.evaluations), ("seconds", self.seconds), ("gap", self.gap)):
             if value is not None and not value >= 0:
                 raise ArgumentError(f"{name} is {value!r}; it is a number from 0 on")
+
+
+POOL = 8
+"""Proposals of which the one that is predicted to be the fastest is evaluated next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +153,7 @@ def run_search(
     bounds: bool = True,
     starts: Iterable[csp.Domains] = (),
     known: Iterable[tuple[csp.Domains, float]] = (),
+    predict: Callable[[csp.State], float] | None = None,
     progress: Callable[[SearchRun], None] = lambda run: None,
 ) -> SearchRun:
     """Search a space; Ctrl-C ends it with what it has.
@@ -161,6 +167,7 @@ def run_search(
         bounds: whether bounds cut and weigh.
         starts: leaves to evaluate first.
         known: leaves with times that were measured before: they are not measured again.
+        predict: about how long a leaf will take; only ranks what the strategy proposes, the quicker ones first.
         progress: is called after every trial.
 
     Raises:
@@ -174,6 +181,7 @@ def run_search(
     began = time.monotonic()
     first = [_leaf_of(explorer, domains) for domains in starts]
     first = [leaf for leaf in dict.fromkeys(first) if leaf.snapshot not in run.strategy.seen]
+    pool = _Pool(explorer, predict)
 
     def is_late() -> bool:
         return budget.seconds is not None and time.monotonic() - began >= budget.seconds
@@ -181,17 +189,50 @@ def run_search(
     try:
         while not run.ended:
             run.ended = _is_over(run, budget, began)
-            leaf = None if run.ended else first.pop(0) if first else run.strategy.propose(is_late)
+            leaf = None if run.ended else first.pop(0) if first else pool.take(run.strategy, is_late)
             if leaf is None:
                 run.ended = run.ended or _is_over(run, budget, began) or _why_nothing(run.strategy)
                 break
             if _evaluate(run, leaf, evaluator, began):
                 run.raised.append(len(run.history))
                 run.reopen(make_strategy(strategy, explorer))
+                pool.waiting.clear()
             progress(run)
     except KeyboardInterrupt:
         run.ended = "interrupted"
     return run
+
+
+class _Pool:
+    """Proposals that wait, with how long each will take, as is predicted: the quickest one is taken.
+
+    Args:
+        explorer: whose best time says which of them nobody needs any more.
+        predict: seconds of a leaf; None: nothing waits.
+    """
+
+    def __init__(self, explorer: Explorer, predict: Callable[[csp.State], float] | None) -> None:
+        self.explorer, self.predict = explorer, predict
+        self.waiting: list[tuple[float, int, Leaf]] = []
+        self._count = 0
+
+    def take(self, strategy: Strategy, is_late: Callable[[], bool]) -> Leaf | None:
+        """Return the leaf to evaluate next, None if there is none."""
+        if self.predict is None:
+            return strategy.propose(is_late)
+        while len(self.waiting) < POOL and (leaf := strategy.propose(is_late)) is not None:
+            self._count += 1
+            heapq.heappush(self.waiting, (self.predict(self._state(leaf)), self._count, leaf))
+        while self.waiting:
+            leaf = heapq.heappop(self.waiting)[-1]
+            if not self.explorer.bounds or self.explorer.model.bound(self._state(leaf)).seconds < self.explorer.best:
+                return leaf
+        return None
+
+    def _state(self, leaf: Leaf) -> csp.State:
+        state = self.explorer.space.problem.state()
+        state.load(leaf.snapshot)
+        return state
 
 
 def _why_nothing(strategy: Strategy) -> str:

@@ -26,6 +26,7 @@ from einloom.passes.values import Context, Options
 from einloom.search.log import EventLog, SearchSetup, opened_log
 from einloom.search.measure import Measurement, interval, median, remeasured
 from einloom.search.problems import renamed, with_plain_names
+from einloom.search.ranking import predicted_times
 from einloom.search.records import Record, Records, problem_key, records_at
 from einloom.search.result import Tuned, TunedSchedule
 from einloom.search.search import Budget, Outcome, SearchRun, Trial, run_search
@@ -98,7 +99,15 @@ def tune_operation(
             progress(run)
 
         run = run_search(
-            tuning.space, measurement, budget, strategy, seed, starts=tuning.starts, known=tuning.known, progress=seen
+            tuning.space,
+            measurement,
+            budget,
+            strategy,
+            seed,
+            starts=tuning.starts,
+            known=tuning.known,
+            predict=predicted_times(tuning.space),
+            progress=seen,
         )
         texts = tuning.best_texts(run)
         finalists = tuning.finalists(texts, remeasured(measurement, texts, ROUNDS))
@@ -145,7 +154,8 @@ class _Tuning:
         """What the search follows from."""
         starts = tuple(self.text(leaf.snapshot()) for leaf in self.starts)
         known = tuple((self.text(leaf.snapshot()), s if s < inf else None) for leaf, s in self.known)
-        return SearchSetup(self.space, self.blank.strategy, self.blank.seed, starts, known)
+        ranked = predicted_times(self.space) is not None
+        return SearchSetup(self.space, self.blank.strategy, self.blank.seed, starts, known, ranked)
 
     def remember(self, trial: Trial, events: EventLog | None) -> None:
         """Record a trial at once: a search that is killed loses nothing but what it was at."""

@@ -1,0 +1,158 @@
+"""`einloom paper table2|table3|orders`: the experiments of the paper behind the implementation spaces, done again here.
+
+Ollivier and others, sections 5.3 to 5.5: the sizes of four spaces and how often random descents end dead; what the
+bound leaves of them; and what the order of decisions does to it. The GPU is the paper's, by its data sheet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import inf
+from typing import Any
+
+from einloom.cli.sizes import positive
+from einloom.space.candidate import Space
+from einloom.space.descent import PAPER_ORDER
+from einloom.space.device import K4000
+from einloom.space.kernels import kernel
+from einloom.space.sampling import Estimate, estimate
+
+__all__ = ["add_parser", "run"]
+
+LAUNCH = 5e-6
+"""Seconds that a launch takes, as is assumed: the paper's times hold it, and its cuts do not."""
+
+MANY = 1e5
+"""Nodes from which on section 5.5 looks at a depth."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of Tables 2 and 3.
+
+    Attributes:
+        name: of the kernel; sizes: its options.
+        best: the paper's best time, in seconds.
+        size, dead_ends: of the space, there.
+        size_cut, nodes_left: how many times smaller the cut made the space, and the share of nodes left at depth 10.
+    """
+
+    name: str
+    sizes: dict[str, int]
+    best: float
+    size: float
+    dead_ends: float
+    size_cut: float
+    nodes_left: float
+
+    @property
+    def title(self) -> str:
+        """What the paper calls it."""
+        return f"{self.name}({', '.join(f'{name}={value}' for name, value in self.sizes.items())})"
+
+
+ROWS = (
+    Row("axpy", {"n": 2**26}, 7.05e-3, 1.1e11, 0.001, 3800, 0.0014),
+    Row("matmul", {"m": 256, "n": 256, "k": 32}, 34.2e-6, 1.83e21, 0.14, 520, 0.15),
+    Row("matmul", {"m": 1024, "n": 1024, "k": 1024}, 4.81e-3, 3.5e21, 0.028, 3700, 0.04),
+    Row("matmul", {"m": 1024, "n": 1024, "k": 1024, "stride_a": 32}, 10.1e-3, 6.0e20, 0.023, 740, 0.07),
+)
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add the command to argparse's subparsers and return its parser; `run` executes it."""
+    parser = subparsers.add_parser(
+        "paper",
+        description="Do experiments of the paper again: sizes and dead ends of its spaces (table2), what its best "
+        "times cut of them (table3), and what the order of decisions does to that (orders).",
+    )
+    parser.add_argument("experiment", choices=list(EXPERIMENTS), help="which")
+    parser.add_argument("--rows", default="0,1,2,3", help="which rows of the tables (default: 0,1,2,3)")
+    parser.add_argument("--samples", type=positive, default=200, help="Knuth samples, or a twentieth of Chen's")
+    parser.add_argument("--method", choices=["knuth", "chen"], default="knuth", help="default: knuth")
+    parser.add_argument("--seed", type=int, default=0, help="default: 0")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do an experiment on the rows that are asked for."""
+    rows = [ROWS[int(place)] for place in arguments.rows.split(",")]
+    header, measure = EXPERIMENTS[arguments.experiment]
+    if not arguments.json:
+        print(header)
+    for row in rows:
+        for line, record in measure(row, arguments):
+            print(json.dumps(record) if arguments.json else line, flush=True)
+    return 0
+
+
+Lines = Sequence[tuple[str, dict[str, Any]]]
+
+
+def _table2(row: Row, arguments: argparse.Namespace) -> Lines:
+    found = _estimate(row, arguments)
+    line = (
+        f"| {row.title} | {found.size:.3g}{found.factors} | {row.size:.3g} | {100 * found.dead_ends:.2g} % | "
+        f"{100 * row.dead_ends:.2g} % |"
+    )
+    return [(line, {"row": row.title, **asdict(found)})]
+
+
+def _table3(row: Row, arguments: argparse.Namespace) -> Lines:
+    """Cut the first ten levels at the paper's best time, and at that less a launch."""
+    whole, lines = _estimate(row, arguments), list[tuple[str, dict[str, Any]]]()
+    for cut, launch in ((row.best, "with"), (row.best - LAUNCH, "without")):
+        left = _estimate(row, arguments, cut=cut)
+        times = whole.size / left.size if left.size else inf
+        share = _nodes(left, 10) / _nodes(whole, 10)
+        line = (
+            f"| {row.title} | {1e3 * cut:.4g} ms, {launch} launch | {times:.3g}x | {row.size_cut:g}x | "
+            f"{100 * share:.2g} % | {100 * row.nodes_left:.2g} % |"
+        )
+        record = {"row": row.title, "cut": cut, "size_cut": times, "nodes_left": share}
+        lines.append((line, record | {"whole": asdict(whole), "left": asdict(left)}))
+    return lines
+
+
+def _orders(row: Row, arguments: argparse.Namespace) -> Lines:
+    """Compare what is left at the first depth with many nodes, in the paper's order of decisions and in the reverse."""
+    lines = list[tuple[str, dict[str, Any]]]()
+    for name, order in (("default", PAPER_ORDER), ("reversed", tuple(reversed(PAPER_ORDER)))):
+        whole = _estimate(row, arguments, order=order)
+        depth = next(depth for depth, nodes in enumerate(whole.nodes_per_depth) if nodes > MANY)
+        left = _estimate(row, arguments, order=order, cut=row.best, levels=depth)
+        before, after = _nodes(whole, depth), _nodes(left, depth)
+        factor = before / after if after else inf
+        line = f"| {row.title} | {name} | {depth} | {before:,.0f} | {after:,.0f} | {factor:.3g}x |"
+        lines.append((line, {"row": row.title, "order": list(order), "depth": depth, "pruned": factor}))
+    return lines
+
+
+EXPERIMENTS = {
+    "table2": ("| space | size | paper | dead ends | paper |\n| --- | --- | --- | --- | --- |", _table2),
+    "table3": (
+        "| space | cut at | size cut | paper | nodes left at depth 10 | paper |\n| --- | --- | --- | --- | --- | --- |",
+        _table3,
+    ),
+    "orders": (
+        "| space | order | depth | nodes | left | pruned |\n| --- | --- | --- | --- | --- | --- |",
+        _orders,
+    ),
+}
+
+
+def _estimate(
+    row: Row, arguments: argparse.Namespace, cut: float = inf, levels: int = 10, order: Sequence[str] = PAPER_ORDER
+) -> Estimate:
+    space = Space(kernel(row.name, **row.sizes), K4000, tuple(order))
+    samples = arguments.samples if arguments.method == "knuth" else max(arguments.samples // 20, 2)
+    return estimate(space, arguments.method, samples, arguments.seed, cut=cut, cut_levels=levels)
+
+
+def _nodes(found: Estimate, depth: int) -> float:
+    return found.nodes_per_depth[depth] if depth < len(found.nodes_per_depth) else 0.0
