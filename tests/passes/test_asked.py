@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from einloom.bench.cases import Case, load_suite
 from einloom.dtypes import data_type
 from einloom.ir.bind import bind
+from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import AVX2, AVX512, Machine
 from einloom.passes.contraction.choose import every_proposal
+from einloom.passes.contraction.large_input import vectorise_large_input
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
 from einloom.passes.model.cost import CostModel
+from einloom.passes.model.traffic import Flow
 from einloom.passes.values import Context
 from einloom.plan.paths import contraction_path
 from einloom.plan.problem import make_problem
@@ -23,11 +28,15 @@ CASES = {case.name: case for case in load_suite("tccg24")}
 ROWS = ("dca,bd->abc", "ebad,ce->abcd", "efbad,cf->abcde", "cad,dcb->ab", "dbea,ec->abcd", "ea,ebcd->abcd")
 
 
-def _asked(case: Case, machine: Machine) -> list[tuple[str | None, str | None, str]]:
-    """What the model and what the code asks for, of each proposal."""
+def _operation(case: Case) -> Operation:
     shapes = list(case.shapes[:-1])
     problem = make_problem(case.equation, shapes, [None, None], data_type(case.dtype))
-    operation = fuse(plan_problem(problem, None, contraction_path(problem)).steps[0].operation)
+    return fuse(plan_problem(problem, None, contraction_path(problem)).steps[0].operation)
+
+
+def _asked(case: Case, machine: Machine) -> list[tuple[str | None, str | None, str]]:
+    """What the model and what the code asks for, of each proposal."""
+    operation = _operation(case)
     model = CostModel(operation, machine)
     found: list[tuple[str | None, str | None, str]] = []
     for proposal in every_proposal(operation, Schedule((), identify_primitive(operation)), Context(machine)):
@@ -45,3 +54,14 @@ def test_model_and_code_ask_for_the_same(machine: Machine) -> None:
     differing = [each for each in found if each[0] != each[1]]
     assert len(differing) <= len(found) // 20, differing
     assert sum(code is not None for _, code, _ in found) >= len(found) // 10
+
+
+@pytest.mark.parametrize("row", ["dca,bd->abc", "bda,dc->abc"])
+@pytest.mark.parametrize("machine", [AVX512, AVX2], ids=lambda machine: machine.vector)
+def test_a_large_input_is_copied_in_blocks_that_stay_near(machine: Machine, row: str) -> None:
+    """All of the sum would make blocks of half a megabyte; L1 sees the ends of one and the beginning of the next."""
+    operation, machine = _operation(CASES[row]), replace(machine, l2=2 * 2**20)
+    schedule = vectorise_large_input(operation, machine)
+    assert schedule is not None
+    sizes = Flow(operation, schedule, machine).scratch[0].at[len(schedule.loops) - 1].lines
+    assert sizes * 64 <= 2 * machine.l1d

@@ -72,6 +72,7 @@ def test_every_proposal_equals_the_interpreter(vector: str, monkeypatch: pytest.
     monkeypatch.setattr("einloom.passes.parallelise.LEAST_WORK", 1)  # Threads share even the smallest work.
     monkeypatch.setattr("einloom.kernels.contraction.ahead.FEW", 1)  # And kernels ask for the smallest blocks.
     monkeypatch.setattr("einloom.kernels.contraction.ahead.PIECE", 1)
+    monkeypatch.setattr("einloom.passes.contraction.large_input.LEAST", 1)
     machine = host().with_vector(vector)
 
     def complaint(seed: int) -> str | None:

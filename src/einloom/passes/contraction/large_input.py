@@ -19,12 +19,19 @@ from einloom.passes.model.tiles import BlockTargets, block_targets
 
 __all__ = ["vectorise_large_input"]
 
+COPIED = 3
+"""How many times what L1 takes as small a packed block has, about: it is still near when all columns have been
+computed, and while they are the next one comes. The staged block beside it is added to in the second-level cache."""
+
+LEAST = 16
+"""Products that are added up before the staged block is written, at least."""
+
 
 def vectorise_large_input(operation: Operation, machine: Machine) -> Schedule | None:
     """Return loops, a pack of the large input and a staged block of the output; None where that does not pay.
 
     before: bda,dc->abc                                       (axes a, b, d 368, c 24; row-major)
-    after:  seq b:16 seq b:1 seq a:48 prim m=a n=c k=d pack in0@2 a:48 d a pack out@1 b c a
+    after:  seq b:16 seq d:46 seq b:1 seq a:48 prim m=a n=c k=d pack in0@3 a:48 d a pack out@1 b c a
     """
     large = _large_input(operation)
     if large is None or not operation.first_touch.initialises:
@@ -34,10 +41,10 @@ def vectorise_large_input(operation: Operation, machine: Machine) -> Schedule | 
         return None
     targets = block_targets(machine, operation.accumulate, m.extent)
     sides = _Sides.of(operation, large, m)
-    if sides is None or m.extent < targets.tile_m or sides.summed * m.extent > targets.streamed:
+    if sides is None or m.extent < targets.tile_m or sides.copied(targets) > targets.streamed:
         return None
     step = _run(operation, sides, targets)
-    return sides.schedule(operation, step, targets.tile_m) if step else None
+    return sides.schedule(operation, step, targets) if step else None
 
 
 def _large_input(operation: Operation) -> int | None:
@@ -96,11 +103,23 @@ class _Sides:
         """Products that are added up."""
         return math.prod(axis.extent for axis in self.reduced)
 
-    def schedule(self, operation: Operation, step: int, tile: int) -> Schedule:
-        """Return the schedule for blocks of `step` indices of `across`, and panels of `tile` indices of m."""
+    def part(self, targets: BlockTargets) -> int:
+        """Indices of the outermost reduced axis in one packed block."""
+        outermost = self.reduced[0].extent
+        room = COPIED * targets.small * outermost // (self.summed * self.m.extent)
+        return equal_block(outermost, max(room, LEAST))
+
+    def copied(self, targets: BlockTargets) -> int:
+        """Elements of a packed block."""
+        return self.summed // self.reduced[0].extent * self.part(targets) * self.m.extent
+
+    def schedule(self, operation: Operation, step: int, targets: BlockTargets) -> Schedule:
+        """Return the schedule for blocks of `step` indices of `across`."""
         outer = [ScheduledLoop(axis.name, 1) for axis in self.outer]
         outer += [ScheduledLoop(self.across.name, step)] if step < self.across.extent else []
-        stage = ScheduledPack(OUTPUT, len(outer), self._staged(operation, step))
+        stage, tile = ScheduledPack(OUTPUT, len(outer), self._staged(operation, step)), targets.tile_m
+        summed, part = self.reduced[0], self.part(targets)
+        outer += [ScheduledLoop(summed.name, part)] if part < summed.extent else []
         inner = [ScheduledLoop(self.across.name, 1)] if step > 1 else []
         large = operation.inputs[self.large]
         reduced = [Digit(axis.name) for axis in self.reduced if axis.extent > 1 and operation.stride(large, axis.name)]
