@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from einloom.api import clear_cache, compile, contract_path, einsum
-from einloom.config import settings
+from einloom.config import VERSION, settings
 from einloom.errors import (
     ArgumentError,
     DeadEnd,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from einloom.threaded_loop import LoopSpec, ThreadedLoop
     from einloom.tuning import tune
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "ArgumentError",

@@ -23,6 +23,7 @@ from einloom.once import once
 __all__ = [
     "LEAST_WORK",
     "MOST_THREADS",
+    "VERSION",
     "Fallback",
     "Settings",
     "WatchedSettings",
@@ -33,6 +34,9 @@ __all__ = [
     "thread_count",
     "watched_settings",
 ]
+
+VERSION = "0.1.0"
+"""Of einloom."""
 
 LEAST_WORK = 2**19
 """Arithmetic or bytes that one more thread must get to pay for waking it (some tens of microseconds)."""

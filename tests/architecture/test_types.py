@@ -28,6 +28,7 @@ STANDARD_RULES = {
     "einloom.bench.peers.etops",
     "einloom.bench.peers.torch",
     "einloom.bench.plot",
+    "einloom.expression.drawing",
     "einloom.frameworks.on_jax",
     "einloom.frameworks.on_torch",
     "einloom.loops.plot",

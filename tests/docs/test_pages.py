@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import einloom
+
 ROOT = Path(__file__).parents[2]
 PLACES = ("*.md", "docs/**/*.md", "benchmarks/*.md", "tests/*.md")
 PAGES = sorted(page for place in PLACES for page in ROOT.glob(place))
@@ -45,6 +47,10 @@ def test_the_readme_is_read_on_other_sites_too() -> None:
     links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert links
     assert [link for link in links if not link.startswith("https://")] == []
+
+
+def test_the_version_is_said_once_more() -> None:
+    assert project()["version"] == einloom.__version__
 
 
 def test_readers_meet_the_terms_of_the_field() -> None:

@@ -13,7 +13,7 @@ from einloom.arrays.chain import Chain
 from einloom.arrays.entry import Entry
 from einloom.arrays.library import Array, array_of, element_strides, outgoing
 from einloom.arrays.signature import signature_of
-from einloom.config import LEAST_WORK, WatchedSettings, current_settings, thread_count, watched_settings
+from einloom.config import LEAST_WORK, VERSION, WatchedSettings, current_settings, thread_count, watched_settings
 from einloom.dtypes import DTYPES, FLOAT64, PAIRS, Kind
 from einloom.expression.entries import describe_call
 from einloom.expression.fallback import allow_fallback, travel_of
@@ -21,6 +21,7 @@ from einloom.expression.operands import Expected
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.recipe import Recipe, Strides
 from einloom.expression.sliced import SlicedVariant
+from einloom.expression.table import StepRow, rows_of, table_text
 from einloom.expression.types import FOREIGN, numpy_type, scaled_sums, wider_results
 from einloom.expression.variant import CompiledStep, Variant
 from einloom.frameworks import framework_of
@@ -281,10 +282,45 @@ class Expression(Native):
         result = "x".join(map(str, self.output_shape)) or "scalar"
         target = self._recipe.target if isinstance(self._recipe.target, str) else self._recipe.target.vector
         types = f"{self._expected.label}, {shapes} -> {result}"
-        return f"Expression({self.equation!r}, {types}, {self.flops:,} flop, {target})"
+        head = f"Expression({self.equation!r}, {types}, {self.flops:,} flop, {target})"
+        return "\n".join([head, *table_text(self._rows(), self._recipe), f"  {self._place()}"])
+
+    def _place(self) -> str:
+        """With what, on what and how widely it computes."""
+        recipe, threads = self._recipe, self._thread_count()
+        slices = "" if recipe.slicing is None else f", {len(recipe.slicing):,} slices"
+        arena = f", arena {self._plan.arena.size:,} bytes" if len(self._plan.steps) > 1 else ""
+        on = "" if recipe.is_interpreted else f", {recipe.machine().name}"
+        return f"einloom {VERSION}, {self.isa}{on}, {threads} thread{'s' * (threads > 1)}{arena}{slices}"
+
+    def _rows(self) -> list[StepRow]:
+        return rows_of(self._plan, self._last().steps)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}\n\n{html.escape(self.show())}</pre>"
+        from einloom.expression.drawing import tree_svg  # Late: who only computes draws nothing.
+
+        text = f"<pre>{html.escape(repr(self))}</pre>"
+        return f"{text}{tree_svg(self._rows())}" if len(self._plan.steps) > 1 else text
+
+    def plot(self, path: str | None = None, seconds: float | None = None) -> Any:
+        """Return a figure of the tree with the costs of its steps, and of their place under the machine's roofs.
+
+        The roofs are the rates that `einloom info --measure` recorded, or typical ones, and the figure says which.
+
+        Args:
+            path: a file to write the figure to.
+            seconds: the time of one call, if it was measured: its rate is drawn, too.
+
+        Raises:
+            UnsupportedTarget: matplotlib is not installed; `pip install 'einloom[plot]'`.
+        """
+        from einloom.expression.drawing import draw_expression
+
+        machine = host() if self._recipe.is_interpreted else self._recipe.machine()
+        figure = draw_expression(self.equation, self._rows(), machine, seconds)
+        if path is not None:
+            figure.savefig(path)
+        return figure
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Expression, self._arguments

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from einloom.errors import ArgumentError
 from einloom.expression.recipe import Recipe
+from einloom.expression.table import axes_in_memory
 from einloom.expression.variant import CompiledStep
-from einloom.ir.operation import Operation
 from einloom.passes.pipeline import explain_passes
 from einloom.passes.values import Options
 from einloom.plan.slices import Slicing
@@ -61,7 +61,7 @@ def _tree_text(plan: Plan, recipe: Recipe) -> str:
     for heading, step, place in zip(_headings(plan), plan.steps, [*places, "the result"]):
         operation, number = step.operation, heading.split()[0]
         names = [f"t{i}" for i in step.inputs] + [number]
-        *reads, written = (f"{name}[{_order(operation, i)}]" for i, name in enumerate(names))
+        *reads, written = (f"{name}[{axes_in_memory(operation, i)}]" for i, name in enumerate(names))
         bound = None if recipe.is_interpreted else bound_of(operation, recipe.machine())
         least = f"{operation.bytes:,} bytes" + (f", {bound}" if bound else "")
         lines += [heading, f"    {' '.join(reads)} -> {written}; at least {least}; {place}"]
@@ -81,13 +81,6 @@ def _slices_text(slicing: Slicing) -> list[str]:
     ]
     joined = f", {slicing.leaves:,} added up along a binary tree" if slicing.leaves > 1 else ""
     return [f"{len(slicing):,} slices: {slicing.places:,} parts of the result{joined}", *cuts, "the first slice:"]
-
-
-def _order(operation: Operation, operand: int) -> str:
-    """The axes of an operand, the one with the largest stride first."""
-    which = operation.operands[operand]
-    own = [axis for axis, stride in zip(operation.axes, which.strides) if stride]
-    return " ".join(axis.name for axis in operation.outermost_first(which, own))
 
 
 def _headings(plan: Plan) -> list[str]:
