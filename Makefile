@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test soak test-aarch64 lint bench clean
+.PHONY: demo test soak test-aarch64 lint docs notebooks bench clean
 
 $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "einloom needs Python 3.11 or newer")'
@@ -18,6 +18,14 @@ $(VENV)/.ready-test: $(VENV)/.ready
 
 $(VENV)/.ready-lint: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lint]'
+	@touch $@
+
+$(VENV)/.ready-docs: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+$(VENV)/.ready-notebooks: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[notebooks]'
 	@touch $@
 
 demo: $(VENV)/.ready
@@ -38,6 +46,14 @@ lint: $(VENV)/.ready-lint $(VENV)/.ready-test
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/pyright
+
+# The site, in build/site. A link that leads nowhere is an error.
+docs: $(VENV)/.ready-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# Runs every notebook whose libraries are installed, and names the others.
+notebooks: $(VENV)/.ready-notebooks
+	$(BIN)/python notebooks/run.py
 
 bench: $(VENV)/.ready
 	$(BIN)/einloom bench tensor_operations --peers numpy

@@ -63,8 +63,8 @@ def einsum(
         optimize: what `opt_einsum` takes, for three and more operands.
         memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None. A contraction that needs
             larger ones is cut into slices.
-        alpha, beta: `out := beta * out + alpha * einsum`. With `beta=0` what `out` holds is not read, with `alpha=0` no
-            operand is.
+        alpha: factor of the sums; with 0 no operand is read.
+        beta: `out := beta * out + alpha * einsum`; with 0 what `out` holds is not read.
         conj: positions of operands that are conjugated.
         epilogue: operators on the finished result, in order: a word, or a word and the labels of an operand, which
             follows the others: `epilogue=(("add", "c"), "relu")`.
@@ -137,11 +137,14 @@ def compile(
             loops a, b, c, … of a string such as `"bcaBCb"` are the labels in alphabetical order; steps that its
             literals do not say are those of the heuristic schedule.
         threads: how many threads; the settings' at each call if None.
-        alpha, beta, conj, epilogue: as for `einsum`.
+        alpha: as for `einsum`, and so the next three.
+        beta: factor of what `out` holds.
+        conj: positions of operands that are conjugated.
+        epilogue: operators on the finished result.
         target: `"cpu"`, `"interpreter"`, or a `Machine`.
 
     Raises:
-        EquationError, ShapeError, DTypeError, ScheduleError, UnsupportedTarget.
+        EquationError, ShapeError, DTypeError, ScheduleError, UnsupportedTarget: it cannot be compiled so.
     """
     _check_kinds(equation, schedule, target)
     framework, items = framework_of(shapes_or_arrays), enumerate(shapes_or_arrays)

@@ -37,7 +37,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Sum products over axes of two arrays, as `numpy.tensordot`.
 
     Args:
-        a, b: arrays.
+        a: an array.
+        b: another one.
         axes: how many of the last axes of `a` meet the first ones of `b`; or the axes of `a`, and those of `b`.
 
     Returns:

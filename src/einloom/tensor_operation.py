@@ -54,8 +54,9 @@ class TensorOperation:
         """Compute; returns `out`.
 
         Args:
-            in0, in1: arrays whose first element is index 0 of every axis; `in1` (and `in0` for zero) None where the
-                main primitive has no such input. Their shapes do not matter, the configuration's strides do.
+            in0: array whose first element is index 0 of every axis; None for zero. Its shape does not matter, the
+                configuration's strides do.
+            in1: another one; None where the main primitive has no such input.
             out: takes the result.
             extras: an array for each of the configuration's extras, by name; a mask is written.
 

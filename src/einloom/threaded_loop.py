@@ -141,7 +141,8 @@ class ThreadedLoop:
         """Draw which thread runs which iterations of two loops, and return the matplotlib figure.
 
         Args:
-            rows, columns: letters of the loops.
+            rows: letter of a loop.
+            columns: letter of another one.
             path: an image to write as well.
 
         Raises:
