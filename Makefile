@@ -47,9 +47,9 @@ lint: $(VENV)/.ready-lint $(VENV)/.ready-test
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/pyright
 
-# The site, in build/site. A link that leads nowhere is an error.
+# The site, in build/site. A link that leads nowhere is an error (but not under --quiet, which hides what is counted).
 docs: $(VENV)/.ready-docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Runs every notebook whose libraries are installed, and names the others.
 notebooks: $(VENV)/.ready-notebooks
