@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from einloom.config import thread_count
-from einloom.errors import ArgumentError, UnsupportedTarget
+from einloom.config import LEAST_WORK, current_settings, thread_count
+from einloom.errors import ArgumentError, ScheduleError, UnsupportedTarget
 from einloom.execution import Execution
 from einloom.ir.bind import bind
 from einloom.ir.configuration import TensorOperationConfig
+from einloom.ir.operation import Operation
 from einloom.jit.host import host
+from einloom.machine import Machine
+from einloom.passes.fuse import fuse_as_named
 from einloom.passes.pipeline import optimize_operation
 from einloom.passes.values import Options, Rules
+from einloom.search.records import readable_file
 from einloom.targets.executable import Executable
 from einloom.targets.image import image_of
 from einloom.targets.show import asm_text, nest_text
@@ -107,6 +111,8 @@ def optimize(
 ) -> TensorOperationConfig:
     """Return a configuration of the same operation with a schedule that runs well here; it always sets up.
 
+    Without options about blocks that is the schedule which the operation was tuned to, if `einloom.tune` recorded one.
+
     Args:
         config: any exec types (all `seq` included); only what is computed counts, with the seed's rules also which
             dimensions are shared and in which order they stand.
@@ -136,6 +142,12 @@ def optimize(
     machine = host()
     if not machine.has_vectors:
         raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon")
+    chosen = (max_kernel_size, min_kernel_size, packing, sfc)
+    recorded = (
+        _recorded(config.operation, machine, thread_target) if rules == "caches" and set(chosen) == {None} else None
+    )
+    if recorded is not None:
+        return recorded
     options = Options(
         threads=thread_count(thread_target, cores=machine.cores),
         packing=packing is not False,
@@ -146,6 +158,23 @@ def optimize(
     )
     operation, schedule = optimize_operation(config.operation, machine, options, config.schedule)
     return TensorOperationConfig.from_schedule(operation, schedule)
+
+
+def _recorded(operation: Operation, machine: Machine, threads: int | None) -> TensorOperationConfig | None:
+    """What an operation was tuned to here; None if it was not, or to what configurations have no word for."""
+    file = readable_file(current_settings().records)
+    if file is None:
+        return None
+    from einloom.search.problems import recorded_schedule  # Late: mostly there are no records.
+
+    is_small = max(operation.flops, operation.bytes) < 2 * LEAST_WORK
+    count = 1 if is_small else thread_count(threads, cores=machine.cores)
+    schedule = recorded_schedule(operation, machine, count, file)
+    try:
+        fitting = None if schedule is None else (fuse_as_named(operation, schedule), schedule)
+        return None if fitting is None else TensorOperationConfig.from_schedule(*fitting)
+    except ScheduleError:
+        return None
 
 
 def _checked_config(config: object) -> TensorOperationConfig:

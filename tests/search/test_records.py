@@ -13,7 +13,9 @@ import pytest
 import einloom as el
 from einloom.dtypes import BFLOAT16
 from einloom.errors import ArgumentError, ScheduleError
+from einloom.ir.configuration import TensorOperationConfig
 from einloom.jit.host import host
+from einloom.passes.pipeline import optimize_operation
 from einloom.search.problems import recorded_schedule, renamed, with_plain_names
 from einloom.search.records import Record, Records, chosen_file, problem_key, readable_file, records_at
 from einloom.search.replay import rebuilt
@@ -101,6 +103,18 @@ def test_einsum_and_compile_use_records_whatever_the_labels(tmp_path: Path) -> N
         assert "recorded by a search" in f.show("passes")
     with el.settings(records=False, threads=1):
         assert el.compile("xy,yz->xz", (40, 30), (30, 50), dtype="float32").schedule != f.schedule
+
+
+def test_optimize_takes_what_was_tuned_unless_it_is_told_how(tmp_path: Path) -> None:
+    config = TensorOperationConfig.from_schedule(PRODUCT, optimize_operation(PRODUCT, host())[1])
+    plain = str(with_plain_names(config.operation))  # Its axes stand in another order: n, m, k.
+    told = record("seq A:16 prim m=A n=B k=C", operation=plain, key=problem_key(plain, host(), 1))
+    Records(tmp_path / "records.jsonl").append([told])
+    with el.settings(records=tmp_path, threads=1):
+        assert str(el.optimize(config).schedule) == "seq n:16 prim m=n n=m k=k"
+        assert str(el.optimize(config, packing=False).schedule) != "seq n:16 prim m=n n=m k=k"
+    with el.settings(records=False, threads=1):
+        assert str(el.optimize(config).schedule) != "seq n:16 prim m=n n=m k=k"
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ import pytest
 from einloom.dtypes import FLOAT32
 from einloom.errors import DeadEnd, ScheduleError
 from einloom.ir.bind import bind
-from einloom.ir.text import parse_schedule
+from einloom.ir.schedule import Prims, Schedule
+from einloom.ir.text import parse_operation, parse_schedule
 from einloom.jit.host import host
+from einloom.loops.generate import LoopStrings
 from einloom.machine import AVX512
 from einloom.space import cpu
 from einloom.space.on_cpu.schedules import decisions_of
@@ -122,3 +124,26 @@ def test_an_illegal_schedule_is_no_leaf() -> None:
     schedule = parse_schedule("seq k:1 prim m=m n=n pack out@1 n m")
     with pytest.raises(DeadEnd):
         CpuSpace(PRODUCT, AVX512, (schedule,)).leaf(schedule)
+
+
+@pytest.mark.soak
+def test_loop_strings_are_leaves_and_leaves_loop_strings() -> None:
+    """Every string whose parallel loops come first: three levels of each axis, in any order; others ask for a team."""
+    operation = parse_operation(
+        "gemm first=zero last=none\naxis m 24 m\naxis n 16 n\naxis k 12 k\n"
+        "in0 float32 m=1 k=24\nin1 float32 n=12 k=1\nout float32 m=1 n=24"
+    )
+    sizes = {"k": (6, 3, 1), "m": (12, 4, 2), "n": (8, 4, 2)}
+    prims, rng, found = Prims(m="m", n="n", k="k"), random.Random(11), 0
+    for _ in range(soak_count(1000, 0.1)):
+        levels = [rng.randrange(3) for _ in range(3)]
+        strings = LoopStrings("a_{}_K,b_{}_M,c_{}_N".format(*levels))
+        text = strings[rng.randrange(len(strings))]
+        schedule = Schedule.from_loop_string(operation, text, sizes, prims, threads=2)
+        if schedule.team is not None:
+            continue
+        leaf = CpuSpace(operation, AVX512, (schedule,), threads=2).leaf(schedule)
+        assert leaf.schedule.to_loop_string() == schedule.to_loop_string()
+        assert Schedule.from_loop_string(operation, leaf.schedule.to_loop_string(), prims=prims, threads=2) == schedule
+        found += 1
+    assert found > 10
