@@ -53,6 +53,15 @@ def test_what_is_not_there_is_named() -> None:
         load_suite("permutations", "xyz")
 
 
+def test_expressions_are_there_in_other_types() -> None:
+    case = load_suite("tccg24")[0]
+    other = case.of_type("complex64")
+    assert (other.flops, other.bytes, other.shapes) == (4 * case.flops, 2 * case.bytes, case.shapes)
+    for suite in ("gemm_kernels", "tensor_operations", "memory_bound"):
+        with pytest.raises(ScheduleError, match="is a case of float"):
+            load_suite(suite)[0].of_type("complex64")
+
+
 def test_a_kernel_is_a_row_major_product_with_reversed_axes() -> None:
     (case,) = load_suite("gemm_kernels", "31x17x13")
     assert case.shapes == ((13, 31), (17, 13), (17, 31))

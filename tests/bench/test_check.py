@@ -32,6 +32,17 @@ def test_the_tolerance_follows_the_data_type() -> None:
     assert not check_result(case, operands, make_output(case), result).right
 
 
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_both_parts_of_complex_numbers_are_checked(dtype: str) -> None:
+    case = PRODUCT.of_type(dtype)
+    operands, start = make_operands(case), make_output(case)
+    assert all(np.ptp(part) > 0.5 for operand in operands for part in (operand.real, operand.imag))
+    result = operands[0] @ operands[1]
+    assert check_result(case, operands, start, result).right
+    result.imag[3, 4] += 1e-3
+    assert not check_result(case, operands, start, result).right
+
+
 def test_a_permutation_has_to_be_exact() -> None:
     case = Case.contraction("ab->ba", {"a": 4, "b": 5})
     (operand,) = make_operands(case)

@@ -138,6 +138,9 @@ def test_wrong_usage_is_code_two(capsys: pytest.CaptureFixture[str]) -> None:
     assert "invalid choice: 'tccg25'" in usage_of(capsys, "bench", "tccg25")
     assert "--threads" in usage_of(capsys, "bench", "tccg24", "--threads", "0")
     assert "no peer 'jax'" in error_of(capsys, "bench", "permutations", "--peers", "jax")
+    assert "5x5x5 is a case of float32" in error_of(
+        capsys, "bench", "gemm_kernels", "--dtype", "complex64", "--cases", "5x5x5"
+    )
     assert "no case of permutations" in error_of(capsys, "bench", "permutations", "--cases", "xyz")
 
 

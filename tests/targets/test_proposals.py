@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from einloom.dtypes import FLOAT32, FLOAT64, DType
+from einloom.dtypes import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, DType
 from einloom.ir.bind import bind
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import Schedule
@@ -22,7 +22,7 @@ from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.parallelise import parallelise
 from einloom.passes.values import Context
 
-from ..ir.strategies import random_contraction, random_copy, random_reading
+from ..ir.strategies import random_contraction, random_copy, random_product, random_reading
 from ..kernels.guarded import run_guarded
 from ..soak import soak_count
 from .programs import difference
@@ -36,6 +36,8 @@ def _tiny(machine: Machine) -> Machine:
 
 
 def _operation(rng: random.Random) -> Operation:
+    if rng.random() < 0.15:
+        return random_product(rng, rng.choice((COMPLEX64, COMPLEX128)), points=4000)
     dtype = rng.choice((FLOAT32, FLOAT64))
     made = rng.choice((_small_sums, _rows_apart, random_reading, random_copy, random_contraction, random_contraction))
     return made(rng, dtype) if made is not random_contraction else random_contraction(rng, dtype, points=4000)

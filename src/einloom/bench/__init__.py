@@ -9,6 +9,7 @@ before and after einloom's turns; where memory is the bound, a copy or reading t
 before anything is measured (`check`).
 
     einloom bench tccg24 --peers numpy,torch --cases efbad
+    einloom bench tccg24 --dtype complex64
 """
 
 from __future__ import annotations

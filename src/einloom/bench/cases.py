@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -78,6 +78,16 @@ class Case:
     def contraction(cls, equation: str, sizes: Mapping[str, int], name: str = "", dtype: str = "float32") -> Case:
         """Return the case of an expression, named by its equation unless told otherwise."""
         return cls(name or equation, equation, dict(sizes), dtype)
+
+    def of_type(self, dtype: str) -> Case:
+        """Return the same work on arrays of another type.
+
+        Raises:
+            ScheduleError: the case is about a type.
+        """
+        if self.kind is not Kind.EXPRESSION or self.memory_bound:
+            raise ScheduleError(f"{self.name} is a case of {self.dtype}\n  Choose a suite of plain expressions.")
+        return replace(self, dtype=dtype)
 
     @property
     def terms(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`check_result`: is a result right? Large ones on a sample of every axis of the output, in float64 by NumPy.
+"""`check_result`: is a result right? Large ones on a sample of every axis of the output, in float64 or complex128.
 
 Right means |x - exact| <= 2 k eps einsum(|A|, |B|), k the number of products that an element adds up. A permutation has
 to be exact. Every element has to be a finite number, sampled or not: outputs start as NaN.
@@ -47,11 +47,12 @@ class Reference:
 
     def __init__(self, case: Case, operands: Sequence[Array], start: Array) -> None:
         self._case, self._chosen = case, _sample(case)
-        picked = [_pick(array, term, self._chosen).astype(np.float64) for array, term in zip(operands, case.terms)]
+        wide = np.result_type(case.dtype, np.float64)
+        picked = [_pick(array, term, self._chosen).astype(wide) for array, term in zip(operands, case.terms)]
         exact = np.einsum(case.equation, *picked, optimize=True)
         magnitude = np.einsum(case.equation, *(abs(array) for array in picked), optimize=True)
         if case.accumulates:
-            before = _pick(start, case.terms[-1], self._chosen).astype(np.float64)
+            before = _pick(start, case.terms[-1], self._chosen).astype(wide)
             exact, magnitude = exact + before, magnitude + abs(before)
         terms = 0 if case.is_permutation else case.summed + int(case.accumulates)
         self._exact = np.maximum(exact, 0) if case.last_touch == "relu" else exact

@@ -44,6 +44,8 @@ def aligned_copy(array: Array) -> Array:
 
 
 def _numbers(generator: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Array:
-    numbers = generator.random(shape, np.dtype(dtype).type)
-    numbers -= 0.5
-    return numbers
+    """Reals, or complex numbers of such parts."""
+    real = np.finfo(dtype).dtype
+    parts = generator.random((*shape, np.dtype(dtype).itemsize // real.itemsize), real.type)
+    parts -= 0.5
+    return parts.view(dtype).reshape(shape)

@@ -39,6 +39,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("suite", choices=suites, metavar="SUITE", help=f"which cases: {', '.join(suites)}")
     parser.add_argument("--peers", default="numpy", metavar="A,B", help=f"among {', '.join(PEERS)} (default: numpy)")
     parser.add_argument("--isa", choices=["avx512", "avx2"], help="put einloom and every peer on this vector ISA")
+    types = ["float32", "float64", "complex64", "complex128"]
+    parser.add_argument(
+        "--dtype", choices=types, help="type of all arrays of a suite of expressions (default: its own)"
+    )
     parser.add_argument("--threads", type=positive, default=1, help="threads of each contestant (default: 1)")
     parser.add_argument("--runs", type=positive, default=5, help="rounds (default: 5)")
     parser.add_argument("--seconds", type=float, default=0.05, help="least time of a turn (default: 0.05)")
@@ -62,6 +66,8 @@ def run(arguments: argparse.Namespace) -> int:
         each = arguments.cases, arguments.peers, arguments.threads, arguments.runs, arguments.seconds
         return run_loops(*each, arguments.json)
     cases = load_suite(arguments.suite, arguments.cases)
+    if arguments.dtype:
+        cases = [case.of_type(arguments.dtype) for case in cases]
     if arguments.choice:
         machine = host().with_vector(arguments.isa)
         return run_choice(cases, machine, arguments.runs, arguments.seconds, arguments.json)
@@ -85,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json == "-":
         print(json.dumps(report, indent=1))
     else:
-        draw_report(report, make_console())
+        draw_report(report, make_console(), " ".join(filter(None, (arguments.suite, arguments.dtype))))
         if arguments.json:
             Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
     if arguments.plot:
