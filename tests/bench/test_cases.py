@@ -101,5 +101,5 @@ def test_several_operands_count_the_flops_of_their_path() -> None:
 def test_the_wheel_carries_the_case_files() -> None:
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert included == {"benchmarks/cases": "einloom/bench/cases"}
+    assert included == {"benchmarks/cases": "einloom/bench/cases", "examples": "einloom/bench/examples"}
     assert (CHECKOUT / "benchmarks" / "cases" / "tccg24.json").is_file()
