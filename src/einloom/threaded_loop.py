@@ -51,7 +51,7 @@ class ThreadedLoop:
     """
 
     def __init__(self, specs: Sequence[LoopSpec], string: str, threads: int | None = None) -> None:
-        self.nest = LoopNest.of(parse_loop_string(string), tuple(specs), threads, host().cores)
+        self.nest = LoopNest.of(parse_loop_string(string), specs, threads, host().cores)
         self._running = _Running()
 
     def run(

@@ -6,6 +6,7 @@ import ctypes
 import inspect
 import sys
 from collections.abc import Callable
+from types import FunctionType, MethodType
 from typing import Any
 
 from einloom.arrays.chain import Chain
@@ -42,6 +43,9 @@ BODIES = 256
 
 CACHE_LINE = 64
 
+_SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+"""Kinds of functions whose calls do nothing yet."""
+
 Key = tuple[tuple[tuple[int, ...], tuple[int, ...], str], ...]
 
 
@@ -63,10 +67,13 @@ class TracedBody(Native):
         function: takes one index for each loop, then tensors.
 
     Raises:
-        ScheduleError: it takes fewer arguments than there are loops, or others than plain ones.
+        ScheduleError: it is no Python function, or takes fewer arguments than there are loops, or others than plain
+            ones.
     """
 
     def __init__(self, nest: LoopNest, function: Callable[..., Any]) -> None:
+        if not isinstance(function, FunctionType | MethodType) or function.__code__.co_flags & _SUSPENDED:
+            raise ScheduleError(f"the body is {function!r:.80}\n  Write a function: def body(a, …, A, …).")
         self.loops = nest
         self.function = function
         kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from einloom.bench.cases import SUITES, Case, case_folder, load_suite
+from einloom.bench.loops import load_loop_cases
 from einloom.errors import ScheduleError
 
 CHECKOUT = Path(__file__).parents[2]
@@ -98,8 +99,9 @@ def test_several_operands_count_the_flops_of_their_path() -> None:
     assert case.summed == math.prod((300, 300))
 
 
-def test_the_wheel_carries_the_case_files() -> None:
+def test_the_wheel_carries_cases_and_samples() -> None:
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     assert included == {"benchmarks/cases": "einloom/bench/cases", "examples": "einloom/bench/examples"}
     assert (CHECKOUT / "benchmarks" / "cases" / "tccg24.json").is_file()
+    assert all((CHECKOUT / "examples" / f"{case.sample}.py").is_file() for case in load_loop_cases())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,37 @@ def test_a_global_that_changed_makes_another_body(monkeypatch: pytest.MonkeyPatc
     first = loop().body(body)
     monkeypatch.setitem(globals(), "OPERATOR", "zero")
     assert loop().body(body) is not first
+
+
+class Scaled:
+    """A body that sees its object."""
+
+    def __init__(self, operator: str) -> None:
+        self.operator = operator
+
+    def body(self, a: Any, b: Any, X: Any) -> None:
+        el.tpp.unary(self.operator, X[a])
+
+
+def test_methods_see_their_objects() -> None:
+    out = np.full((4, 6), -1, np.float32)
+    loop("ab").body(Scaled("zero").body)
+    loop("ab").body(Scaled("abs").body)(X=out)
+    assert (out == 1).all()
+
+
+def test_modules_of_a_user_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = ModuleType("sizes")
+
+    def body(a: Any, b: Any, X: Any) -> None:
+        el.tpp.zero(X[a, sizes.begin :])
+
+    sizes.begin = 0
+    loop("ab").body(body)
+    sizes.begin = 5
+    out = np.ones((4, 6), np.float32)
+    loop("ab").body(body)(X=out)
+    assert out[:, :5].all() and not out[:, 5:].any()
 
 
 def test_defaults_and_inner_functions_count() -> None:

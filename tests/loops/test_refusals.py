@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 
@@ -111,6 +112,50 @@ def arithmetic(a, X):
     el.tpp.relu(X[a] + X[a])
 
 
+def comparison_of_tensors(a, X):
+    if X[a] == 0:
+        el.tpp.zero(X[a])
+
+
+def fraction_of_index(a, X):
+    el.tpp.zero(X[a * 1.5])
+
+
+def bits_of_index(a, X):
+    el.tpp.zero(X[a << 1])
+
+
+def size_of_index(a, X):
+    el.tpp.zero(X[abs(a)])
+
+
+def truth_as_index(a, X):
+    el.tpp.zero(X[True])
+
+
+def quotient_and_remainder(a, X):
+    el.tpp.zero(X[divmod(a, 2)[0]])
+
+
+def remainder_below(a, X):
+    with el.when(a % 2 < 1):
+        el.tpp.zero(X[a])
+
+
+def fraction_of_remainder(a, X):
+    with el.when(a % 2 == 0.5):
+        el.tpp.zero(X[a])
+
+
+def conjunction_with_truth(a, X):
+    with el.when(True & (a == 0)):
+        el.tpp.zero(X[a])
+
+
+def blocks_from_a_generator(a, X):
+    el.tpp.brgemm((x for x in [X]), [X], X)
+
+
 def product_of_indices(a, X):
     el.tpp.zero(X[a * a])
 
@@ -149,6 +194,16 @@ def open_slice(a, X):
         (captured, "by keyword"),
         (captured_by_index, "by keyword"),
         (arithmetic, "el.tpp.add"),
+        (comparison_of_tensors, "Compare an index"),
+        (fraction_of_index, "integers"),
+        (bits_of_index, "affine"),
+        (size_of_index, "affine"),
+        (truth_as_index, "integers"),
+        (quotient_and_remainder, "affine"),
+        (remainder_below, "by == and !="),
+        (fraction_of_remainder, "integers"),
+        (conjunction_with_truth, "Join conditions"),
+        (blocks_from_a_generator, "as many blocks"),
         (product_of_indices, "affine"),
         (quotient, "another step"),
         (range_of_index, "own tensors"),
@@ -166,6 +221,49 @@ def test_what_cannot_be_traced_is_refused_where_it_stands(body, advice: str) -> 
     assert f"test_refusals.py:{line}: " in text, text
     assert advice in text and "cannot be traced" in text
     assert CAPTURED.flags.writeable and not CAPTURED.any() and (values == 1).all()
+
+
+@pytest.mark.parametrize("number", [2**62, 2**63, 2**70])
+def test_numbers_beyond_registers_are_refused(number: int) -> None:
+    def beyond(relation):
+        def body(a, X):
+            with el.when(relation(a)):
+                el.tpp.zero(X[a])
+
+        return body
+
+    for relation in (lambda a: a < number, lambda a: a % number == 1, lambda a: a * number == 0):
+        with pytest.raises(el.ScheduleError, match=r"beyond 2\*\*62"):
+            el.ThreadedLoop([el.LoopSpec(0, 4)], "a").body(beyond(relation))(X=np.ones((4, 4), np.float32))
+
+
+@pytest.mark.parametrize("shape", [(-1, 3), (1.5, 2), "ab", 3, None, (2**40, 2**40)])
+def test_scratch_of_no_such_shape_is_refused(shape: object) -> None:
+    def body(a, X):
+        el.tpp.zero(el.tpp.scratch(shape))
+
+    with pytest.raises(el.ShapeError, match=r"scratch of shape .*\n.*test_refusals.py"):
+        el.ThreadedLoop([el.LoopSpec(0, 4)], "a").body(body)(X=np.ones((4, 4), np.float32))
+
+
+async def suspended(a, X):
+    el.tpp.zero(X[a])
+
+
+def generating(a, X):
+    yield el.tpp.zero(X[a])
+
+
+@pytest.mark.parametrize("body", [None, max, functools.partial(gemm), np.add, suspended, generating])
+def test_a_body_is_a_plain_function(body: object) -> None:
+    with pytest.raises(el.ScheduleError, match="Write a function"):
+        el.ThreadedLoop([el.LoopSpec(0, 4)], "a").body(body)
+
+
+@pytest.mark.parametrize("specs", [None, 3, ["x"], "abc", el.LoopSpec(0, 4), [(0, 4)]])
+def test_loops_are_declared_by_specs(specs: object) -> None:
+    with pytest.raises(el.ScheduleError, match="Give a list of LoopSpec"):
+        el.ThreadedLoop(specs, "a")
 
 
 def test_tpp_and_when_belong_inside_a_body() -> None:

@@ -322,3 +322,30 @@ def test_slices_step_forwards_by_numbers() -> None:
 
 def _stepped(step: int | None):
     return lambda a, X: el.tpp.zero(X[0 : 4 : a if step is None else step])
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_empty_blocks_are_neither_written_nor_added(shape: tuple[int, int]) -> None:
+    def body(a, X, P, Q):
+        el.tpp.zero(X[a, 1, 1:1])
+        el.tpp.relu(X[a, 2:2, 0:3], el.tpp.scratch((2, 3))[0:0])
+        el.tpp.zero(el.tpp.scratch(shape))
+        el.tpp.brgemm(P[a], Q[a], X[a])
+        el.tpp.brgemm(P[a, 0:0], Q[a, :, 0:0], X[a])
+
+    out = np.ones((4, 5, 5), np.float32)
+    given = {"P": np.ones((4, 0, 5), np.float32), "Q": np.ones((4, 5, 0), np.float32)}
+    el.ThreadedLoop([el.LoopSpec(0, 4)], "a").body(body)(X=out, **given)
+    assert (out == 1).all()
+
+
+def test_integers_of_numpy_are_numbers() -> None:
+    def body(a, X):
+        with el.when(np.int64(1) < a):
+            el.tpp.zero(X[np.int64(3) - np.int32(1) * (np.int64(0) + a)])
+        with el.when(np.int64(0) == +a):
+            el.tpp.zero(X[a])
+
+    out = np.ones((4, 2), np.float32)
+    el.ThreadedLoop([el.LoopSpec(0, 4)], "a").body(body)(X=out)
+    assert out[:, 0].tolist() == [0, 0, 1, 1]

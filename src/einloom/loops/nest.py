@@ -84,7 +84,7 @@ class LoopNest:
                 `threads` that is not the grid's, or a barrier that not every thread comes by as often.
             ArgumentError: `threads` is no count of threads.
         """
-        full, loops = _applied(string, tuple(specs))
+        full, loops = _applied(string, _specs(specs))
         nest = LoopNest(string, full, loops, _threads(string, threads, cores))
         _check_barriers(nest)
         return nest
@@ -125,6 +125,17 @@ class LoopNest:
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
+
+
+def _specs(specs: Sequence[object]) -> tuple[LoopSpec, ...]:
+    try:
+        given = tuple(specs)
+    except TypeError:
+        given = (None,)
+    found = tuple(each for each in given if isinstance(each, LoopSpec))
+    if len(found) < len(given):
+        raise ScheduleError(f"the loops are {specs!r:.80}\n  Give a list of LoopSpec(start, bound, step, sizes).")
+    return found
 
 
 @lru_cache(1024)

@@ -131,7 +131,7 @@ def brgemm(a: Tensor | Sequence[Tensor], b: Tensor | Sequence[Tensor], c: Tensor
 
 
 def _brgemm_of_list(a: Tensor | Sequence[Tensor], b: Tensor | Sequence[Tensor], c: Tensor, batch: int | None) -> None:
-    if isinstance(a, Tensor) or isinstance(b, Tensor) or len(a) != len(b) or not len(a):
+    if not isinstance(a, list | tuple) or not isinstance(b, list | tuple) or len(a) != len(b) or not a:
         raise refusal("brgemm of lists of unequal length", "Pass as many blocks a as b, at least one.")
     if batch is not None:
         raise refusal("brgemm of lists with batch=", "Leave batch out: the lists are the batch.")

@@ -9,13 +9,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 __all__ = ["captured_values", "trace_key"]
 
 _NESTED = (tuple,)
-_FIXED = (int, float, str, bytes, type(None), ModuleType)
+_FIXED = (int, float, str, bytes, type(None))
+_LIBRARIES = ("einloom", "numpy", "math")
+"""Whose modules stay as they are: a user's may hold sizes, which change."""
 
 
 def captured_values(function: Callable[..., Any]) -> tuple[Any, ...]:
@@ -28,8 +30,10 @@ def captured_values(function: Callable[..., Any]) -> tuple[Any, ...]:
 def trace_key(function: Callable[..., Any]) -> Hashable | None:
     """Return what two functions have in common if tracing them records the same; None where that cannot be said.
 
-    It can be if nothing that they see may change: numbers, texts, modules, tuples of those.
+    It can be if nothing that they see may change: numbers, texts, tuples of those, modules that hold functions alone.
     """
+    if not isinstance(function, FunctionType):
+        return None  # A method sees its object.
     seen = (function.__defaults__, tuple(sorted((function.__kwdefaults__ or {}).items())), captured_values(function))
     return (function.__code__, _typed(seen)) if _is_fixed(seen) else None
 
@@ -42,6 +46,8 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 def _is_fixed(value: Any) -> bool:
+    if isinstance(value, ModuleType):
+        return value.__name__.partition(".")[0] in _LIBRARIES
     return all(map(_is_fixed, value)) if type(value) in _NESTED else isinstance(value, _FIXED)
 
 

@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from operator import index as integer
 from pathlib import Path
 from typing import Any, NoReturn
+
+import numpy as np
 
 from einloom.errors import ScheduleError
 from einloom.ir.nest import Relation
@@ -46,6 +50,7 @@ class Untraceable:
     """What has no value while a body is traced, and says so."""
 
     _noun = "a symbolic value"
+    _advice = "Subscripts are affine: an index times a number, plus a number."
 
     def _refuse(self, what: str, advice: str) -> NoReturn:
         raise refusal(f"{what} of {self._noun}", advice)
@@ -77,6 +82,18 @@ class Untraceable:
     def __array_function__(self, *arguments: Any, **named: Any) -> NoReturn:
         self._refuse("a NumPy function", "Call primitives of el.tpp on the body's tensors.")
 
+    def _no_arithmetic(self, *others: Any) -> NoReturn:
+        self._refuse("this arithmetic", self._advice)
+
+    def _no_comparison(self, other: Any) -> NoReturn:
+        self._refuse("this comparison", "Compare an index, or its remainder by == and !=, with a number.")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _no_arithmetic
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = _no_arithmetic
+    __rdivmod__ = __pow__ = __rpow__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _no_arithmetic
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _no_arithmetic
+    __neg__ = __pos__ = __abs__ = __invert__ = __round__ = _no_arithmetic
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _no_comparison
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -107,7 +124,7 @@ class Index(Untraceable):
     def __mul__(self, factor: Any) -> Index:
         if isinstance(factor, Untraceable):
             self._refuse("the product", "Subscripts are affine: an index times a number, plus a number.")
-        number = integer(factor)
+        number = as_index(factor).constant
         return Index({symbol: number * each for symbol, each in self.terms.items()}, number * self.constant)
 
     def __neg__(self) -> Index:
@@ -121,15 +138,26 @@ class Index(Untraceable):
 
     __radd__, __rmul__ = __add__, __mul__
 
+    def __pos__(self) -> Index:
+        return self
+
     def __mod__(self, modulus: Any) -> Remainder:
-        if isinstance(modulus, Untraceable) or integer(modulus) < 1:
+        number = as_index(modulus)
+        if number.terms or number.constant < 1:
             self._refuse("this remainder", "Divide by a positive number: el.when(a % 2 == 0).")
-        return Remainder(self, integer(modulus))
+        return Remainder(self, number.constant)
 
     def __floordiv__(self, other: Any) -> NoReturn:
         self._refuse("the quotient", "Give the loop another step, and multiply instead.")
 
-    __truediv__ = __rfloordiv__ = __rtruediv__ = __pow__ = __floordiv__
+    __truediv__ = __rfloordiv__ = __rtruediv__ = __floordiv__
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **named: Any) -> Any:
+        """An integer of NumPy on the left is a number; other functions have nothing to compute."""
+        computed = _OF_NUMPY.get(function)
+        if computed is None or method != "__call__" or named or isinstance(inputs[0], Index):
+            self._refuse("a NumPy function", "Call primitives of el.tpp on the body's tensors.")
+        return computed(as_index(inputs[0]).constant, self)
 
     def _compared(self, relation: Relation, other: Any) -> Condition:
         return Condition((Comparison(self - other, relation, 0),))
@@ -160,6 +188,19 @@ class Index(Untraceable):
         return " ".join(parts).removeprefix("+ ")
 
 
+_OF_NUMPY: dict[Any, Callable[[Any, Any], Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.less: operator.lt,
+    np.less_equal: operator.le,
+    np.equal: operator.eq,
+    np.not_equal: operator.ne,
+    np.greater_equal: operator.ge,
+    np.greater: operator.gt,
+}
+
+
 class Remainder(Untraceable):
     """What is left of an index after division by a number."""
 
@@ -170,10 +211,15 @@ class Remainder(Untraceable):
         self.modulus = modulus
 
     def __eq__(self, other: Any) -> Condition:  # type: ignore[override]
-        return Condition((Comparison(self.index, "eq", integer(other), self.modulus),))
+        return Condition((Comparison(self.index, "eq", self._number(other), self.modulus),))
 
     def __ne__(self, other: Any) -> Condition:  # type: ignore[override]
-        return Condition((Comparison(self.index, "ne", integer(other), self.modulus),))
+        return Condition((Comparison(self.index, "ne", self._number(other), self.modulus),))
+
+    def _number(self, other: Any) -> int:
+        if isinstance(other, Untraceable):
+            self._no_comparison(other)
+        return as_index(other).constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +249,8 @@ class Condition(Untraceable):
             self._refuse("this conjunction", "Join conditions on indices: (a >= 2) & (a < 5).")
         return Condition(self.comparisons + other.comparisons)
 
+    __rand__ = __and__
+
     def __or__(self, other: Any) -> NoReturn:
         self._refuse("the disjunction", "Write one el.when for each case.")
 
@@ -224,6 +272,8 @@ def as_index(value: Any) -> Index:
     if isinstance(value, Untraceable):
         raise refusal("this arithmetic", "Subscripts are affine: an index times a number, plus a number.")
     try:
-        return Index({}, integer(value))
+        if not isinstance(value, bool):
+            return Index({}, integer(value))
     except TypeError:
-        raise refusal(f"{type(value).__name__} as an index", "Use indices and integers.") from None
+        pass
+    raise refusal(f"{type(value).__name__} as an index", "Use indices and integers.")

@@ -13,6 +13,7 @@ from einloom.ir.schedule import ExecType
 from einloom.ir.sharing import Team
 from einloom.ir.statement import Barrier, Signature
 from einloom.loops.nest import LETTERS
+from einloom.loops.spec import LARGEST
 from einloom.loops.trace.index import Comparison, Index
 from einloom.loops.trace.ranges import Ranges, check_inside
 from einloom.loops.trace.recorder import Recorded, RecordedCall, Recorder
@@ -121,12 +122,15 @@ class _Lowering:
             bound = comparison.bound
         else:
             index = index - index.constant
+        if max(abs(bound), comparison.modulus) >= LARGEST:
+            raise ScheduleError(f"the condition {comparison!r} is beyond 2**62\n  Compare with smaller numbers.")
         return Test(self._cursor(None, index), comparison.relation, bound, comparison.modulus)
 
     def _cursor(self, base: Base | None, index: Index) -> str:
         name = None if base is None else base.name
         key = (name, index.key)
         if key not in self.cursors:
+            _check_size(index, self.ranges)
             starts = {letter: spec.start for letter, spec in zip(LETTERS, self.loops.specs)}
             start = index.constant + sum(starts.get(symbol, 0) * factor for symbol, factor in index.terms.items())
             by_thread = tuple((s, f) for s, f in index.terms.items() if s not in starts)
@@ -218,6 +222,13 @@ class _Lowering:
         (letter,) = letters
         size, *tails = self.blocks[letter]
         return Block(letter if tails else None, size, tuple(tails))
+
+
+def _check_size(index: Index, ranges: Ranges) -> None:
+    """Refuse numbers that registers do not hold, in any iteration."""
+    terms = [Index({symbol: factor}) for symbol, factor in index.terms.items()]
+    if any(abs(end) >= LARGEST for each in (index, *terms) for end in ranges.of_index(each)):
+        raise ScheduleError(f"the index {index!r} is beyond 2**62\n  Take smaller factors, or another loop.")
 
 
 def _stride(tensor: Tensor, axis: int) -> int:

@@ -7,12 +7,13 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from einloom.dtypes import DType
-from einloom.errors import DTypeError, ScheduleError
+from einloom.errors import DTypeError, ScheduleError, ShapeError
 from einloom.ir.operation import Primitive
 from einloom.loops.nest import LETTERS, LoopNest
 from einloom.loops.trace.captured import captured_values
@@ -20,6 +21,9 @@ from einloom.loops.trace.index import Condition, Index, line_of, refusal, where
 from einloom.loops.trace.tensor import Base, Tensor
 
 __all__ = ["Recorded", "RecordedCall", "Recorder", "current_recorder", "recorder", "trace", "when"]
+
+MOST_SCRATCH = 2**30
+"""Bytes that one scratch may have."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,14 @@ class Recorder:
         return Tensor.whole(self.bases[-1], self._steps)
 
     def scratch(self, shape: Sequence[int], dtype: DType) -> Tensor:
-        """Return memory that each thread has for itself; it holds anything at first."""
-        extents = tuple(int(extent) for extent in shape)
+        """Return memory that each thread has for itself; it holds anything at first.
+
+        Raises:
+            ShapeError: the shape is none, or more than memory holds.
+        """
+        extents = _extents(shape)
+        if math.prod(extents) * dtype.size > MOST_SCRATCH:
+            raise ShapeError(f"el.tpp.scratch of shape {extents}\n  {where()}\n  A thread may have 1 GiB.")
         strides = tuple(math.prod(extents[axis + 1 :]) for axis in range(len(extents)))
         number = sum(base.is_scratch for base in self.bases)
         self.bases.append(Base(f"scratch{number}", extents, strides, dtype, is_scratch=True))
@@ -95,6 +105,8 @@ class Recorder:
         Raises:
             DTypeError: the tensors are of different kinds: numbers do not become other numbers on the way.
         """
+        if not all(math.prod(tensor.shape) for tensor in tensors):
+            return  # Nothing is written, or nothing is added.
         if len({tensor.dtype.kind for tensor in tensors}) > 1:
             types = ", ".join(f"{tensor.base.name} {tensor.dtype}" for tensor in tensors)
             raise DTypeError(f"{primitive} of different kinds of numbers: {types}\n  {where()}\n  Convert the arrays.")
@@ -110,6 +122,16 @@ class Recorder:
             yield
         finally:
             self._open.pop()
+
+
+def _extents(shape: Sequence[int]) -> tuple[int, ...]:
+    try:
+        extents = tuple(map(index, shape))
+    except TypeError:
+        extents = (-1,)
+    if any(extent < 0 for extent in extents):
+        raise ShapeError(f"el.tpp.scratch of shape {shape!r:.80}\n  {where()}\n  Give a tuple of integers, 0 or more.")
+    return extents
 
 
 class _Current(threading.local):

@@ -48,6 +48,7 @@ class Tensor(Untraceable):
     """A block: a part of every axis of a base, some of which are the block's own axes, in an order."""
 
     _noun = "a tensor"
+    _advice = "Call primitives: el.tpp.add(a, b, out), el.tpp.brgemm(a, b, c)."
 
     def __init__(self, base: Base, parts: tuple[Part, ...], axes: tuple[int, ...], steps: dict[str, int]) -> None:
         self.base = base
@@ -151,9 +152,3 @@ class Tensor(Untraceable):
             for axis, part in enumerate(self.parts)
         )
         return f"{self.base.name}[{parts}]"
-
-    def _no_arithmetic(self, other: Any) -> NoReturn:
-        self._refuse("arithmetic", "Call primitives: el.tpp.add(a, b, out), el.tpp.brgemm(a, b, c).")
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __matmul__ = __rmatmul__ = _no_arithmetic
-    __truediv__ = __rtruediv__ = __iadd__ = __isub__ = __imul__ = _no_arithmetic
