@@ -6,10 +6,11 @@ operand that lies so already, contiguous along k, may be read in place.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from einloom.errors import ScheduleError
-from einloom.ir.copies import copy_loops, copy_runs, indices, levels_of
+from einloom.ir.blocks import cut
+from einloom.ir.copies import ROWS, Level, copy_loops, copy_runs, indices, levels_of
 from einloom.ir.fused import Part
 from einloom.ir.layout import PackedLayout
 from einloom.ir.nest import Access, Block, Call, Loop, Node, Pack
@@ -76,9 +77,8 @@ def grouped_copy(
     groups = next(level for level in levels if level.axis == k)
     others = [level for level in levels if level is not groups]
     runs = copy_runs(others)[:1]
-    kernel = runs[0] if runs else ()
-    longest, *shorter = lengths[k]
-    along = Block(k, longest, tuple(shorter))
+    loops = [others[index] for index in copy_loops(others, runs[0] if runs else ())]
+    few, *rest = cut(lengths[k], _rows_at_once(loops, lengths[k], strides[k], group))
     if runs:
         *inner, outermost = runs[0]
         level, first = others[outermost], others[runs[0][0]]
@@ -87,10 +87,23 @@ def grouped_copy(
     else:
         across, outside, inside = Block(None, 1), 0, 0
     accesses = Access(tensor, (outside, strides[k])), Access(scratch, (inside, groups.inside * group))
+    along = Block(k, few, tuple(rest))
     body: tuple[Node, ...] = (Call(Primitive.IDENTITY, (across, along), accesses, group=group),)
-    for index in copy_loops(others, kernel):
-        level = others[index]
+    for number, level in enumerate(loops):
         moves = ((tensor, level.outside), (scratch, level.inside * group))
-        name = f"{tensor}.{level.axis}.{index}"
+        name = f"{tensor}.{level.axis}.{number}"
         body = (Loop(name, level.axis, ExecType.SEQ, level.step, level.span, level.shorter, moves, body),)
+    longest, *shorter = lengths[k]
+    if few < longest:
+        moves = ((tensor, few * strides[k]), (scratch, few * groups.inside))
+        body = (Loop(f"{tensor}.{k}", k, ExecType.SEQ, few, longest, tuple(shorter), moves, body),)
     return Pack(scratch, tensor, body)
+
+
+def _rows_at_once(loops: Sequence[Level], lengths: tuple[int, ...], stride: int, group: int) -> int:
+    """Return how much of k is copied for all panels before the next of it: a few rows where those lie far apart.
+
+    Panel after panel would come back to every row for a line of it (see `few_rows_at_once`).
+    """
+    apart = any(abs(level.outside) < abs(stride) for level in loops)
+    return ROWS * group if apart else max(lengths)

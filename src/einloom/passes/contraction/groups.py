@@ -5,7 +5,7 @@ many times fewer steps. Matrix tiles have a nest of their own, for they compute 
 read and written: sums stay in tiles for as much of k as that cache has room for, so that few of them leave these more
 than once. A block of the vector operand is packed once with all of k; its panels meet a few rows of the other operand:
 
-    seq j:320   pack the vector operand's block, all of k
+    seq j:256   pack the vector operand's block, all of k
       seq i:64   (stage the output's block)
         seq l:2048
           seq j:32
@@ -51,7 +51,7 @@ BIASED_TILES = 3
 ALIASED, SPREAD = 64, 16
 """Groups after which rows fall into a sixteenth of the sets of a first-level cache or fewer, and those of a line."""
 
-PACKED_SHARE, PANEL_SHARE, ROWS = 0.5, 1 / 16, 2
+PACKED_SHARE, PANEL_SHARE, ROWS = 0.4, 1 / 16, 2
 """Of L2 what a block of the vector operand and a panel of it may take, and tiles above each other that meet a panel."""
 
 
