@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 
 from einloom.jit import host
@@ -12,6 +13,10 @@ __all__ = ["vectors_of_host"]
 
 @cache
 def vectors_of_host() -> tuple[str, ...]:
-    """Return the vector ISAs whose code runs on this machine, widest first."""
+    """Return the vector ISAs whose code runs on this machine, widest first; of an emulated one only the first.
+
+    Narrower ones have an emulated processor of their own.
+    """
     here = host()
-    return tuple(name for name in VECTORS if name != "none" and here.with_vector(name).features <= here.features)
+    found = tuple(name for name in VECTORS if name != "none" and here.with_vector(name).features <= here.features)
+    return found[:1] if "EINLOOM_EMULATED_CPU" in os.environ else found

@@ -31,6 +31,8 @@ class VectorISA:
         embedded_broadcast: whether arithmetic takes one element from memory for all lanes.
         fmas_per_cycle: vector FMAs that a core begins in a cycle.
         widest_tile: vectors of the widest microkernel's columns.
+        scalable: whether processors differ in the width. Kernels are generated for one of them; contractions of floats
+            that lie in order take these vectors, everything else the ISA's fixed ones.
     """
 
     name: str
@@ -42,6 +44,12 @@ class VectorISA:
     embedded_broadcast: bool = False
     fmas_per_cycle: float = 2
     widest_tile: int = 3
+    scalable: bool = False
+
+    @property
+    def family(self) -> str:
+        """Its name, without the width of scalable vectors: what tables of kernels and rates go by."""
+        return "sve" if self.scalable else self.name
 
 
 TILES = "amx"
@@ -52,10 +60,18 @@ _AARCH64 = ("neon", "sve", "sme", "bf16", "i8mm", "dotprod", "fp16")
 _AVX2 = frozenset({"avx", "avx2", "fma", "f16c"})
 _AVX512 = _AVX2 | {"avx512f", "avx512vl", "avx512bw", "avx512dq"}
 
-_ISAS = (  # widest first
+
+def _sve(bits: int) -> VectorISA:
+    name = f"sve{bits}"
+    return VectorISA(name, "aarch64", frozenset({"neon", "sve", name}), (), bits, 32, widest_tile=4, scalable=True)
+
+
+_ISAS = (  # The first one that a machine has is taken: the widest, and Neon before scalable vectors of its width.
     VectorISA("avx512", "x86_64", _AVX512, (), 512, 32, embedded_broadcast=True),
     VectorISA("avx2", "x86_64", _AVX2, ("avx512", "avx10", "amx"), 256, 16),
-    VectorISA("neon", "aarch64", frozenset({"neon"}), (), 128, 32, widest_tile=4),
+    *(_sve(bits) for bits in (2048, 1024, 512, 256)),
+    VectorISA("neon", "aarch64", frozenset({"neon"}), ("sve", "sme"), 128, 32, widest_tile=4),
+    _sve(128),
     VectorISA("none", None, frozenset(), _X86 + _AARCH64, 0, 0),
 )
 _BY_NAME = {each.name: each for each in _ISAS}
@@ -86,7 +102,8 @@ class Machine:
 
     Attributes:
         isa: the instruction set that the assembler emits, `"x86_64"` or `"aarch64"`; elsewhere what the platform says.
-        vector: the vector instruction set that kernels use, `"avx512"`, `"avx2"`, `"neon"`, or `"none"`.
+        vector: the vector instruction set that kernels use, `"avx512"`, `"avx2"`, `"neon"`, `"sve256"` (or
+            another width), or `"none"`.
         features: names of the ISA features (as in the rows of `asm`) that code may use.
         l1d, l2, l3: data cache sizes in bytes that one core sees.
         cores: processors that this process may run on.
@@ -139,13 +156,13 @@ class Machine:
             raise UnsupportedTarget(f"unknown vector ISA {vector!r}\n  known: {', '.join(VECTORS)}")
         other = _BY_NAME[vector]
         if other.isa not in (None, self.isa):
-            return MACHINES[vector]
+            return (MACHINES | _SVE)[vector]
         kept = frozenset(name for name in self.features if not name.startswith(other.beyond))
         return replace(self, vector=vector, features=kept | other.features, rates=None)
 
 
 def vector_of(isa: str, features: frozenset[str]) -> str:
-    """Return the widest vector instruction set of `isa` whose features are all there, else `"none"`."""
+    """Return the vector instruction set of `isa` that is taken where these features are there, else `"none"`."""
     return next(each.name for each in _ISAS if each.isa in (isa, None) and each.features <= features)
 
 
@@ -158,3 +175,8 @@ AVX512 = _typical("avx512", 48 * 1024, "x86-64 with AVX-512")
 AVX2 = _typical("avx2", 32 * 1024, "x86-64 with AVX2 and FMA")
 NEON = _typical("neon", 64 * 1024, "AArch64 with Neon")
 MACHINES = {machine.vector: machine for machine in (AVX512, AVX2, NEON)}
+_SVE = {
+    each.name: _typical(each.name, 64 * 1024, f"AArch64 with SVE of {each.bits} bits")
+    for each in _ISAS
+    if each.scalable
+}

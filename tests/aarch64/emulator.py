@@ -15,6 +15,7 @@ import fcntl
 import hashlib
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -81,7 +82,7 @@ class Emulator:
 
     def _launcher(self, cpu: str) -> Path:
         """Return a script that runs Python on a processor; it is `sys.executable` there, so children run too."""
-        script = self.site.parent / f"python-{cpu.partition(',')[0]}"
+        script = self.site.parent / f"python-{re.sub('[^a-z0-9]+', '-', cpu)}"
         environment = {
             "PYTHONHOME": str(self.root / "usr"),
             "PYTHONPATH": os.pathsep.join(map(str, (self.site, REPOSITORY / "src", REPOSITORY))),

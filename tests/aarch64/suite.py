@@ -24,6 +24,7 @@ PLUGIN = "tests.aarch64.fewer_examples"
 
 QUICK = (
     "tests/aarch64/emulated.py",
+    "tests/aarch64/scalable.py",
     "tests/kernels/test_listings.py",
     "tests/kernels/test_brgemm.py::test_every_edge",
     "tests/kernels/test_brgemm.py::test_lists_of_matrices",
@@ -35,6 +36,7 @@ QUICK = (
 
 FULL = (
     "tests/aarch64/emulated.py",
+    "tests/aarch64/scalable.py",
     "tests/arrays",
     "tests/ir/test_turned.py",
     "tests/asm/aarch64",

@@ -180,7 +180,7 @@ except UnsupportedTarget as error:
 def test_environment_cannot_add_features():
     foreign = "neon" if platform.machine() == "x86_64" else "avx2"
     assert "take features away" in python(ERROR, EINLOOM_ISA=foreign)
-    assert "avx512, avx2, neon, none" in python(ERROR, EINLOOM_ISA="avx9")
+    assert "avx512, avx2, sve2048, sve1024, sve512, sve256, neon, sve128, none" in python(ERROR, EINLOOM_ISA="avx9")
     plain = Machine("x86_64", "avx2", AVX2.features)
     with pytest.raises(UnsupportedTarget, match="has only avx2"):
         host_module._masked(plain, host_module.IsaSetting("avx512"))
@@ -212,7 +212,7 @@ def test_vectors_of_a_machine():
     assert wide.with_vector("none").features == {"bmi2"}
     assert wide.with_vector(None) is wide and wide.with_vector("avx512") is wide
     assert wide.with_vector("neon") is NEON
-    with pytest.raises(UnsupportedTarget, match="avx512, avx2, neon, none"):
+    with pytest.raises(UnsupportedTarget, match="avx512, avx2, sve2048, sve1024, sve512, sve256, neon, sve128, none"):
         wide.with_vector("sse")
 
 

@@ -103,6 +103,7 @@ class Assembler:
         self._constants: dict[Label, tuple[bytes, int]] = {}
         self._interned: dict[tuple[bytes, int], Label] = {}
         self._names: Counter[str] = Counter()
+        self._required: set[str] = set()
 
     # What an ISA provides
 
@@ -212,6 +213,10 @@ class Assembler:
             self._interned[key] = label
         return label
 
+    def require(self, feature: str) -> None:
+        """Say that the code needs a feature that no instruction's row names."""
+        self._required.add(feature)
+
     # Reading
 
     @property
@@ -280,7 +285,8 @@ class Assembler:
     def features(self) -> frozenset[str]:
         """ISA features that the emitted instructions need, as the rows name them: `"avx2"`, `"fma"`, `"neon"`, …"""
         forms = {id(record[0]): record[0] for record in self.records}.values()
-        return frozenset(name for form in forms if not isinstance(form, Directive) for name in form.features)
+        named = (name for form in forms if not isinstance(form, Directive) for name in form.features)
+        return frozenset(self._required.union(named))
 
     def counts(self) -> dict[str, int]:
         """Return how many instructions of each mnemonic there are."""

@@ -1,6 +1,8 @@
 """Features of an AArch64 processor under Linux: the bits of AT_HWCAP and AT_HWCAP2.
 
-Source: Linux `Documentation/arch/arm64/elf_hwcaps.rst` and `arch/arm64/include/uapi/asm/hwcap.h`.
+The width of scalable vectors is a feature too: `sve256`, and `sme512` in streaming mode.
+
+Source: Linux `Documentation/arch/arm64/{elf_hwcaps,sve,sme}.rst` and `arch/arm64/include/uapi/asm/hwcap.h`.
 
 >>> sorted(features_of(1 << 1 | 1 << 22, 1 << 14))
 ['bf16', 'neon', 'sve']
@@ -13,6 +15,8 @@ import ctypes
 __all__ = ["features_of", "processor_features"]
 
 _AT_HWCAP, _AT_HWCAP2 = 16, 26
+_GET_LENGTH = {"sve": 51, "sme": 64}
+"""Options of `prctl` that return bytes of a vector, beside flags."""
 
 # bit name, …
 _HWCAP = """1 neon, 3 aes, 4 pmull, 6 sha2, 7 crc32, 8 lse, 10 fp16, 12 rdm, 13 jscvt, 14 fcma, 15 rcpc, 17 sha3,
@@ -33,4 +37,10 @@ def processor_features() -> frozenset[str]:
     getauxval = ctypes.CDLL(None).getauxval
     getauxval.argtypes = [ctypes.c_ulong]
     getauxval.restype = ctypes.c_ulong
-    return features_of(getauxval(_AT_HWCAP), getauxval(_AT_HWCAP2))
+    features = features_of(getauxval(_AT_HWCAP), getauxval(_AT_HWCAP2))
+    return features | {f"{name}{_vector_bits(option)}" for name, option in _GET_LENGTH.items() if name in features}
+
+
+def _vector_bits(option: int) -> int:
+    """Return the width of this thread's scalable vectors, of one mode."""
+    return 8 * (ctypes.CDLL(None).prctl(option, 0, 0, 0, 0) & 0xFFFF)

@@ -83,7 +83,7 @@ def bytes_loop(vector: str, way: str) -> Assembler:
     Raises:
         UnsupportedTarget: there is no such vector ISA.
     """
-    if vector == "neon":
+    if vector.startswith(("neon", "sve")):
         return _neon_loop(way)
     if vector not in ("avx2", "avx512"):
         raise UnsupportedTarget(f"no vector ISA to measure rates of: {vector!r}")

@@ -26,11 +26,11 @@ def machine_for(asm: Assembler, machine: Machine) -> AnyMachine:
     Raises:
         UnsupportedTarget: no kernels exist for the machine's vector ISA.
     """
-    make = {"avx512": _avx512, "avx2": _avx2, "neon": _neon}.get(machine.vector)
+    make = {"avx512": _avx512, "avx2": _avx2, "neon": _neon, "sve": _neon}.get(machine.vectors.family)
     if make is None or asm.isa != machine.isa or machine.vectors.isa != machine.isa:
         raise UnsupportedTarget(
             f"no kernels for vector ISA {machine.vector!r} on {machine.isa}, assembled for {asm.isa}\n"
-            "  There are avx512 and avx2 on x86_64, neon on aarch64. target='interpreter' runs anywhere."
+            "  There are avx512 and avx2 on x86_64, neon and sve on aarch64. target='interpreter' runs anywhere."
         )
     return make(asm, machine)
 
@@ -77,8 +77,24 @@ def _neon(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.neon_integers import NeonIntegers
     from einloom.kernels.verbs.widened_neon import WidenedNeon
 
-    vectors = _by_kind(NeonVectors, NeonIntegers)
-    return AArch64Machine(asm, machine, vectors, NarrowNeon, _conversion(WidenedNeon, NeonHalves), _dot_products_neon)
+    vectors, converted = _by_kind(NeonVectors, NeonIntegers), _conversion(WidenedNeon, NeonHalves)
+    scalable = _scalable if machine.vectors.scalable else None
+    km = AArch64Machine(asm, machine, vectors, NarrowNeon, converted, _dot_products_neon, scalable)
+    if {"sve", "sme"} <= machine.features:
+        km.outer = _outer(km)
+    return km
+
+
+def _outer(km: Any) -> Any:
+    from einloom.kernels.verbs.sme import Sme
+
+    return Sme(km)
+
+
+def _scalable(km: Any, dtype: DType) -> Any:
+    from einloom.kernels.verbs.sve import SveVectors
+
+    return SveVectors(km, dtype)
 
 
 def _by_kind(floats: Callable[..., Vectors], integers: Callable[..., Vectors]) -> Callable[..., Vectors]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from einloom.asm import Assembler, Label
 from einloom.asm.aarch64 import operands as o
+from einloom.asm.aarch64 import scalable_operands as so
 
 DATA = Path(__file__).parent
 _REGISTERS: dict[str, Any] = {
@@ -22,7 +23,10 @@ _REGISTERS: dict[str, Any] = {
     for pool in (o.x, o.w, o.b, o.h, o.s, o.d, o.q, (o.xzr, o.wzr, o.sp, o.wsp))
     for register in pool
 }
-_OPERANDS = re.compile(r"\s*((?:\[[^]]*\]!?|\{[^}]*\}(?:\[\d+\])?|[^,\[{]+(?:\[\d+\])?)+?)\s*(?:,|$)")
+_REGISTERS |= {view.name: view for one in so.z for view in (one.s, one.d)}
+_REGISTERS |= {view.name: view for one in so.p for view in (one.whole, one.s, one.d, one.zeroing, one.merging)}
+_REGISTERS |= {tile.name: tile for tile in (so.za, *so.za.s, *so.za.d)}
+_OPERANDS = re.compile(r"\s*((?:\[[^]]*\]!?|\{[^}]*\}(?:\[\d+\])?|[^,\[{]+(?:\[[^]]*\])?)+?)\s*(?:,|$)")
 
 
 def parse(text: str, labels: Mapping[str, Label] | None = None) -> tuple[str, list[Any], dict[str, int]]:
@@ -60,13 +64,15 @@ def _operand(part: str) -> Any:
         return _address(part)
     if part[0] == "{":
         inside, _, index = part[1:].partition("}")
-        return [_vector(name.strip() + index) for name in inside.split(",")]
-    if part in _REGISTERS:
-        return _REGISTERS[part]
-    return _vector(part) if re.match(r"v\d+\.", part) else part
+        return [_register(name.strip() + index) for name in inside.split(",")]
+    if row := re.fullmatch(r"(za\d)h\.([sd])\[(w\d+), (\d)\]", part):
+        return _REGISTERS[f"{row[1]}.{row[2]}"].row(_REGISTERS[row[3]], int(row[4]))
+    return _register(part) if part in _REGISTERS or re.match(r"v\d+\.", part) else part
 
 
-def _vector(text: str) -> Any:
+def _register(text: str) -> Any:
+    if text in _REGISTERS:
+        return _REGISTERS[text]
     number, lanes, size, index = re.fullmatch(r"v(\d+)\.(\d*)([bhsd])(?:\[(\d+)\])?", text).groups()  # type: ignore[union-attr]
     view = getattr(o.v[int(number)], size + lanes)
     return view[int(index)] if index else view
@@ -76,6 +82,8 @@ def _address(part: str) -> Any:
     base, *rest = (piece.strip() for piece in part.strip("[]!").split(","))
     if not rest:
         return o.mem(_REGISTERS[base])
+    if rest[-1] == "mul vl":
+        return so.mem_vectors(_REGISTERS[base], int(rest[0][1:]))
     if rest[0][0] == "#":
         address = o.mem(_REGISTERS[base], int(rest[0][1:], 0))
         return address.pre if part.endswith("!") else address

@@ -14,12 +14,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from einloom.asm.aarch64 import operands as o
+from einloom.asm.aarch64 import scalable_operands as so
 from einloom.asm.aarch64.addresses import AddressSpec, LabelSpec, ModifierSpec
 from einloom.asm.aarch64.encoder import mnemonics, rows, spec
 from einloom.asm.aarch64.immediates import ImmediateSpec
 from einloom.asm.aarch64.names import TABLES, NameSpec
 from einloom.asm.aarch64.registers import LaneSpec, ListSpec, RegisterSpec, VectorSpec
 from einloom.asm.aarch64.row import Form, Row
+from einloom.asm.aarch64.scalable import ScalableSpec
 
 _POOLS: dict[type, tuple[Any, ...]] = {
     type(pool[0]): pool
@@ -67,8 +69,27 @@ def _operand(one: Any, form: Form, before: list[Any], rng: random.Random) -> Any
         return rng.choice(list(TABLES[one.table][1]))
     if isinstance(one, ModifierSpec):
         return _modifier(one, form, rng)
+    if isinstance(one, ScalableSpec):
+        return _scalable(one, form, rng)
     assert isinstance(one, ImmediateSpec)
     return _immediate(one.name, form, before, rng)
+
+
+def _scalable(one: ScalableSpec, form: Form, rng: random.Random) -> Any:
+    """Return a register of the view, one that fits all its fields."""
+    if one.classes.keys() == {""}:
+        return (so.za,)
+    view = one.view.replace("E", form.binding.get("E", ""))
+    number = rng.randrange(1 << min(form.fields[field][1] for field in one.fields))
+    if one.row:
+        rows = 1 << form.fields[one.row[1]][1]
+        return getattr(so.za, view)[number].row(o.w[rng.randrange(12, 16)], rng.randrange(rows))
+    if one.classes is so.TILES:
+        return getattr(so.za, view)[number]
+    if one.classes is so.PREDICATES:
+        return getattr(so.p[number], {"": "whole", "/z": "zeroing", "/m": "merging"}.get(view) or view[1:])
+    register = getattr(so.z[number], view)
+    return (register,) if one.listed else register
 
 
 def _view(number: int, arrangement: str) -> o.Arranged:
@@ -95,6 +116,8 @@ def _list(one: ListSpec, form: Form, rng: random.Random) -> list[o.Register]:
 def _address(one: AddressSpec, form: Form, rng: random.Random) -> o.Address:
     base = rng.choice((*o.x, o.sp))
     factor = form.transfer_bytes if one.scale == "Y" else int(one.scale or 1)
+    if one.kind is so.VectorsAway:
+        return so.mem_vectors(base, rng.randrange(-8, 8))
     if one.kind is o.Indexed:
         extension = rng.choice(("lsl", "sxtx", "uxtw", "sxtw"))
         index = rng.choice((*o.w, o.wzr) if extension.endswith("xtw") else (*o.x, o.xzr))

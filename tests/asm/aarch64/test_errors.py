@@ -166,6 +166,7 @@ def test_message_shows_the_instruction_and_every_form(asm):
         "    fmla Vd.T, Vn.T, Vm.T                        T is 2s 4s 2d",
         "    fmla Vd.T, Vn.T, Vm.s[HL]                    T is 2s 4s",
         "    fmla Vd.2d, Vn.2d, Vm.d[H]",
+        "    fmla Zd.E, Pg/m, Zn.E, Zm.E                  E is s d",
     ]
 
 

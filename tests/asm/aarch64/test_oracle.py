@@ -67,7 +67,12 @@ def test_the_feature_column_names_what_plain_armv8_lacks(monkeypatch):
     asm, texts = Assembler("aarch64"), [text for _, text in read_vectors("vectors.txt")]
     for text in texts:
         emit(asm, text)
-    needs_more = [n for n, (form, _, _) in enumerate(asm.records) if set(form.features) - {"neon"}]
+    taken_anywhere = ("smstart", "smstop")  # as writes of a system register
+    needs_more = [
+        n
+        for n, (form, _, _) in enumerate(asm.records)
+        if set(form.features) - {"neon"} and form.mnemonic not in taken_anywhere
+    ]
     with pytest.raises(Refused) as refused:
         assemble(texts, "armv8.0")
     assert list(refused.value.errors) == needs_more

@@ -2,6 +2,7 @@
 
 `[n]` `[n,#u12*8]` `[n,#s9]!` `[n],#s9` `[n,m*8]`   offset, pre-indexed, post-indexed, indexed by a register; the factor
                                                     `Y` is the size of the register that is moved
+`[n,#s4*vl]`                                        an offset of whole scalable vectors
 `[n],#bytes` `[n],#element` `[n],m`                 post-indexed by the bytes that a list moves, or one element of
                                                     each register; by a register
 `label` `page`                                      the way to a label; to its page of 4096 bytes
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 from einloom.asm.aarch64 import operands as o
 from einloom.asm.aarch64.registers import Kind, Put
 from einloom.asm.aarch64.row import Form
+from einloom.asm.aarch64.scalable_operands import VectorsAway
 from einloom.asm.assembler import Label, Patch
 from einloom.errors import EncodingError
 
@@ -203,6 +205,8 @@ def address_spec(token: str) -> AddressSpec | None:
     inside, scale, pre, behind, step = match.groups()
     if behind:
         return AddressSpec(o.PostRegister if behind == "m" else o.Post, behind, step or "")
+    if scale == "vl":
+        return AddressSpec(VectorsAway, inside, "")
     kind = o.Indexed if inside == "m" else o.Pre if pre else o.Offset
     return AddressSpec(kind, inside or "", scale or "")
 

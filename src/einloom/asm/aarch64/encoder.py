@@ -19,6 +19,7 @@ from einloom.asm.aarch64.names import CONDITIONS, name_spec
 from einloom.asm.aarch64.operands import Address, Arranged, Lane, Modifier, Register, Scalar
 from einloom.asm.aarch64.registers import Kind, Put, register_spec
 from einloom.asm.aarch64.row import Form, Row, parse_row
+from einloom.asm.aarch64.scalable import scalable_spec
 from einloom.asm.assembler import Assembler, Encoder, Label, Memory, Record
 from einloom.errors import EncodingError
 
@@ -27,6 +28,7 @@ __all__ = ["encoder", "matches", "mnemonics", "rows", "spec", "takes_lists", "ta
 _FAMILIES = (
     *("integer", "control", "memory", "scalar_float"),
     *("vector_float", "vector_integer", "vector_move", "vector_memory", "dot_products"),
+    *("scalable", "matrix"),
 )
 _INTERNED = (Register, Address, Modifier)
 _REMEMBERED = 4096  # records kept for each mnemonic
@@ -70,7 +72,7 @@ def rows(mnemonic: str) -> tuple[Row, ...]:
 @cache
 def spec(token: str) -> Spec:
     """Return what a row's token says about an operand."""
-    readers = (modifier_spec, register_spec, immediate_spec, address_spec, label_spec, name_spec)
+    readers = (modifier_spec, register_spec, scalable_spec, immediate_spec, address_spec, label_spec, name_spec)
     found = next((made for reader in readers if (made := reader(token)) is not None), None)
     assert found is not None, f"no operand is written {token!r}"
     return found
@@ -234,7 +236,7 @@ def _operand_text(operand: Any) -> str:
 
 def takes_lists(mnemonic: str) -> bool:
     """Whether some row of a mnemonic has a list of registers."""
-    return any(token[:2] == "{V" for row in rows(mnemonic) for token in row.operands)
+    return any(token[:2] in ("{V", "{Z") for row in rows(mnemonic) for token in row.operands)
 
 
 def takes_modifiers(mnemonic: str) -> bool:

@@ -18,6 +18,7 @@ from einloom.kernels.contraction.by_element import microkernel_for
 from einloom.kernels.contraction.cursor import Cursor
 from einloom.kernels.contraction.dot import emit_dot
 from einloom.kernels.contraction.microkernel import CACHE_LINE, Microkernel
+from einloom.kernels.contraction.outer import emit_outer, outer_product
 from einloom.kernels.contraction.plan import Plan, plan_brgemm
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.contraction.registers import Setting, TileRegisters
@@ -43,6 +44,8 @@ def emit_brgemm(km: KernelMachine[R, V, A], spec: Brgemm) -> None:
         km.return_()
     elif km.tiles and suits_tiles(spec, km.tiles, km.reach):
         emit_tiled(km, km.tiles, spec)
+    elif km.outer and (turned := outer_product(product, km.outer)):
+        emit_outer(km, km.outer, turned, spec)
     elif product.is_dot:
         emit_dot(km, product, signature(spec))
     else:
@@ -76,6 +79,7 @@ class _Emission(Generic[R, V, A]):
         """Bring strides into bytes, and set up masks and the offsets of strided vectors."""
         self.km.asm.comment("strides in bytes, masks")
         km, frame = self.km, self.frame
+        self.vec.begin()
         frame.set_strides(self.plan.strides.constants, self.plan.strides.scaled)
         for cursor in self.cursors:
             if cursor.triple and self.product.steps:

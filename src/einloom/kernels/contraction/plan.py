@@ -69,13 +69,14 @@ class Plan(Generic[R, V, A]):
     def __init__(self, km: KernelMachine[R, V, A], spec: Brgemm, most_columns: int) -> None:
         self.km = km
         self.product = product = Product.of(spec)
-        self.vec = km.sums(spec.dtype, product.groups)
+        in_order = product.is_in_order
+        self.vec = km.sums(spec.dtype, product.groups, in_order)
         lanes = self.vec.lanes
         room = RowScratch.most_vectors(product, lanes)
         self.scratch = RowScratch(product, lanes, room) if room else None
         if self.scratch:
             product = replace(product, a=self.scratch.operand)
-        self.bands = tiling_of(Demand.of(product, km.machine), most_columns, room or 8).bands
+        self.bands = tiling_of(Demand.of(product, km.machine, in_order), most_columns, room or 8).bands
         self.rows = max(band.vectors for band in self.bands)
         self.columns = max(band.columns for band in self.bands)
         if self.scratch:

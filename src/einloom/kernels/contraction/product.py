@@ -90,7 +90,7 @@ class Product:
         product = product._without_unit_axes()._merged()
         if product.is_biased:
             return product
-        both = (product._vector_operand_first(), product._exchanged()._vector_operand_first())
+        both = (product._vector_operand_first(), product.exchanged())
         dots = [each for each in both if each.is_dot]
         return min(dots, key=lambda dot: dot.n) if dots else min(both, key=Product._effort)
 
@@ -138,6 +138,12 @@ class Product:
     def is_uniform(self) -> bool:
         """Whether all elements in memory are of the type of those in registers."""
         return all(operand.dtype == self.dtype for operand in (*self.inputs, self.c))
+
+    @property
+    def is_in_order(self) -> bool:
+        """Whether registers hold what lies in memory, one element after the other, or one element over and over."""
+        fetches = [operand.fetch for operand in (*self.inputs, self.c)]
+        return self.is_uniform and self.groups is None and STRIDED not in fetches
 
     @property
     def is_dot(self) -> bool:
@@ -192,9 +198,10 @@ class Product:
         product = self._map(lambda o: replace(o, strides=(*o.strides[:2], o.strides[axis], 0)))
         return replace(product, k=self.k * self.batch, batch=1)
 
-    def _exchanged(self) -> Product:
+    def exchanged(self) -> Product:
+        """Return the product with m and n exchanged."""
         product = replace(self._map(StridedMatrix.exchanged), m=self.n, n=self.m)
-        return product._without_unit_axes()
+        return product._without_unit_axes()._vector_operand_first()
 
     def _effort(self) -> float:
         """Estimate the work per element and step: strided accesses cost a load or store for each lane."""

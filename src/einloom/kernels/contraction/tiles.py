@@ -70,8 +70,9 @@ PACES = {
     "avx512": Pace(loads=2, load=0.08, split=2, register=1.8),
     "avx2": Pace(loads=2.5, load=0.03, split=0.5, register=0.5, masked_loads=1, masked_register=2),
     "neon": Pace(loads=2, load=0.05, split=0.25, register=1),
+    "sve": Pace(loads=2, load=0.05, split=0.25, register=1),
 }
-"""By vector ISA: fitted to random kernels whose operands fit into L1, on one Intel Xeon; for Neon by analogy.
+"""By vector ISA: fitted to random kernels whose operands fit into L1, on one Intel Xeon; for Neon and SVE by analogy.
 
 `benchmarks/kernel_cycles.py` compares them with what a processor takes. `vmaskmov` of AVX2 reads its mask from memory.
 """
@@ -142,7 +143,7 @@ class TileCosts:
     ) -> None:
         self.biased = biased
         self.isa, self.lanes, self.fragments, self.spare, self.embedded = isa, lanes, fragments, spare, embedded
-        self.pace = PACES[isa.name]
+        self.pace = PACES[isa.family]
         self.vector_loads = 1.0 if aligned else 1.0 + self.pace.split
         self.far_vector = FAR_VECTOR if far else 0.0
         self._known: dict[tuple[int, int, bool, int], tuple[Cost, ...]] = {}
@@ -254,10 +255,10 @@ class Demand:
     group: int = 1
 
     @staticmethod
-    def of(product: Product, machine: Machine) -> Demand:
-        """Return the demand of a product on a machine."""
+    def of(product: Product, machine: Machine, in_order: bool) -> Demand:
+        """Return the demand of a product on a machine; `in_order` as `vectors_of` takes it."""
         isa, size = machine.vectors, product.dtype.size
-        isa = vectors_of(isa, product.dtype, product.groups)
+        isa = vectors_of(isa, product.dtype, product.groups, in_order)
         lanes = isa.bits // 8 // size
         strided = STRIDED in [operand.fetch for operand in (*product.inputs, product.c)]
         fragments = tuple((o.fetch, o.per_column) for o in product.inputs)

@@ -21,10 +21,9 @@ from typing import TypeAlias
 from einloom.asm import Assembler, Label
 from einloom.asm.aarch64.operands import Address, Arranged, Offset, Register, StackX, X, mem, sp, w, x
 from einloom.errors import InternalError
-from einloom.kernels.verbs.abilities import TileVerbs
 from einloom.kernels.verbs.preserved import PreservedVectors
 from einloom.kernels.verbs.scalar import Condition
-from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, NarrowVerbs, Verb
+from einloom.kernels.verbs.vector import ArithmeticVerbs, CopyVerbs, FormulaVerbs, KernelMachine, NarrowVerbs, Verb
 from einloom.machine import Machine
 
 __all__ = ["AArch64Machine"]
@@ -57,9 +56,9 @@ class AArch64Machine(KernelMachine[X, Arranged, Offset]):
         narrow: Callable[..., Narrow],
         converted: Callable[..., Copies],
         dot_products: Callable[..., Vectors],
-        tiles: TileVerbs[X] | None = None,
+        scalable: Callable[..., ArithmeticVerbs[X, Arranged, Offset]] | None = None,
     ) -> None:
-        super().__init__(asm, machine, vectors, narrow, converted, dot_products, tiles)
+        super().__init__(asm, machine, vectors, narrow, converted, dot_products, scalable=scalable)
         self._saved: tuple[X, ...] = ()
         self._frame = 0
         self._vectors: PreservedVectors | None = None
@@ -84,6 +83,11 @@ class AArch64Machine(KernelMachine[X, Arranged, Offset]):
         if self._vectors is not None:
             self._vectors.restore()
         self.asm.ret()
+
+    def preserve_vectors(self) -> None:
+        """Save all of the caller's vector registers, whichever of them the function names."""
+        assert self._vectors is not None
+        self._vectors.bytes_below()
 
     @property
     def _saved_bytes(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from einloom.dtypes import DType
 
-__all__ = ["ElementVerbs", "GroupingVerbs", "PackVerbs", "TileVerbs"]
+__all__ = ["ElementVerbs", "GroupingVerbs", "OuterVerbs", "PackVerbs", "TileVerbs"]
 
 R = TypeVar("R")
 V = TypeVar("V")
@@ -100,3 +100,51 @@ class TileVerbs(ABC, Generic[R]):
     @abstractmethod
     def multiply_add(self, total: int, rows: int, columns: int, types: tuple[DType, DType]) -> None:
         """total[i, j] += sum over k of rows[i, k] columns[k, j], groups of k lying side by side in both."""
+
+
+class OuterVerbs(ABC, Generic[R]):
+    """Verbs of outer products: square tiles of sums, whose rows belong to elements of B, and columns to those of A."""
+
+    @abstractmethod
+    def multiplies(self, dtype: DType) -> bool:
+        """Whether there are outer products of a type."""
+
+    @abstractmethod
+    def side(self, dtype: DType) -> int:
+        """Return the elements of a vector, which are the rows and columns of a tile."""
+
+    @abstractmethod
+    def shape(self, dtype: DType) -> tuple[int, int]:
+        """Return how many vectors of A, and how many of B, all tiles together multiply."""
+
+    @abstractmethod
+    def begin(self, dtype: DType, factor: float) -> None:
+        """Begin to use tiles; sums that are read are multiplied with a factor."""
+
+    @abstractmethod
+    def end(self) -> None:
+        """End the use of tiles."""
+
+    @abstractmethod
+    def choose(self, across: Sequence[int], down: Sequence[int]) -> None:
+        """Say how many elements of each vector of A, and of each one of B, count."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Set all sums to zero."""
+
+    @abstractmethod
+    def step(self, a: R, b: R, across: int, down: int) -> None:
+        """Add the products of so many vectors at `a` with so many at `b`."""
+
+    @abstractmethod
+    def read_row(self, down: int, number: R | int, across: int) -> None:
+        """Read a row of the tiles of a vector of B: a known one, or the one before a register's number."""
+
+    @abstractmethod
+    def add_row(self, place: R, across: int) -> None:
+        """Add to the row that was read what lies at a place."""
+
+    @abstractmethod
+    def store_row(self, place: R, across: int) -> None:
+        """Store the row that was read."""

@@ -11,6 +11,7 @@ from typing import TypeGuard
 
 from einloom.asm import Assembler
 from einloom.asm.aarch64.operands import Arranged, Lane, Scalar, d, mem, sp
+from einloom.asm.aarch64.scalable_operands import Scalable
 
 __all__ = ["PreservedVectors"]
 
@@ -48,7 +49,7 @@ class PreservedVectors:
         records = {id(record): record for record in self.asm.records[self._record :]}
         operands = chain.from_iterable(_parts(given) for _, given, _ in records.values())
         flat = chain.from_iterable(map(_parts, operands))
-        return {one.number for one in flat if isinstance(one, Arranged | Scalar | Lane)}
+        return {one.number for one in flat if isinstance(one, Arranged | Scalar | Lane | Scalable)}
 
     def _move_last_to(self, index: int) -> None:
         """Put the instruction that was emitted last into the room instead."""

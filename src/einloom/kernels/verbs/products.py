@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from einloom.dtypes import INT16, INT32, INT64, ONES, TRUTH, DType, Kind
-from einloom.machine import VectorISA
+from einloom.machine import NEON, VectorISA
 
 __all__ = ["vectors_of"]
 
@@ -45,8 +45,20 @@ _KEPT = {(INT16, INT16): 1, (ONES, ONES): 1}
 
 
 @lru_cache(64)
-def vectors_of(isa: VectorISA, dtype: DType, groups: tuple[DType, DType] | None = None) -> VectorISA:
-    """Return a vector ISA as products and sums of a type that is computed in, or of groups, see it."""
+def vectors_of(
+    isa: VectorISA, dtype: DType, groups: tuple[DType, DType] | None = None, in_order: bool = True
+) -> VectorISA:
+    """Return a vector ISA as products and sums of a type that is computed in, or of groups, see it.
+
+    Args:
+        isa: the vector ISA.
+        dtype: the type.
+        groups: types of the members of groups, if groups are multiplied.
+        in_order: whether elements in memory are those of registers, one after the other: scalable vectors take no
+            others, and floats alone.
+    """
+    if isa.scalable and (groups is not None or not in_order or dtype.kind is not Kind.FLOAT):
+        isa = NEON.vectors
     if groups is not None:
         return replace(isa, registers=isa.registers - _KEPT.get(groups, 0))
     if dtype.kind is Kind.FLOAT or isa.name not in _COSTS:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from einloom.asm import Assembler
-from einloom.dtypes import DType
-from einloom.kernels.verbs.abilities import ElementVerbs, GroupingVerbs, PackVerbs, TileVerbs
+from einloom.dtypes import DType, Kind
+from einloom.kernels.verbs.abilities import ElementVerbs, GroupingVerbs, OuterVerbs, PackVerbs, TileVerbs
 from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
 from einloom.machine import Machine
 
@@ -118,6 +118,9 @@ class CopyVerbs(ABC, Generic[R, V, A]):
         self, base: R, offset: int, src: V, index: StrideIndex, count: int, temporaries: Sequence[V]
     ) -> None:
         """`count` elements that lie a stride apart, the first at base + offset, = the first lanes of src."""
+
+    def begin(self) -> None:
+        """Begin a function that uses vectors, before its first branch."""
 
     def finish(self) -> None:
         """End a function that used vectors."""
@@ -279,10 +282,12 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
         narrow: makes the verbs of copying for a type of 1 or 2 bytes.
         converted: makes the verbs of copying between memory of a type and the registers of other verbs.
         dot_products: makes the vector verbs whose products are those of groups, from the types of their members.
+        scalable: makes the verbs of scalable vectors of a type of floats, where the machine computes with them.
 
     Attributes:
         tiles: verbs of matrix tiles, where the machine has them.
         packs: makes the verbs of packs that change bytes, where products of groups want them changed.
+        outer: verbs of outer products, where the machine has them.
     """
 
     packs: PackVerbs | None = None
@@ -296,24 +301,34 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
         converted: Callable[..., CopyVerbs[R, V, A]],
         dot_products: Callable[..., FormulaVerbs[R, V, A]],
         tiles: TileVerbs[R] | None = None,
+        scalable: Callable[..., ArithmeticVerbs[R, V, A]] | None = None,
     ) -> None:
         self.asm = asm
         self.machine = machine
         self._make_vectors, self._make_narrow, self._make_converted = vectors, narrow, converted
-        self._make_dot_products = dot_products
+        self._make_dot_products, self._make_scalable = dot_products, scalable
         self.tiles = tiles
+        self.outer: OuterVerbs[R] | None = None
 
     def vectors(self, dtype: DType) -> FormulaVerbs[R, V, A]:
         """Return the vector verbs for a type of elements that there is arithmetic for."""
         return self._make_vectors(self, dtype)
 
-    def sums(self, dtype: DType, groups: tuple[DType, DType] | None) -> FormulaVerbs[R, V, A]:
+    def sums(
+        self, dtype: DType, groups: tuple[DType, DType] | None, in_order: bool = False
+    ) -> ArithmeticVerbs[R, V, A]:
         """Return the vector verbs for sums of products, of groups of these types if there are such.
+
+        Where elements lie in memory as in registers, floats have scalable vectors if the machine computes with them.
 
         Raises:
             UnsupportedTarget: this machine has no instruction for them.
         """
-        return self.vectors(dtype) if groups is None else self._make_dot_products(self, dtype, groups)
+        if groups is not None:
+            return self._make_dot_products(self, dtype, groups)
+        if self._make_scalable and in_order and dtype.kind is Kind.FLOAT:
+            return self._make_scalable(self, dtype)
+        return self.vectors(dtype)
 
     def view(self, memory: DType, vec: CopyVerbs[R, V, A]) -> CopyVerbs[R, V, A]:
         """Return the verbs that copy between memory of one type and the registers of `vec`."""

@@ -11,6 +11,7 @@ TYPICAL = {
     "avx512": Rates(float32=200e9, float64=100e9, l2=180e9, l3=50e9, memory=30e9, stream=20e9),
     "avx2": Rates(float32=100e9, float64=50e9, l2=120e9, l3=50e9, memory=20e9, stream=14e9),
     "neon": Rates(float32=80e9, float64=40e9, l2=80e9, l3=40e9, memory=30e9, stream=20e9),
+    "sve": Rates(float32=120e9, float64=60e9, l2=100e9, l3=40e9, memory=30e9, stream=20e9),
 }
 """By vector ISA, of server processors of the years 2019 to 2025 with all cores at work."""
 
@@ -20,4 +21,4 @@ def rates_of(machine: Machine) -> Rates:
     if machine.rates:
         return machine.rates
     known = microarchitecture_of(machine)
-    return known.rates(machine.vector_bits) if known else TYPICAL[machine.vector]
+    return known.rates(machine.vector_bits) if known else TYPICAL[machine.vectors.family]

@@ -78,7 +78,7 @@ def block_targets(
 
     `tile` is the microkernel's, where it is not made of the machine's vectors.
     """
-    lanes = machine.vector_bits // (8 * dtype.size)
+    lanes = vectors_of(machine.vectors, dtype).bits // (8 * dtype.size)
     needed = max(-(-m // lanes), 1)
     vectors = -(
         -needed // -(-needed // machine.vectors.widest_tile)

@@ -11,7 +11,7 @@ __all__ = ["MARGIN", "CpuRates", "cpu_rates"]
 FASTEST_CLOCK = 6.2e9
 """Cycles a second of the fastest core that is sold: turbo of an Intel Core i9-14900KS, by its data sheet."""
 
-MOST_FMAS = {"avx512": 2, "avx2": 2, "neon": 4}
+MOST_FMAS = {"avx512": 2, "avx2": 2, "neon": 4, "sve": 4}
 """Vector multiply-adds that a core starts in a cycle, at most (Arm and Apple cores have four narrow units)."""
 
 MOST_STORES = 2
@@ -60,7 +60,9 @@ class CpuRates:
 def cpu_rates(machine: Machine) -> CpuRates:
     """Return the limits of a machine: the best that was recorded of it, with a margin, else those of any processor."""
     line = LINE_BYTES * FASTEST_CLOCK
-    fmas, stores, calls = (most * FASTEST_CLOCK for most in (MOST_FMAS.get(machine.vector, 4), MOST_STORES, MOST_CALLS))
+    fmas, stores, calls = (
+        most * FASTEST_CLOCK for most in (MOST_FMAS.get(machine.vectors.family, 4), MOST_STORES, MOST_CALLS)
+    )
     of_any = CpuRates(fmas, stores, calls, line, line, MEMORY_BYTES)
     rates = machine.rates
     if rates is None:

@@ -1,0 +1,131 @@
+"""The verbs of outer products on SME: streaming mode, and the square tiles of ZA.
+
+Streaming mode begins and ends with all vector registers zero: those of the caller are saved. Nobody else's sums are in
+ZA: who keeps some while calling others announces it (TPIDR2), and no code that calls Python does.
+
+Source: Arm Architecture Reference Manual, B1.4.9 to B1.4.11 and C8 (FMOPA, MOVA); AAPCS64, "ZA".
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from einloom.asm.aarch64.operands import X, mem, w, x, xzr
+from einloom.asm.aarch64.scalable_operands import Scalable, mem_vectors, p, z, za
+from einloom.dtypes import FLOAT32, FLOAT64, DType
+from einloom.kernels.verbs.aarch64 import AArch64Machine, own
+from einloom.kernels.verbs.abilities import OuterVerbs
+from einloom.machine import Machine
+
+__all__ = ["Sme", "streaming_bits"]
+
+ROW_NUMBER = 12
+"""x12: rows of tiles are numbered by one of w12 to w15 alone."""
+
+ACROSS, DOWN, SUMS, LOADED, FACTOR = (*range(4),), (4, 5), (*range(16, 20),), 24, 31
+"""Numbers of the vectors that are multiplied, of a row of sums, of C beside it, and of alpha."""
+
+SHAPES = {FLOAT32: (2, 2), FLOAT64: (4, 2)}
+"""Vectors of A and of B whose products all tiles hold: there are as many tiles as bytes in an element."""
+
+
+def streaming_bits(machine: Machine) -> int:
+    """Return the width of vectors in streaming mode; 0 where the machine has none."""
+    widths = (name.removeprefix("sme") for name in machine.features if name.startswith("sme"))
+    return max((int(width) for width in widths if width.isdigit()), default=0) if "sme" in machine.features else 0
+
+
+class Sme(OuterVerbs[X]):
+    """See `einloom.kernels.verbs.abilities.OuterVerbs`."""
+
+    def __init__(self, km: AArch64Machine) -> None:
+        self.km, self.asm = km, km.asm
+        self.bits, self.dtype = streaming_bits(km.machine), FLOAT32
+
+    def multiplies(self, dtype: DType) -> bool:
+        features = self.km.machine.features
+        return dtype == FLOAT32 or (dtype == FLOAT64 and "sme_f64f64" in features)
+
+    def side(self, dtype: DType) -> int:
+        return self.bits // 8 // dtype.size
+
+    def shape(self, dtype: DType) -> tuple[int, int]:
+        return SHAPES[dtype]
+
+    def begin(self, dtype: DType, factor: float) -> None:
+        asm, self.dtype, self.factor = self.asm, dtype, factor
+        agrees = asm.forward("width")
+        asm.require(f"sme{self.bits}")
+        self.km.preserve_vectors()
+        asm.smstart()
+        asm.rdvl(own, 1)
+        asm.cmp(own, self.bits // 8)
+        asm.b_eq(agrees)
+        asm.udf(0)
+        asm.bind(agrees)
+        if factor != 1:
+            self._load_factor(factor)
+
+    def _load_factor(self, factor: float) -> None:
+        is_single = self.dtype == FLOAT32
+        asm, everything = self.asm, p[0]
+        self.km.address_of(own, asm.data(struct.pack("<f" if is_single else "<d", factor)))
+        asm.ptrue(everything.s if is_single else everything.d)
+        (asm.ld1rw if is_single else asm.ld1rd)((self._vector(FACTOR),), everything.zeroing, mem(own))
+
+    def end(self) -> None:
+        self.asm.smstop()
+
+    def choose(self, across: Sequence[int], down: Sequence[int]) -> None:
+        for number, count in (*zip(ACROSS, across), *zip(DOWN, down)):
+            self.km.constant(own, count)
+            self.asm.whilelo(p[number].s if self.dtype == FLOAT32 else p[number].d, xzr, own)
+
+    def clear(self) -> None:
+        self.asm.zero((za,))
+
+    def step(self, a: X, b: X, across: int, down: int) -> None:
+        tiles = za.s if self.dtype == FLOAT32 else za.d
+        for i in range(across):
+            self._load(ACROSS[i], ACROSS[i], a, i)
+        for j in range(down):
+            self._load(DOWN[j], DOWN[j], b, j)
+            for i in range(across):
+                rows, columns = self._vector(DOWN[j]), self._vector(ACROSS[i])
+                tile = tiles[self._tile(i, j)]
+                self.asm.fmopa(tile, p[DOWN[j]].merging, p[ACROSS[i]].merging, rows, columns)
+
+    def _tile(self, i: int, j: int) -> int:
+        return j * SHAPES[self.dtype][0] + i
+
+    def read_row(self, down: int, number: X | int, across: int) -> None:
+        asm, tiles = self.asm, za.s if self.dtype == FLOAT32 else za.d
+        asm.mov(own, x[ROW_NUMBER])  # It may be anybody's.
+        if isinstance(number, int):
+            self.km.constant(x[ROW_NUMBER], number)
+        else:
+            asm.sub(x[ROW_NUMBER], number, 1)
+        for i in range(across):
+            row = tiles[self._tile(i, down)].row(w[ROW_NUMBER], 0)
+            asm.mova(self._vector(SUMS[i]), p[ACROSS[i]].merging, row)
+        asm.mov(x[ROW_NUMBER], own)
+        for i in range(across) if self.factor != 1 else ():
+            asm.fmul(self._vector(SUMS[i]), self._vector(SUMS[i]), self._vector(FACTOR))
+
+    def add_row(self, place: X, across: int) -> None:
+        for i in range(across):
+            self._load(LOADED, ACROSS[i], place, i)
+            self.asm.fadd(self._vector(SUMS[i]), self._vector(SUMS[i]), self._vector(LOADED))
+
+    def store_row(self, place: X, across: int) -> None:
+        store = self.asm.st1w if self.dtype == FLOAT32 else self.asm.st1d
+        for i in range(across):
+            store((self._vector(SUMS[i]),), p[ACROSS[i]].whole, mem_vectors(place, i))
+
+    def _load(self, number: int, chosen: int, base: X, vectors: int) -> None:
+        load = self.asm.ld1w if self.dtype == FLOAT32 else self.asm.ld1d
+        load((self._vector(number),), p[chosen].zeroing, mem_vectors(base, vectors))
+
+    def _vector(self, number: int) -> Scalable:
+        return z[number].s if self.dtype == FLOAT32 else z[number].d
