@@ -241,7 +241,7 @@ class TileProcessor:
         sums += sum(parts[1:], parts[0])
 
 
-def _number(register: int) -> int:
+def _number(register: Any) -> int:
     """Return the number of a general register, whichever of its widths is named: writing 32 bits clears the others."""
     return iced.RegisterExt.number(register)
 
