@@ -88,7 +88,7 @@ class Emulator:
             "PYTHONPATH": os.pathsep.join(map(str, (self.site, REPOSITORY / "src", REPOSITORY))),
             "PYTHONPYCACHEPREFIX": str(self.site.parent / "bytecode"),
             "OPENBLAS_NUM_THREADS": "1",
-            "EINLOOM_EMULATED_CPU": cpu,
+            "EINLOOM_EMULATED_CPU": cpu.replace(",", "+"),  # QEMU takes a comma for the end of a variable.
         }
         settings = [part for name, value in environment.items() for part in ("-E", f"{name}={value}")]
         command = [str(self.qemu), "-0", str(script), "-cpu", cpu, "-L", str(self.root), *settings, str(self.python)]
