@@ -134,6 +134,15 @@ class SveVectors(ArithmeticVerbs[X, Scalable, Offset]):
     def split_lanes(self, level: int, first: Scalable, second: Scalable, temporary: Scalable) -> None:
         _refuse()
 
+    def swap_neighbours(self, dst: Scalable, src: Scalable) -> None:
+        _refuse()
+
+    def repeat_neighbour(self, dst: Scalable, src: Scalable, odd: bool) -> None:
+        _refuse()
+
+    def load_signs(self, dst: Scalable, even: bool, odd: bool) -> None:
+        _refuse()
+
 
 def _refuse(*_: object) -> NoReturn:
     raise InternalError("scalable vectors sum products of elements in order, nothing else")
