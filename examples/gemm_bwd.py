@@ -3,14 +3,14 @@
     python examples/gemm_bwd.py bCAc 2048 4096 1024 32 32 32 4 0 400
 
 The arguments: the loop string (a = K, b = M, c = N; the sum is over M), M, N, K, the blocks bm, bn, bk, into how many
-parts the sum is cut, whether each thread transposes the blocks of W that it needs (1) or all are upfront (0), how many
-runs. With USE_BF16=1 all is bfloat16, and the transposed blocks are in pairs along m.
+parts the sum is cut, whether each thread transposes the blocks of W that it needs (1), for all columns that it goes on
+with, or all are upfront (0), how many runs. With USE_BF16=1 all is bfloat16, the transposed blocks in pairs along m.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from sample import Work, empty, is_narrow, report, uniform
+from sample import Work, empty, is_narrow, report, run_length, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs, whole_parts
@@ -41,8 +41,9 @@ def build(string: str, *numbers: str) -> Work:
             el.tpp.zero(total)
         if private:
             transposed = el.tpp.scratch((step, *block), dY.dtype)
-            for number in range(step):
-                turn(W[b + number, a].T, transposed[number])
+            with el.when(c % run_length(loop, "c") == 0):
+                for number in range(step):
+                    turn(W[b + number, a].T, transposed[number])
             el.tpp.brgemm(transposed, dY[c, b : b + step], total)
         else:
             el.tpp.brgemm(W[a, b], dY[c, b], total, batch=step)

@@ -12,7 +12,7 @@ import numpy as np
 
 import einloom as el
 
-__all__ = ["Work", "empty", "grouped", "is_narrow", "report", "uniform"]
+__all__ = ["Work", "empty", "grouped", "is_narrow", "report", "run_length", "uniform"]
 
 LINE = 64
 """Kernels read vectors of so many bytes; one in two lines costs twice."""
@@ -39,6 +39,12 @@ def empty(shape: tuple[int, ...], dtype: np.dtype | str | None = None) -> np.nda
     memory = np.empty(size + LINE, np.uint8)
     start = -memory.ctypes.data % LINE
     return memory[start : start + size].view(kind).reshape(shape)
+
+
+def run_length(loop: el.ThreadedLoop, letter: str) -> int:
+    """Return how many indices of a loop a thread runs through until another one changes: 1 if that is further inside."""
+    last = loop.nest.loops[-1]
+    return max(last.lengths) if last.letter == letter and not (last.collapsed or last.ways) else 1
 
 
 def uniform(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
