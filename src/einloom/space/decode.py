@@ -27,19 +27,24 @@ _EXPANDED = ("UNROLL", "VECTOR", "THREAD")
 """Kinds of dimensions whose iterations keep a register each."""
 
 
-def decode(assignment: Assignment) -> Nest:
+def decode(assignment: Assignment, private: bool = False) -> Nest:
     """Return the nest that a full assignment describes.
+
+    Args:
+        assignment: all decisions.
+        private: whether registers are those of one thread, as it is on a device, instead of those of all threads.
 
     Raises:
         ScheduleError: a decision is missing, or the orders describe no loops.
     """
-    return _Decoder(assignment, forest(assignment)).nest()
+    return _Decoder(assignment, forest(assignment), _EXPANDED[:2] if private else _EXPANDED).nest()
 
 
 @dataclass(frozen=True)
 class _Decoder:
     assignment: Assignment
     forest: Forest
+    expanded: tuple[str, ...]
 
     def nest(self) -> Nest:
         """Return the whole nest."""
@@ -116,7 +121,7 @@ class _Decoder:
         kept = [
             name
             for name in instruction.dimensions
-            if name not in instruction.reduced and self.assignment.kind(name) in _EXPANDED
+            if name not in instruction.reduced and self.assignment.kind(name) in self.expanded
         ]
         return _dense(kept, [self.assignment.extent(name) for name in kept])
 

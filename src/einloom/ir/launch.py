@@ -1,0 +1,208 @@
+"""`Launch`: a decided program for a GPU, beside `Nest`: a grid of blocks of threads, arrays, and what each thread does.
+
+Indices of blocks and threads are the device's; loops are those that a thread runs by itself. Statements name elements
+by affine functions of both, and limits on such functions (`if thread index < 1`, `if 4 k.0 + k.1 < 6`) say which threads
+run them: there is no other branch, so that no barrier can be in one.
+
+    launch axpy
+      block n.0 256
+      thread n.1 64
+      global in float32 x 16384
+      global out float32 z 16384
+      register float32 r_x 1
+      r_x[0] = x[64 n.0 + n.1] global
+      z[64 n.0 + n.1] = r_x[0] global
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from math import prod
+
+from einloom.dtypes import DType
+from einloom.errors import ScheduleError
+from einloom.ir.statement import SCALARS, Barrier, LoopKind, Place, Statement, Terms
+
+__all__ = ["Array", "Launch", "LaunchNode", "Level", "Repeat", "Role", "Space", "places", "statements"]
+
+LEVELS = 3
+"""Hardware dimensions that a grid, and a block of threads, can have."""
+
+
+class Space(StrEnum):
+    """Which memory an array lies in."""
+
+    GLOBAL = "global"
+    SHARED = "shared"
+    REGISTER = "register"
+    ARGUMENT = "argument"
+
+
+class Role(StrEnum):
+    """What the launch does with an array."""
+
+    IN = "in"
+    OUT = "out"
+    LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """Elements in one of the memories; one copy for all blocks (global), for each block (shared) or thread (register).
+
+    Attributes:
+        name: unique in the launch.
+        dtype: type of its elements.
+        space: which memory; an argument is one number, passed by value.
+        size: number of elements.
+        role: of global arrays: read, written, or neither seen before nor after the launch.
+        origin: the element that places count from; below it lies what negative strides reach.
+    """
+
+    name: str
+    dtype: DType
+    space: Space
+    size: int
+    role: Role = Role.LOCAL
+    origin: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A hardware dimension of the grid or of a block: its index, its extent, and the other loops that became it."""
+
+    name: str
+    extent: int
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A loop that a thread runs by itself, written out where `kind` is unroll; a vector holds one load or store."""
+
+    name: str
+    trips: int
+    kind: LoopKind
+    body: tuple[LaunchNode, ...]
+
+
+LaunchNode = Repeat | Statement | Barrier
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A grid of blocks, a block of threads (innermost hardware dimension first), arrays, and the program of a thread.
+
+    Raises:
+        ScheduleError: a name is used twice or unknown, an extent is no positive number, a vector holds more than one
+            load or store, or there are more hardware dimensions than GPUs have.
+    """
+
+    name: str
+    grid: tuple[Level, ...]
+    block: tuple[Level, ...]
+    arrays: tuple[Array, ...]
+    body: tuple[LaunchNode, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse what no device could run."""
+        for fault in _faults(self):
+            raise ScheduleError(f"launch {self.name}: {fault}")
+
+    @cached_property
+    def array(self) -> dict[str, Array]:
+        """The arrays by name."""
+        return {each.name: each for each in self.arrays}
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        return prod(level.extent for level in self.grid)
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return prod(level.extent for level in self.block)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Shared memory of a block, in bytes."""
+        return sum(each.size * each.dtype.size for each in self.arrays if each.space is Space.SHARED)
+
+    @property
+    def arguments(self) -> tuple[Array, ...]:
+        """What a caller passes, in order: global arrays and numbers."""
+        return tuple(each for each in self.arrays if each.space in (Space.GLOBAL, Space.ARGUMENT))
+
+    @property
+    def has_barriers(self) -> bool:
+        """Whether the threads of a block wait for each other."""
+        return any(isinstance(node, Barrier) for node, _ in _walk(self.body, ()))
+
+
+def statements(launch: Launch) -> Iterator[tuple[Statement, tuple[Repeat, ...]]]:
+    """Yield the statements in order, each with the loops around it, outermost first."""
+    for node, around in _walk(launch.body, ()):
+        if isinstance(node, Statement):
+            yield node, around
+
+
+def places(statement: Statement) -> tuple[Place, ...]:
+    """Return the elements that a statement touches: what it reads, then what it writes."""
+    return (*(each for each in statement.inputs if isinstance(each, Place)), statement.output)
+
+
+def _walk(
+    nodes: Iterable[LaunchNode], around: tuple[Repeat, ...]
+) -> Iterator[tuple[LaunchNode, tuple[Repeat, ...]]]:
+    for node in nodes:
+        yield node, around
+        if isinstance(node, Repeat):
+            yield from _walk(node.body, (*around, node))
+
+
+def _faults(launch: Launch) -> Iterator[str]:
+    levels = (*launch.grid, *launch.block)
+    names = [each.name for each in (*levels, *launch.arrays)]
+    yield from (f"{name} names two things" for name in sorted({n for n in names if names.count(n) > 1}))
+    yield from (f"{e.name} has {e.extent} iterations" for e in levels if e.extent < 1)
+    yield from (f"{e.name} has {e.size} elements" for e in launch.arrays if e.size < 1 or not 0 <= e.origin < e.size)
+    for kind, found in (("grid", launch.grid), ("block", launch.block)):
+        if len(found) > LEVELS:
+            yield f"its {kind} has {len(found)} dimensions, and GPUs have {LEVELS}"
+    known = {level.name for level in levels}
+    for node, around in _walk(launch.body, ()):
+        yield from _faults_of(node, launch, known | {loop.name for loop in around}, around)
+
+
+def _faults_of(node: LaunchNode, launch: Launch, known: set[str], around: tuple[Repeat, ...]) -> Iterator[str]:
+    if isinstance(node, Repeat):
+        yield from _faults_of_loop(node, known)
+    elif isinstance(node, Statement):
+        if node.operator not in SCALARS:
+            yield f"{node.operator} is no scalar operator; known: {', '.join(SCALARS)}"
+        yield from (f"{place} is no element of an array here" for place in places(node) if place.buffer not in launch.array)
+        terms: list[Terms] = [place.terms for place in places(node)] + [limit for limit, _ in node.within]
+        unknown = {name for each in terms for name, _ in each} - known
+        yield from (f"{node} counts by {name}, which is no loop around it" for name in sorted(unknown))
+        written = launch.array.get(node.output.buffer)
+        if written is not None and (written.role is Role.IN or written.space is Space.ARGUMENT):
+            yield f"{node} writes {written.name}, which is only read"
+    elif any(loop.kind is LoopKind.VECTOR for loop in around):
+        yield "a barrier stands inside a vector"
+
+
+def _faults_of_loop(loop: Repeat, known: set[str]) -> Iterator[str]:
+    if loop.trips < 1:
+        yield f"{loop.name} has {loop.trips} iterations"
+    if loop.name in known:
+        yield f"{loop.name} stands inside another loop of its name"
+    if loop.kind in (LoopKind.THREAD, LoopKind.BLOCK):
+        yield f"{loop.name} is of kind {loop.kind}: those are levels of the launch"
+    if loop.kind is LoopKind.VECTOR:
+        held = loop.body[0] if len(loop.body) == 1 else None
+        if not (isinstance(held, Statement) and held.operator in ("load", "store")):
+            yield f"vector {loop.name} holds something else than one load or store"

@@ -1,0 +1,77 @@
+"""`Dialect`: the words in which OpenCL C and CUDA C++ differ, and `Type`, how they hold the elements of one data type.
+
+Neither text includes a header: what the languages have no operator for (16-bit floats, complex products) is written out
+as functions in front of the kernel that needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+__all__ = ["Dialect", "Type"]
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """How a data type is held.
+
+    Attributes:
+        stored: the type of elements in memory.
+        held: the type of registers.
+        suffix: what follows a number, written with a point unless the type is `whole`.
+        whole: whether numbers are integers.
+        mad: a multiply-add of three operands, as a format.
+        product: a product of two operands.
+        number: a constant of this type from its text, as a format.
+        read, written: from what is stored to what is held, and back, as formats.
+        helpers: functions that these call.
+    """
+
+    stored: str
+    held: str
+    suffix: str = ""
+    whole: bool = False
+    mad: str = "{0} * {1} + {2}"
+    product: str = "{0} * {1}"
+    number: str = "{0}"
+    read: str = "{0}"
+    written: str = "{0}"
+    helpers: str = ""
+
+    def constant(self, value: float) -> str:
+        """Return a number of this type."""
+        text = str(int(value)) if self.whole else f"{value!r}{self.suffix}"
+        return self.number.format(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The words of a language.
+
+    Attributes:
+        name: `OpenCL C` or `CUDA C++`.
+        kernel: what stands in front of a kernel's name, from its threads by dimension.
+        input, output, argument: a parameter of type 0 called 1.
+        pointer: a pointer to type 0 in global memory, for vectors.
+        shared, shared_pointer: what stands in front of a shared array's type; a pointer to type 0 into one.
+        block, thread: indices of the block and the thread, innermost dimension first.
+        barrier: waits for all threads of the block.
+        load, store: how memory is accessed by cache directive: pointer, and value for stores.
+        types: by data type.
+    """
+
+    name: str
+    kernel: Callable[[tuple[int, ...]], str]
+    input: str
+    output: str
+    argument: str
+    pointer: str
+    shared: str
+    shared_pointer: str
+    block: tuple[str, str, str]
+    thread: tuple[str, str, str]
+    barrier: str
+    load: Mapping[str, str]
+    store: Mapping[str, str]
+    types: Mapping[str, Type]

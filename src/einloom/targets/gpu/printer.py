@@ -1,0 +1,209 @@
+"""`print_launch`: the text of a launch's kernel. Names are those of the candidate's dimensions, a line a statement.
+
+Unrolled loops stay loops with a pragma in front: compilers write them out and keep the private arrays that they index
+in registers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from einloom.errors import UnsupportedTarget
+from einloom.ir.launch import Array, Launch, LaunchNode, Level, Repeat, Role, Space, statements
+from einloom.ir.statement import LoopKind, Place, Statement, Terms
+from einloom.targets.gpu.dialect import Dialect, Type
+
+__all__ = ["print_launch"]
+
+LONG = 2**31
+"""Arrays with so many elements are indexed by 64 bits."""
+
+COMPONENTS = "xyzw"
+OPERATORS = {"add": "{0} + {1}", "sub": "{0} - {1}", "div": "{0} / {1}"}
+# NaN in the first operand stays, as in NumPy.
+CHOICES = {"min": "({1} < {0} ? {1} : {0})", "max": "({0} < {1} ? {1} : {0})"}
+
+
+def print_launch(launch: Launch, dialect: Dialect, comment: str = "") -> str:
+    """Return the text of a kernel that does what a launch says.
+
+    Args:
+        launch: the program.
+        dialect: `OPENCL` or `CUDA`.
+        comment: what stands above the kernel, without its slashes.
+
+    Raises:
+        UnsupportedTarget: the language has no words for a type of the launch.
+    """
+    return _Printer(launch, dialect).text(comment)
+
+
+@dataclass(frozen=True)
+class _Printer:
+    launch: Launch
+    dialect: Dialect
+
+    def text(self, comment: str) -> str:
+        """Return the whole text."""
+        helpers = dict.fromkeys(self._type(each).helpers for each in self.launch.arrays)
+        lines = [f"// {line}".rstrip() for line in comment.splitlines()]
+        lines += [line for helper in helpers if helper for line in (*helper.strip().splitlines(), "")]
+        threads = tuple(level.extent for level in self.launch.block) + (1,) * (3 - len(self.launch.block))
+        given = ", ".join(self._parameter(each) for each in self.launch.arguments)
+        lines.append(f"{self.dialect.kernel(threads)} {self.launch.name}({given}) {{")
+        lines += [f"  {line}" for line in (*self._arrays(), *self._levels())]
+        lines += self._nodes(self.launch.body, 1)
+        return "\n".join([*lines, "}", ""])
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What levels, loops and arrays are called: a point becomes an underscore."""
+        loops = {loop.name for _, around in statements(self.launch) for loop in around}
+        levels = [level.name for level in (*self.launch.grid, *self.launch.block)]
+        found: dict[str, str] = {}
+        for name in (*self.launch.array, *levels, *sorted(loops)):
+            plain = re.sub(r"\W", "_", name)
+            while plain in found.values():
+                plain += "_"
+            found[name] = plain
+        return found
+
+    @property
+    def index(self) -> str:
+        """The type of indices."""
+        return "long long" if any(each.size >= LONG for each in self.launch.arrays) else "int"
+
+    def _type(self, array: Array) -> Type:
+        try:
+            return self.dialect.types[array.dtype.name]
+        except KeyError:
+            known = ", ".join(self.dialect.types)
+            raise UnsupportedTarget(f"{self.dialect.name} has no {array.dtype} here\n  It has {known}.") from None
+
+    def _parameter(self, array: Array) -> str:
+        kind = self.dialect.argument
+        if array.space is Space.GLOBAL:
+            kind = self.dialect.input if array.role is Role.IN else self.dialect.output
+        return kind.format(self._type(array).stored, self.names[array.name])
+
+    def _arrays(self) -> Iterator[str]:
+        for each in self.launch.arrays:
+            held = self._type(each).held
+            if each.space is Space.SHARED:
+                yield f"{self.dialect.shared} {held} {self.names[each.name]}[{each.size}];"
+            elif each.space is Space.REGISTER:
+                yield f"{held} {self.names[each.name]}[{each.size}];"
+
+    def _levels(self) -> Iterator[str]:
+        for words, levels in ((self.dialect.block, self.launch.grid), (self.dialect.thread, self.launch.block)):
+            for word, level in zip(words, levels):
+                yield f"const {self.index} {self.names[level.name]} = {word};{_told(level)}"
+
+    def _nodes(self, nodes: tuple[LaunchNode, ...], depth: int) -> Iterator[str]:
+        indent = "  " * depth
+        for node in nodes:
+            if isinstance(node, Statement):
+                yield indent + self._limited(node, self._statement(node))
+            elif not isinstance(node, Repeat):
+                yield indent + self.dialect.barrier
+            elif node.kind is LoopKind.VECTOR:
+                held = node.body[0]
+                assert isinstance(held, Statement)
+                yield indent + self._limited(held, self._vector(held, node))
+            else:
+                yield from self._loop(node, depth)
+
+    def _loop(self, loop: Repeat, depth: int) -> Iterator[str]:
+        indent, name = "  " * depth, self.names[loop.name]
+        if loop.kind is LoopKind.UNROLL:
+            yield f"{indent}#pragma unroll"
+        yield f"{indent}for ({self.index} {name} = 0; {name} < {loop.trips}; {name}++) {{"
+        yield from self._nodes(loop.body, depth + 1)
+        yield f"{indent}}}"
+
+    def _limited(self, statement: Statement, text: str) -> str:
+        """Return a statement behind its limits."""
+        if not statement.within:
+            return text
+        limits = [f"{self._affine(terms)} < {limit}" for terms, limit in statement.within]
+        return f"if ({' && '.join(limits)}) {text}"
+
+    def _statement(self, statement: Statement) -> str:
+        output = self.launch.array[statement.output.buffer]
+        held = self._type(output)
+        values = [self._value(each, statement, held) for each in statement.inputs]
+        value = self._computed(statement.operator, values, held)
+        if output.space is not Space.GLOBAL:
+            return f"{self._element(statement.output)} = {value};"
+        pointer = f"{self.names[output.name]} + {self._position(statement.output)}"
+        return self.dialect.store[_cache(statement)].format(pointer, held.written.format(value)) + ";"
+
+    def _computed(self, operator: str, values: list[str], held: Type) -> str:
+        if operator == "mad":
+            return held.mad.format(*values)
+        if operator == "mul":
+            return held.product.format(*values)
+        return (OPERATORS | CHOICES).get(operator, "{0}").format(*values)
+
+    def _value(self, given: Place | float, statement: Statement, held: Type) -> str:
+        if not isinstance(given, Place):
+            return held.constant(given)
+        array = self.launch.array[given.buffer]
+        if array.space is Space.ARGUMENT:
+            return self._type(array).read.format(self.names[array.name])
+        if array.space is not Space.GLOBAL:
+            return self._element(given)
+        pointer = f"{self.names[array.name]} + {self._position(given)}"
+        return self._type(array).read.format(self.dialect.load[_cache(statement)].format(pointer))
+
+    def _element(self, place: Place, part: tuple[str, int] | None = None) -> str:
+        return f"{self.names[place.buffer]}[{self._position(place, part)}]"
+
+    def _position(self, place: Place, part: tuple[str, int] | None = None) -> str:
+        """Return where an element lies; of `part`, the index of a vector's loop is a number."""
+        terms, position = place.terms, self.launch.array[place.buffer].origin
+        if part is not None:
+            position += sum(factor * part[1] for name, factor in terms if name == part[0])
+            terms = tuple(term for term in terms if term[0] != part[0])
+        return self._affine(terms, position)
+
+    def _vector(self, statement: Statement, loop: Repeat) -> str:
+        """Return a load or store of a whole vector, and moves from or to the registers of its elements."""
+        is_load = statement.operator == "load"
+        source = statement.inputs[0]
+        assert isinstance(source, Place)
+        far, near = (source, statement.output) if is_load else (statement.output, source)
+        array = self.launch.array[far.buffer]
+        held = self._type(array)
+        # Shared arrays hold what registers hold.
+        element, read, written, kind = held.held, "{0}", "{0}", self.dialect.shared_pointer
+        if array.space is Space.GLOBAL:
+            element, read, written, kind = held.stored, held.read, held.written, self.dialect.pointer
+        vector = f"{element}{loop.trips}"
+        pointer = f"({kind.format(vector)})({self.names[array.name]} + {self._position(far, (loop.name, 0))})"
+        parts = [(f"v.{COMPONENTS[i]}", self._element(near, (loop.name, i))) for i in range(loop.trips)]
+        if is_load:
+            moved = " ".join(f"{register} = {read.format(part)};" for part, register in parts)
+            return f"{{ const {vector} v = {self.dialect.load[_cache(statement)].format(pointer)}; {moved} }}"
+        moved = " ".join(f"{part} = {written.format(register)};" for part, register in parts)
+        return f"{{ {vector} v; {moved} {self.dialect.store[_cache(statement)].format(pointer, 'v')}; }}"
+
+    def _affine(self, terms: Terms, origin: int = 0) -> str:
+        """Return an affine function of indices; terms by their names in the order of the launch."""
+        parts = [self.names[name] if factor == 1 else f"{factor} * {self.names[name]}" for name, factor in terms]
+        if origin or not parts:
+            parts.append(str(origin))
+        return " + ".join(parts)
+
+
+def _cache(statement: Statement) -> str:
+    """Return the cache directive of a load or store; empty for shared memory."""
+    named = [flag.removeprefix("cache=") for flag in statement.flags if flag.startswith("cache=")]
+    return named[0] if named else ("" if "shared" in statement.flags else "none")
+
+
+def _told(level: Level) -> str:
+    return f"  // {level.name}" + (f", {', '.join(level.also)}" if level.also else "")
