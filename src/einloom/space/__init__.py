@@ -63,7 +63,7 @@ def gpu(name: str, /, *, device: GpuDevice | str = K4000, **options: Any) -> Spa
         device: the limits of the GPU, or a name of `DEVICES`; the paper's by default.
         options: the kernel's sizes, and for instance `tiles={"m": (32, 4)}` (largest tile sizes, outermost first),
             `tails=True` (tiles that do not divide); `transpose_a`, `transpose_b`, `stride_a`, `epilogue="relu"` of
-            matmul; `shared_b` of batch_matmul.
+            matmul; `shared_b` of batch_matmul; `dtype`, float32 if left out.
 
     Raises:
         ScheduleError: there is no such kernel, option or device.
@@ -75,7 +75,8 @@ def gpu(name: str, /, *, device: GpuDevice | str = K4000, **options: Any) -> Spa
         raise ScheduleError(
             f"there is no GPU called {device!r}\n  known: {', '.join(DEVICES)}, or a GpuDevice of yours"
         )
-    return Space(kernel(name, **options), found)
+    made = kernel(name, **options)
+    return Space(made, found.of(made.backbone.dtype))
 
 
 def cpu(

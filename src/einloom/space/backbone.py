@@ -14,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from einloom.dtypes import FLOAT32, DType
+
 __all__ = [
     "Address",
     "Backbone",
@@ -211,7 +213,10 @@ class Temporary:
 
 @dataclass(frozen=True)
 class Backbone:
-    """A kernel's meaning: axes, dimensions, instructions, regions, parameters, and its potential temporaries."""
+    """A kernel's meaning: axes, dimensions, instructions, regions, parameters, and its potential temporaries.
+
+    Arrays hold elements of `dtype`; registers, temporaries and parameters what its sums are kept in.
+    """
 
     name: str
     axes: tuple[TiledAxis, ...]
@@ -220,6 +225,7 @@ class Backbone:
     regions: tuple[Region, ...]
     parameters: tuple[str, ...] = ()
     temporaries: tuple[Temporary, ...] = field(default=())
+    dtype: DType = FLOAT32
 
     @cached_property
     def axis(self) -> dict[str, TiledAxis]:
@@ -259,5 +265,9 @@ class Backbone:
         return frozenset(self.dimension[name].axis for name in instruction.dimensions)
 
     def extent(self, region: Region) -> int:
-        """Number of elements from the first to the last one of an input or output."""
-        return 1 + sum((self.axis[name].size - 1) * stride for name, stride in zip(region.axes, region.strides))
+        """Number of elements from the first to the last one of an input or output, in memory."""
+        return 1 + sum((self.axis[name].size - 1) * abs(stride) for name, stride in zip(region.axes, region.strides))
+
+    def origin(self, region: Region) -> int:
+        """How many elements of an input or output lie below the one of index 0: what negative strides reach."""
+        return sum((self.axis[name].size - 1) * max(-stride, 0) for name, stride in zip(region.axes, region.strides))

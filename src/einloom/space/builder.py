@@ -17,6 +17,7 @@ import operator
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, count
 
+from einloom.dtypes import FLOAT32, DType
 from einloom.errors import ScheduleError, ShapeError
 from einloom.space.backbone import (
     Address,
@@ -149,8 +150,8 @@ class NestBuilder:
 class Builder:
     """Collects axes, arrays, nests and instructions; `backbone()` returns the frozen value."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, dtype: DType = FLOAT32) -> None:
+        self.name, self.dtype = name, dtype
         self._axes: list[TiledAxis] = []
         self._dimensions: dict[str, Dimension] = {}
         self._instructions: dict[str, Instruction] = {}
@@ -250,6 +251,7 @@ class Builder:
             tuple(self._instructions.values()),
             tuple(self._regions),
             tuple(self._parameters),
+            dtype=self.dtype,
         )
         check_backbone(backbone)
         return with_temporaries(backbone)

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from einloom.dtypes import FLOAT32
 from einloom.ir.nest import Buffer, Loop, Nest, Node
 from einloom.ir.operation import Axis, DimType, Operand
 from einloom.ir.statement import LoopKind, Place, Signature, Statement, Terms
@@ -49,13 +48,15 @@ class _Decoder:
     def nest(self) -> Nest:
         """Return the whole nest."""
         operands = (*self.assignment.backbone.regions, *map(Parameter, self.assignment.backbone.parameters))
-        buffers = [Buffer(each.name, FLOAT32) for each in operands]
+        stored, held = self.assignment.backbone.dtype, self.assignment.backbone.dtype.accumulate
+        types = {each.name: stored for each in self.assignment.backbone.regions}
+        buffers = [Buffer(each.name, types.get(each.name, held)) for each in operands]
         offset = 0
         for name, size in self._local_sizes():
-            buffers.append(Buffer(name, FLOAT32, offset, size))
-            offset += size * FLOAT32.size
+            buffers.append(Buffer(name, held, offset, size))
+            offset += size * held.size
         axes = tuple(Axis(name, self.assignment.extent(name), DimType.C) for name in dict.fromkeys(self.loops.values()))
-        taken = tuple(Operand(each.name, FLOAT32, ()) for each in operands)
+        taken = tuple(Operand(buffer.name, buffer.dtype, ()) for buffer in buffers[: len(operands)])
         signature = Signature(axes, taken, name=self.assignment.backbone.name)
         shared = {temporary.region.name for temporary in self.assignment.temporaries}
         nodes = with_barriers(tuple(map(self._node, self.forest.roots)), shared)

@@ -6,12 +6,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from einloom.dtypes import DType, Kind
 from einloom.errors import ScheduleError
 from einloom.space.rates import H200_RATES, K4000_RATES, GpuRates
 
 __all__ = ["DEVICES", "H100", "H200", "K4000", "GpuDevice"]
+
+VECTOR_BYTES = 16
+"""What one vector load or store moves at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +31,9 @@ class GpuDevice:
         max_blocks: largest extent of the grid along its first dimension, and along any other one.
         shared_bytes: shared memory of one block, in bytes.
         max_unroll: most copies of an instruction that unrolling may write.
-        vector_widths: numbers of 32-bit elements that one vector load or store moves.
-        element_bytes: size of an element, in bytes.
+        vector_widths: numbers of elements that one vector load or store moves.
+        element_bytes: size of an element in registers and shared memory, in bytes.
+        stored_bytes: size of an element in the device's memory, in bytes; 0: the same.
         global_temporaries: whether temporary arrays may also lie in the device's memory, with a copy for each block;
             the paper's experiments (section 5.2) use shared memory only.
         rates: how fast it can be at best, which bounds need and constraints do not.
@@ -44,6 +49,7 @@ class GpuDevice:
     max_unroll: int = 512
     vector_widths: tuple[int, ...] = (2, 4)
     element_bytes: int = 4
+    stored_bytes: int = 0
     global_temporaries: bool = False
     rates: GpuRates | None = field(default=None, repr=False)
 
@@ -54,6 +60,18 @@ class GpuDevice:
                 f"{self.name} has {self.max_thread_levels} thread levels and extents for {len(self.max_thread_extents)}"
                 "\n  Give `max_thread_extents` one number for each level, innermost first."
             )
+
+
+    @property
+    def memory_bytes(self) -> int:
+        """Size of an element in the device's memory, in bytes."""
+        return self.stored_bytes or self.element_bytes
+
+    def of(self, dtype: DType) -> GpuDevice:
+        """Return this device for elements of a type: vectors move 16 bytes at most, and no complex numbers."""
+        held = dtype.accumulate.size
+        widths = () if dtype.kind is Kind.COMPLEX else tuple(w for w in self.vector_widths if w * held <= VECTOR_BYTES)
+        return replace(self, element_bytes=held, stored_bytes=dtype.size if dtype.size != held else 0, vector_widths=widths)
 
 
 K4000 = GpuDevice("Quadro K4000", rates=K4000_RATES)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from einloom.dtypes import FLOAT32, data_type
 from einloom.errors import ScheduleError, ShapeError
 from einloom.space.backbone import Backbone, TiledAxis
 from einloom.space.builder import Builder
@@ -204,12 +205,13 @@ KERNELS: dict[str, Callable[..., Kernel]] = {
 }
 
 
-def kernel(name: str, /, **options: Any) -> Kernel:
-    """Return a kernel by its name.
+def kernel(name: str, /, *, dtype: object = "float32", **options: Any) -> Kernel:
+    """Return a kernel by its name, for elements of a type; sums are kept in the type's own accumulation type.
 
     Raises:
         ScheduleError: there is no such kernel, or an option it needs is missing or unknown.
         ShapeError: a size is no positive number.
+        DTypeError: `dtype` names no type.
     """
     known: Any = name
     if not isinstance(known, str) or known not in KERNELS:
@@ -226,4 +228,8 @@ def kernel(name: str, /, **options: Any) -> Kernel:
     if given.get("tiles"):
         given["tiles"] = {axis: tuple(given["tiles"][axis]) for axis in axes if axis in given["tiles"]}
     defaults = {each.name: each.default for each in inspect.signature(KERNELS[name]).parameters.values()}
-    return replace(found, options=tuple((key, value) for key, value in given.items() if value != defaults[key]))
+    held = data_type(dtype)
+    options = tuple((key, value) for key, value in given.items() if value != defaults[key])
+    if held is not FLOAT32:
+        options += (("dtype", held.name),)
+    return replace(found, backbone=replace(found.backbone, dtype=held), options=options)

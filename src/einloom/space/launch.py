@@ -71,7 +71,9 @@ class _Lowering:
             if buffer.name in backbone.region and buffer.name not in temporaries:
                 region = backbone.region[buffer.name]
                 role = Role.OUT if region.role == "output" else Role.IN
-                yield Array(buffer.name, buffer.dtype, Space.GLOBAL, backbone.extent(region), role)
+                yield Array(
+                    buffer.name, buffer.dtype, Space.GLOBAL, backbone.extent(region), role, backbone.origin(region)
+                )
             elif buffer.name in backbone.parameters:
                 yield Array(buffer.name, buffer.dtype, Space.ARGUMENT, 1, Role.IN)
             else:

@@ -26,9 +26,9 @@ class Resources:
         self.device, self.rates = device, rates
         self.element_words = device.element_bytes / 4
         backbone = tables.backbone
-        arrays = [tuple((backbone.axis[a].size, s) for a, s in zip(r.axes, r.strides)) for r in backbone.regions]
+        arrays = [tuple((backbone.axis[a].size, abs(s)) for a, s in zip(r.axes, r.strides)) for r in backbone.regions]
         self.arrays = [
-            Figure(f"sectors of {region.name}", sectors(axes, device.element_bytes))
+            Figure(f"sectors of {region.name}", sectors(axes, device.memory_bytes))
             for region, axes in zip(backbone.regions, arrays)
         ]
         touched = sum(each.value for each in self.arrays) * SECTOR
@@ -89,7 +89,7 @@ class Resources:
 
     def _per_sector(self, each: Surroundings, counts: Counts, domains: Sequence[int]) -> int:
         """Return the most elements of one sector that one execution touches."""
-        whole = SECTOR // self.device.element_bytes
+        whole = SECTOR // self.device.memory_bytes
         steps: list[int] = []
         for kind, stride, inside in each.table.moves:
             if domains[kind] & (THREAD | VECTOR):

@@ -140,7 +140,7 @@ class Tables:
             d = self.backbone.dimension[name]
             kind = self.problem.variable(f"dim_kind({name})").slot
             inner = range(d.level + 1, self.backbone.axis[d.axis].levels)
-            found.append((kind, strides.get(d.axis, 1), tuple(self.tile_number[d.axis, level] for level in inner)))
+            found.append((kind, abs(strides.get(d.axis, 1)), tuple(self.tile_number[d.axis, level] for level in inner)))
         return tuple(found)
 
     def _blocks(self) -> tuple[tuple[int, int], ...]:

@@ -65,7 +65,7 @@ class _Printer:
         levels = [level.name for level in (*self.launch.grid, *self.launch.block)]
         found: dict[str, str] = {}
         for name in (*self.launch.array, *levels, *sorted(loops)):
-            plain = re.sub(r"\W", "_", name)
+            plain = re.sub(r"\W", "_", name, flags=re.ASCII)
             while plain in found.values():
                 plain += "_"
             found[name] = plain
