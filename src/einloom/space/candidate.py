@@ -10,6 +10,7 @@ from random import Random
 
 from einloom import csp
 from einloom.errors import EinloomError, ScheduleError
+from einloom.ir.launch import Launch
 from einloom.ir.nest import Nest
 from einloom.space.assignment import Assignment
 from einloom.space.backbone import Backbone
@@ -19,6 +20,7 @@ from einloom.space.descent import PAPER_ORDER
 from einloom.space.device import GpuDevice
 from einloom.space.instance import gpu_problem, gpu_space_text
 from einloom.space.kernels import Kernel
+from einloom.space.launch import launch_of
 from einloom.space.model import GpuModel
 from einloom.space.partial import PartialImplementation, SearchSpace
 from einloom.space.saved import Saved
@@ -130,6 +132,15 @@ class Candidate(PartialImplementation):
         """
         self.check_is_leaf()
         return decode(Assignment(self.space.backbone, self.assignment))
+
+    def launch(self) -> Launch:
+        """Return a leaf as the launch that targets print.
+
+        Raises:
+            ScheduleError: decisions are still open.
+        """
+        self.check_is_leaf()
+        return launch_of(Assignment(self.space.backbone, self.assignment), self.space.device)
 
     def violations(self) -> tuple[str, ...]:
         """Return what the independent checker finds illegal about a leaf: nothing."""
