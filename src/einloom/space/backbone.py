@@ -87,12 +87,14 @@ class Region:
         role: `"input"`, `"output"` or `"temporary"`.
         axes: the axes that index it; a temporary's storage follows from decisions instead.
         strides: one stride in elements for each of `axes`.
+        dtype: type of its elements; None: the backbone's.
     """
 
     name: str
     role: str
     axes: tuple[str, ...] = ()
     strides: tuple[int, ...] = ()
+    dtype: DType | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +217,8 @@ class Temporary:
 class Backbone:
     """A kernel's meaning: axes, dimensions, instructions, regions, parameters, and its potential temporaries.
 
-    Arrays hold elements of `dtype`; registers, temporaries and parameters what its sums are kept in.
+    Arrays hold elements of `dtype` unless they say otherwise; registers, temporaries and parameters hold what its sums
+    are kept in.
     """
 
     name: str
@@ -263,6 +266,10 @@ class Backbone:
     def axes_of(self, instruction: Instruction) -> frozenset[str]:
         """Return the axes that repeat an instruction."""
         return frozenset(self.dimension[name].axis for name in instruction.dimensions)
+
+    def type_of(self, region: Region) -> DType:
+        """The type of an input's or output's elements."""
+        return region.dtype or self.dtype
 
     def extent(self, region: Region) -> int:
         """Number of elements from the first to the last one of an input or output, in memory."""

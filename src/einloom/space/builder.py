@@ -167,13 +167,17 @@ class Builder:
         self._dimensions[f"{name}.0"] = Dimension(f"{name}.0", name, 0)
         return self._axes[-1]
 
-    def input(self, name: str, *axes: TiledAxis, strides: tuple[int, ...] | None = None) -> Region:
+    def input(
+        self, name: str, *axes: TiledAxis, strides: tuple[int, ...] | None = None, dtype: DType | None = None
+    ) -> Region:
         """Add an input array, column-major unless `strides` (elements, one per axis) say otherwise."""
-        return self._region(name, "input", axes, strides)
+        return self._region(name, "input", axes, strides, dtype)
 
-    def output(self, name: str, *axes: TiledAxis, strides: tuple[int, ...] | None = None) -> Region:
+    def output(
+        self, name: str, *axes: TiledAxis, strides: tuple[int, ...] | None = None, dtype: DType | None = None
+    ) -> Region:
         """Add an output array, column-major unless `strides` (elements, one per axis) say otherwise."""
-        return self._region(name, "output", axes, strides)
+        return self._region(name, "output", axes, strides, dtype)
 
     def parameter(self, name: str) -> Parameter:
         """Add a scalar argument."""
@@ -256,10 +260,17 @@ class Builder:
         check_backbone(backbone)
         return with_temporaries(backbone)
 
-    def _region(self, name: str, role: str, axes: tuple[TiledAxis, ...], strides: tuple[int, ...] | None) -> Region:
+    def _region(
+        self,
+        name: str,
+        role: str,
+        axes: tuple[TiledAxis, ...],
+        strides: tuple[int, ...] | None,
+        dtype: DType | None,
+    ) -> Region:
         if strides is None:
             strides = tuple(accumulate((axis.size for axis in axes[:-1]), operator.mul, initial=1))
-        self._regions.append(Region(name, role, tuple(axis.name for axis in axes), strides))
+        self._regions.append(Region(name, role, tuple(axis.name for axis in axes), strides, dtype))
         return self._regions[-1]
 
     def _axes_of(self, region: Region) -> tuple[TiledAxis, ...]:

@@ -47,9 +47,10 @@ class _Decoder:
 
     def nest(self) -> Nest:
         """Return the whole nest."""
-        operands = (*self.assignment.backbone.regions, *map(Parameter, self.assignment.backbone.parameters))
-        stored, held = self.assignment.backbone.dtype, self.assignment.backbone.dtype.accumulate
-        types = {each.name: stored for each in self.assignment.backbone.regions}
+        backbone = self.assignment.backbone
+        held = backbone.dtype.accumulate
+        types = {each.name: backbone.type_of(each) for each in backbone.regions}
+        operands = (*backbone.regions, *map(Parameter, backbone.parameters))
         buffers = [Buffer(each.name, types.get(each.name, held)) for each in operands]
         offset = 0
         for name, size in self._local_sizes():
@@ -57,7 +58,7 @@ class _Decoder:
             offset += size * held.size
         axes = tuple(Axis(name, self.assignment.extent(name), DimType.C) for name in dict.fromkeys(self.loops.values()))
         taken = tuple(Operand(buffer.name, buffer.dtype, ()) for buffer in buffers[: len(operands)])
-        signature = Signature(axes, taken, name=self.assignment.backbone.name)
+        signature = Signature(axes, taken, name=backbone.name)
         shared = {temporary.region.name for temporary in self.assignment.temporaries}
         nodes = with_barriers(tuple(map(self._node, self.forest.roots)), shared)
         return Nest(signature, signature.axes, tuple(buffers), nodes)

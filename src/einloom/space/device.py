@@ -67,11 +67,17 @@ class GpuDevice:
         """Size of an element in the device's memory, in bytes."""
         return self.stored_bytes or self.element_bytes
 
-    def of(self, dtype: DType) -> GpuDevice:
-        """Return this device for elements of a type: vectors move 16 bytes at most, and no complex numbers."""
-        held = dtype.accumulate.size
-        widths = () if dtype.kind is Kind.COMPLEX else tuple(w for w in self.vector_widths if w * held <= VECTOR_BYTES)
-        return replace(self, element_bytes=held, stored_bytes=dtype.size if dtype.size != held else 0, vector_widths=widths)
+    def of(self, *dtypes: DType) -> GpuDevice:
+        """Return this device for elements of types that are kept as one; vectors move 16 bytes, and no complex numbers.
+
+        >>> from einloom.dtypes import FLOAT64
+        >>> H200.of(FLOAT64).vector_widths
+        (2,)
+        """
+        held, stored = dtypes[0].accumulate.size, min(dtype.size for dtype in dtypes)
+        is_complex = dtypes[0].kind is Kind.COMPLEX
+        widths = () if is_complex else tuple(width for width in self.vector_widths if width * held <= VECTOR_BYTES)
+        return replace(self, element_bytes=held, stored_bytes=stored if stored != held else 0, vector_widths=widths)
 
 
 K4000 = GpuDevice("Quadro K4000", rates=K4000_RATES)

@@ -82,10 +82,10 @@ def tiled_axes(operation: Operation) -> tuple[str, ...]:
 
 class _Writer:
     def __init__(self, operation: Operation) -> None:
-        types = {operand.dtype for operand in operation.operands}
-        if len(types) > 1:
+        held = {operand.dtype.accumulate for operand in operation.operands}
+        if len(held) > 1:
             raise UnsupportedTarget(
-                f"operands of {', '.join(sorted(each.name for each in types))} in one operation on a GPU\n"
+                f"operands of {', '.join(sorted(each.name for each in held))} in one operation on a GPU\n"
                 "  Convert them to one type."
             )
         self.operation = operation
@@ -129,7 +129,7 @@ class _Writer:
             if stride or (is_output and axis.role is not DimType.K)
         ]
         axes, strides = zip(*(found or [(self.kept[0], 0)]))
-        return add(operand.name, *axes, strides=strides)
+        return add(operand.name, *axes, strides=strides, dtype=operand.dtype)
 
     def _computed(self, values: list[Value]) -> Value:
         """Add the products, and their sum where there is one."""

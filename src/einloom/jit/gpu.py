@@ -1,0 +1,104 @@
+"""What drivers of GPUs have in common: `GpuDriver`, a device that compiles texts, keeps arrays and runs kernels.
+
+`open_gpu("opencl")` and `open_gpu("cuda")` give one; the packages behind them are imported then.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from einloom.errors import DeviceError
+from einloom.once import OnceTable
+
+__all__ = ["GPU_KINDS", "GpuDriver", "GpuKernel", "GpuLimits", "open_gpu"]
+
+GPU_KINDS = ("opencl", "cuda")
+"""Kinds of drivers, by the language of their kernels."""
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuLimits:
+    """What a device can hold and do, as its driver says.
+
+    Attributes:
+        name: the device's own.
+        threads: of one block.
+        extents: largest extent of a block along each dimension, innermost first.
+        shared_bytes: shared memory of one block.
+        memory_bytes: the device's memory.
+        computes_float64: whether it has 64-bit floats.
+    """
+
+    name: str
+    threads: int
+    extents: tuple[int, ...]
+    shared_bytes: int
+    memory_bytes: int
+    computes_float64: bool
+
+
+class GpuKernel(Protocol):
+    """A compiled kernel."""
+
+    def start(self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[object]) -> object:
+        """Run it on blocks of threads (innermost dimension first); arguments are the device's arrays and numbers."""
+        ...
+
+
+class GpuDriver(Protocol):
+    """A device. Work is done in the order of the calls; only `download` and `seconds` wait for it."""
+
+    limits: GpuLimits
+
+    def build(self, text: str, name: str) -> GpuKernel:
+        """Compile a text and return the kernel of a name in it."""
+        ...
+
+    def allocate(self, size: int) -> object:
+        """Return so many bytes of the device's memory; they are free again when nothing refers to them."""
+        ...
+
+    def upload(self, array: Array) -> object:
+        """Return a copy of a contiguous array in the device's memory."""
+        ...
+
+    def download(self, source: object, array: Array) -> None:
+        """Fill a contiguous array from the device's memory."""
+        ...
+
+    def seconds(self, run: object) -> float:
+        """Return how long a run took on the device."""
+        ...
+
+
+_OPENED: OnceTable[GpuDriver] = OnceTable(16)
+
+
+def open_gpu(kind: str) -> GpuDriver:
+    """Return the first device of a kind; `EINLOOM_GPU`, a number or a part of a name, chooses another one.
+
+    Raises:
+        DeviceError: its package, its driver or a device is missing.
+    """
+    choice = os.environ.get("EINLOOM_GPU", "")
+    return _OPENED.get((kind, choice), lambda: _open(kind, choice))
+
+
+def _open(kind: str, choice: str) -> GpuDriver:
+    # Late: most programs never need these packages.
+    if kind == "opencl":
+        from einloom.jit.opencl import open_opencl
+
+        return open_opencl(choice)
+    if kind == "cuda":
+        from einloom.jit.cuda import open_cuda
+
+        return open_cuda(choice)
+    raise DeviceError(f"there are no devices of kind {kind!r}\n  Kinds: {', '.join(GPU_KINDS)}.")

@@ -1,0 +1,115 @@
+"""Expert leaves of a GPU's space: two dozen decisions of people who know GPUs, and propagation fills in the rest.
+
+Sketches say which axes blocks and threads share, how large tiles are, and whether inputs wait in shared memory. What a
+sketch asks for and the device cannot do, or the operation has no axis for, is left open; random descents close it, and
+the leaf with the least bound is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from math import inf
+
+from einloom.errors import EinloomError
+from einloom.space.backbone import Backbone
+from einloom.space.candidate import Candidate, Space
+
+__all__ = ["expert_leaf", "sketches"]
+
+Decisions = dict[str, str | int]
+
+DESCENTS = 4
+"""Random descents below each sketch."""
+
+SIZES = ((16, 4), (16, 2), (16, 8), (32, 4), (8, 4), (8, 8))
+"""How many threads share a tile along an axis, and how many of its elements each holds in registers."""
+
+
+def expert_leaf(space: Space, seed: int = 0) -> Candidate:
+    """Return the expert leaf with the least bound; of a device without rates, of the first sketch.
+
+    Raises:
+        DeadEnd: no implementation fits the device.
+    """
+    best: tuple[float, Candidate | None] = (inf, None)
+    common = _sketched(space.root, _structure(space.backbone))
+    for sizes in sketches(space.backbone):
+        candidate = _sketched(common, sizes)
+        if _seconds(candidate) >= best[0]:
+            continue
+        for descent in range(DESCENTS):
+            leaf = candidate.complete(seed + descent)
+            best = min(best, (_seconds(leaf), leaf), key=lambda each: each[0])
+    assert best[1] is not None
+    return best[1]
+
+
+def _seconds(candidate: Candidate) -> float:
+    return candidate.bound().seconds if candidate.space.device.rates is not None else 0.0
+
+
+def sketches(backbone: Backbone) -> Iterator[Decisions]:
+    """Yield sizes of tiles, from the most usual to the least."""
+    for threads, registers in SIZES:
+        found: Decisions = {}
+        for axis in backbone.axes:
+            for level, sizes in enumerate(axis.tiles, 1):
+                found[f"size({axis.name}.{level})"] = _nearest(sizes, registers if level > 1 else threads)
+        yield found
+
+
+def _structure(backbone: Backbone) -> Decisions:
+    """Return decisions about the nests: blocks outside, threads on tiles, registers inside, sums in loops."""
+    found: Decisions = {}
+    parallel = [axis for axis in backbone.axes if backbone.dimension[f"{axis.name}.0"].parallel]
+    tiled = [axis for axis in parallel if axis.tiles]
+    blocks = islice([*tiled, *(axis for axis in parallel if not axis.tiles)], 3)
+    found |= {f"dim_kind({axis.name}.0)": "BLOCK" for axis in blocks}
+    found |= {f"dim_kind({axis.name}.1)": "THREAD" for axis in tiled}
+    found |= {f"dim_kind({axis.name}.2)": "UNROLL" for axis in tiled if axis.levels > 2}
+    for axis in backbone.axes:
+        if axis not in parallel and axis.tiles:
+            found[f"dim_kind({axis.name}.1)"] = "LOOP"
+            found |= {f"order({each.name}.1, {axis.name}.1)": "OUTER" for each in tiled}
+            found |= {f"order({axis.name}.1, {each.name}.2)": "OUTER" for each in tiled if each.levels > 2}
+    return found | _coalesced(backbone, [axis.name for axis in tiled])
+
+
+def _coalesced(backbone: Backbone, tiled: list[str]) -> Decisions:
+    """Return decisions about loads and stores: neighbouring threads touch neighbouring elements."""
+    found: Decisions = {}
+    innermost = _innermost(backbone, tiled)
+    if len(tiled) == 2 and innermost is not None:
+        outer = next(name for name in tiled if name != innermost)
+        found[f"thread_level({outer}.1, {innermost}.1)"] = "OUTER"
+    for each in backbone.instructions:
+        if each.operator == "load" and each.address is not None:
+            contiguous = [axis for axis, stride in each.address.strides if abs(stride) == 1]
+            for axis in contiguous:
+                found[f"dim_kind({each.name}.{axis}.1)"] = "THREAD"
+                if innermost is not None:
+                    found[f"thread_level({each.name}.{axis}.1, {innermost}.1)"] = "MAPPED"
+    return found
+
+
+def _innermost(backbone: Backbone, tiled: list[str]) -> str | None:
+    """Return the tiled axis along which the output is contiguous, else the first."""
+    store = next(each for each in backbone.instructions if each.operator == "store")
+    assert store.address is not None
+    strides = {axis: abs(stride) for axis, stride in store.address.strides if axis in tiled}
+    return min(strides, key=lambda axis: strides[axis], default=None)
+
+
+def _nearest(sizes: tuple[int, ...], wanted: int) -> int:
+    return min(sizes, key=lambda size: abs(size - wanted))
+
+
+def _sketched(candidate: Candidate, sketch: Mapping[str, str | int]) -> Candidate:
+    """Return the candidate with as much of a sketch as is possible together, in its order."""
+    for name, value in sketch.items():
+        try:
+            candidate = candidate.restrict(name, value)
+        except EinloomError:
+            continue
+    return candidate
