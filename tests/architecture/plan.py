@@ -59,6 +59,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"programs", "types", "options"},
         {"fallback"},
         {"variant", "operands"},
+        {"on_gpu"},
         {"slice_calls"},
         {"sliced"},
         {"recipe"},

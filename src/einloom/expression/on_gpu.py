@@ -6,7 +6,8 @@ and out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -16,24 +17,24 @@ import numpy as np
 
 from einloom.arrays.library import Array, outgoing
 from einloom.dtypes import DTYPES, DType
-from einloom.errors import DeviceError, DTypeError
+from einloom.errors import ArgumentError, DeviceError, DTypeError
 from einloom.expression.operands import Expected
 from einloom.expression.options import Options
 from einloom.expression.types import numpy_type
-from einloom.ir.launch import Launch
-from einloom.ir.launch_text import write_launch
+from einloom.ir.gpu.launch import Launch
+from einloom.ir.gpu.text import write_launch
 from einloom.ir.numbers import narrowed
 from einloom.ir.operation import Operation
 from einloom.jit.gpu import GpuDriver, GpuKernel, GpuLimits, open_gpu
 from einloom.once import OnceTable
 from einloom.plan.equation import caret_lines
 from einloom.plan.paths import contraction_path
-from einloom.plan.problem import Problem, make_problem
-from einloom.plan.steps import Plan, plan_problem
+from einloom.plan.problem import make_problem
+from einloom.plan.steps import plan_problem
 from einloom.space.candidate import Candidate, Space
 from einloom.space.device import H200, GpuDevice
-from einloom.space.experts import expert_leaf
-from einloom.space.operations import BEFORE, kernel_of
+from einloom.space.on_gpu.experts import expert_leaf
+from einloom.space.on_gpu.operations import BEFORE, kernel_of
 from einloom.targets.gpu.cuda import CUDA
 from einloom.targets.gpu.opencl import OPENCL
 from einloom.targets.gpu.printer import print_launch
@@ -60,6 +61,15 @@ class GpuStep:
         """Run it on arrays of the device, by name."""
         grid, block = (tuple(level.extent for level in levels) for levels in (self.launch.grid, self.launch.block))
         return self.kernel.start(grid, block, [arrays[each.name] for each in self.launch.arguments])
+
+
+SHOWN: dict[str, Callable[[GpuStep], str]] = {
+    "text": lambda step: step.text,
+    "launch": lambda step: write_launch(step.launch),
+    "nest": lambda step: step.leaf.show(),
+    "bound": lambda step: str(step.leaf.bound()),
+}
+"""What `GpuExpression.show` shows of a step."""
 
 
 class GpuExpression:
@@ -99,10 +109,9 @@ class GpuExpression:
         )
         path = contraction_path(self._problem, options.optimize, options.memory_limit)
         self._plan = plan_problem(self._problem, None, path)
-        self._constants = [
-            narrowed(np.full(1, factor), DTYPES[label]) for factor in options.finish.constants
-        ]
-        self._steps = () if self._is_empty else tuple(self._step(step.operation) for step in self._plan.steps)
+        self._constants = [narrowed(np.full(1, factor), DTYPES[label]) for factor in options.finish.constants]
+        operations = [] if self._is_empty else [step.operation for step in self._plan.steps]
+        self._steps = [self._step(operation) for operation in operations]
 
     @property
     def _is_empty(self) -> bool:
@@ -174,15 +183,9 @@ class GpuExpression:
             what: `"text"`, the kernels; `"launch"`, what threads do; `"nest"`, the loops of the candidate; `"bound"`,
                 the least time of the candidate and its reasons.
         """
-        forms = {
-            "text": lambda step: step.text,
-            "launch": lambda step: write_launch(step.launch),
-            "nest": lambda step: step.leaf.show(),
-            "bound": lambda step: str(step.leaf.bound()),
-        }
-        if what not in forms:
-            raise DeviceError(f"there is no {what!r} to show of kernels on a GPU\n  There are {', '.join(forms)}.")
-        return "\n\n".join(forms[what](step) for step in self._steps)
+        if what not in SHOWN:
+            raise ArgumentError(f"there is no {what!r} to show of kernels on a GPU\n  There are {', '.join(SHOWN)}.")
+        return "\n\n".join(SHOWN[what](step) for step in self._steps)
 
     def __repr__(self) -> str:
         shapes = " ".join("x".join(map(str, shape)) or "scalar" for shape in self.shapes)
@@ -200,10 +203,11 @@ def _compiled(operation: Operation, driver: GpuDriver, kind: str) -> GpuStep:
     space = Space(kernel_of(operation), device_of(driver.limits, types))
     leaf = expert_leaf(space)
     launch = leaf.launch()
-    text = print_launch(launch, DIALECTS[kind], f"{operation}\n{_bound_line(leaf)}")
+    text = print_launch(launch, DIALECTS[kind], _comment(leaf))
     return GpuStep(operation, leaf, launch, text, driver.build(text, launch.name))
 
 
+TOLD = ("dim_kind", "size", "mem_space", "cache")
 NEEDS_FLOAT64 = ("float64", "complex128")
 
 
@@ -219,5 +223,8 @@ def device_of(limits: GpuLimits, types: Sequence[DType]) -> GpuDevice:
     return device.of(*types)
 
 
-def _bound_line(leaf: Candidate) -> str:
-    return str(leaf.bound())
+def _comment(leaf: Candidate) -> str:
+    """Return what stands above a kernel: what it computes, its decisions about loops and memory, its bound."""
+    told = {name: value for name, value in leaf.assignment.items() if name.split("(")[0] in TOLD}
+    decisions = textwrap.fill(", ".join(f"{name} {value}" for name, value in sorted(told.items())), 110)
+    return f"{leaf.space.name}\n{decisions}\non {leaf.space.device.name}: {leaf.bound()}"

@@ -15,7 +15,7 @@ import numpy as np
 from einloom.errors import DeviceError
 from einloom.once import OnceTable
 
-__all__ = ["GPU_KINDS", "GpuDriver", "GpuKernel", "GpuLimits", "open_gpu"]
+__all__ = ["GPU_KINDS", "GpuDriver", "GpuKernel", "GpuLimits", "is_chosen", "open_gpu"]
 
 GPU_KINDS = ("opencl", "cuda")
 """Kinds of drivers, by the language of their kernels."""
@@ -89,6 +89,11 @@ def open_gpu(kind: str) -> GpuDriver:
     """
     choice = os.environ.get("EINLOOM_GPU", "")
     return _OPENED.get((kind, choice), lambda: _open(kind, choice))
+
+
+def is_chosen(choice: str, number: int, name: str) -> bool:
+    """Whether a device, by its number among all and its name, is what `EINLOOM_GPU` asks for."""
+    return choice in ("", str(number)) or (not choice.isdigit() and choice.lower() in name.lower())
 
 
 def _open(kind: str, choice: str) -> GpuDriver:

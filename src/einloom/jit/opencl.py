@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
 
 from einloom.errors import DeviceError
-from einloom.jit.gpu import Array, GpuLimits
+from einloom.jit.gpu import Array, GpuLimits, is_chosen
 
 __all__ = ["OpenclDevice", "OpenclKernel", "open_opencl"]
 
@@ -22,7 +23,7 @@ def open_opencl(choice: str) -> OpenclDevice:
         DeviceError: `pyopencl`, a platform or such a device is missing.
     """
     try:
-        import pyopencl as cl
+        cl: Any = import_module("pyopencl")
     except ImportError as error:
         raise DeviceError(
             f"OpenCL needs pyopencl, which cannot be imported: {error}\n  pip install 'einloom[opencl]'"
@@ -34,7 +35,7 @@ def open_opencl(choice: str) -> OpenclDevice:
             f"OpenCL finds no platform: {error}\n  Install the driver of your GPU, or PoCL for this processor."
         ) from None
     devices.sort(key=lambda device: not device.type & cl.device_type.GPU)
-    found = [device for n, device in enumerate(devices) if choice in ("", str(n)) or choice.lower() in device.name.lower()]
+    found = [each for n, each in enumerate(devices) if is_chosen(choice, n, each.name)]
     if not found:
         names = ", ".join(f"{n}: {device.name.strip()}" for n, device in enumerate(devices)) or "none"
         raise DeviceError(f"EINLOOM_GPU={choice} is no OpenCL device\n  Devices: {names}.")

@@ -10,7 +10,7 @@ from random import Random
 
 from einloom import csp
 from einloom.errors import EinloomError, ScheduleError
-from einloom.ir.launch import Launch
+from einloom.ir.gpu.launch import Launch
 from einloom.ir.nest import Nest
 from einloom.space.assignment import Assignment
 from einloom.space.backbone import Backbone
@@ -20,8 +20,8 @@ from einloom.space.descent import PAPER_ORDER
 from einloom.space.device import GpuDevice
 from einloom.space.instance import gpu_problem, gpu_space_text
 from einloom.space.kernels import Kernel
-from einloom.space.launch import launch_of
 from einloom.space.model import GpuModel
+from einloom.space.on_gpu.launch import launch_of
 from einloom.space.partial import PartialImplementation, SearchSpace
 from einloom.space.saved import Saved
 

@@ -61,7 +61,6 @@ class GpuDevice:
                 "\n  Give `max_thread_extents` one number for each level, innermost first."
             )
 
-
     @property
     def memory_bytes(self) -> int:
         """Size of an element in the device's memory, in bytes."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from einloom.dtypes import FLOAT32, data_type
+from einloom.dtypes import FLOAT32, TYPES, data_type
 from einloom.errors import ScheduleError, ShapeError
 from einloom.space.backbone import Backbone, TiledAxis
 from einloom.space.builder import Builder
@@ -228,8 +228,8 @@ def kernel(name: str, /, *, dtype: object = "float32", **options: Any) -> Kernel
     if given.get("tiles"):
         given["tiles"] = {axis: tuple(given["tiles"][axis]) for axis in axes if axis in given["tiles"]}
     defaults = {each.name: each.default for each in inspect.signature(KERNELS[name]).parameters.values()}
-    held = data_type(dtype)
-    options = tuple((key, value) for key, value in given.items() if value != defaults[key])
+    held = TYPES[dtype] if isinstance(dtype, str) and dtype in TYPES else data_type(dtype)
+    told = tuple((key, value) for key, value in given.items() if value != defaults[key])
     if held is not FLOAT32:
-        options += (("dtype", held.name),)
-    return replace(found, backbone=replace(found.backbone, dtype=held), options=options)
+        told += (("dtype", held.name),)
+    return replace(found, backbone=replace(found.backbone, dtype=held), options=told)

@@ -7,16 +7,18 @@ from einloom.targets.gpu.dialect import Dialect, Type
 __all__ = ["CUDA"]
 
 _FLOAT16 = """\
-static __device__ float from_float16(unsigned short bits) {
+typedef unsigned short ushort;
+static __device__ float from_float16(ushort bits) {
   float x; asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits)); return x;
 }
-static __device__ unsigned short to_float16(float x) {
-  unsigned short bits; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x)); return bits;
+static __device__ ushort to_float16(float x) {
+  ushort bits; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x)); return bits;
 }
 """
 _BFLOAT16 = """\
-static __device__ float from_bfloat16(unsigned short bits) { return __uint_as_float((unsigned)bits << 16); }
-static __device__ unsigned short to_bfloat16(float x) {
+typedef unsigned short ushort;
+static __device__ float from_bfloat16(ushort bits) { return __uint_as_float((unsigned)bits << 16); }
+static __device__ ushort to_bfloat16(float x) {
   const unsigned bits = __float_as_uint(x);
   return x != x ? bits >> 16 | 0x40 : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
@@ -44,7 +46,7 @@ _TYPES = {
     "float32": Type("float", "float", "f", mad="fmaf({0}, {1}, {2})"),
     "float64": Type("double", "double", mad="fma({0}, {1}, {2})"),
     "float16": Type(
-        "unsigned short",
+        "ushort",
         "float",
         "f",
         mad="fmaf({0}, {1}, {2})",
@@ -53,7 +55,7 @@ _TYPES = {
         helpers=_FLOAT16,
     ),
     "bfloat16": Type(
-        "unsigned short",
+        "ushort",
         "float",
         "f",
         mad="fmaf({0}, {1}, {2})",
@@ -62,7 +64,7 @@ _TYPES = {
         helpers=_BFLOAT16,
     ),
     "int32": Type("int", "int", whole=True),
-    "int64": Type("long long", "long long", whole=True),
+    "int64": Type("longlong", "longlong", whole=True, helpers="typedef long long longlong;\n"),
     "complex64": _complex("float", "f"),
     "complex128": _complex("double", ""),
 }

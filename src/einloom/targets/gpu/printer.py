@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from einloom.errors import UnsupportedTarget
-from einloom.ir.launch import Array, Launch, LaunchNode, Level, Repeat, Role, Space, statements
+from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Level, Repeat, Role, Space, statements
 from einloom.ir.statement import LoopKind, Place, Statement, Terms
 from einloom.targets.gpu.dialect import Dialect, Type
 

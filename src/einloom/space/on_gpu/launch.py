@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from math import prod
 
-from einloom.ir.launch import Array, Launch, LaunchNode, Level, Repeat, Role, Space
+from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Level, Repeat, Role, Space
 from einloom.ir.nest import Buffer, Loop, Nest, Node, walk
 from einloom.ir.statement import Barrier, LoopKind, Place, Statement, Terms
 from einloom.space.assignment import Assignment
@@ -46,7 +45,9 @@ class _Lowering:
     def _place(self, loop: Loop) -> int:
         """Return how many hardware dimensions lie inside that of a thread loop."""
         threads = [name for name in self.assignment.dimensions if self._is_thread(name)]
-        inner = [n for n in threads if n != loop.name and self.assignment.value("thread_level", n, loop.name) == "INNER"]
+        inner = [
+            n for n in threads if n != loop.name and self.assignment.value("thread_level", n, loop.name) == "INNER"
+        ]
         apart: list[str] = []
         for name in inner:
             if not any(self.assignment.value("thread_level", name, other) == "MAPPED" for other in apart):

@@ -19,12 +19,14 @@ from collections.abc import Iterable, Iterator
 
 from einloom.dtypes import TYPES
 from einloom.errors import ScheduleError
-from einloom.ir.launch import Array, Launch, LaunchNode, Level, Repeat, Role, Space
+from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Level, Repeat, Role, Space
 from einloom.ir.statement import Barrier, LoopKind, Place, Statement, Terms
 
 __all__ = ["read_launch", "write_launch"]
 
-_STATEMENT = re.compile(r"(?P<output>[^=]+\]) = (?P<value>.*?)(?P<flags>(?: (?:global|shared|cache=\w+))*)(?: if (?P<limits>.*))?")
+_STATEMENT = re.compile(
+    r"(?P<output>[^=]+\]) = (?P<value>.*?)(?P<flags>(?: (?:global|shared|cache=\w+))*)(?: if (?P<limits>.*))?"
+)
 _PLACE = re.compile(r"([\w.]+)\[(.*)\]")
 _CALL = re.compile(r"(\w+)\((.*)\)")
 _INPUT = re.compile(r"[\w.]+\[[^]]*\]|[^,\s][^,]*")

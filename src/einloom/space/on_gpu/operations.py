@@ -140,7 +140,9 @@ class _Writer:
         if len(values) == 2:
             return main.apply(BINARY[self.operation.main], *values)
         if self.operation.main not in UNARY:
-            raise UnsupportedTarget(f"{self.operation.main} has no scalar instructions for GPUs\n  Compute it with NumPy.")
+            raise UnsupportedTarget(
+                f"{self.operation.main} has no scalar instructions for GPUs\n  Compute it with NumPy."
+            )
         return UNARY[self.operation.main](main, values[0])
 
     def _touched(self, name: str, value: Value, touch: Touch) -> Value:
@@ -152,7 +154,9 @@ class _Writer:
             return nest.apply(BINARY[touch.primitive], value, self._load(self.operation.operands[touch.operand]))
         if touch.primitive in UNARY and touch.operand is None:
             return UNARY[touch.primitive](nest, value)
-        raise UnsupportedTarget(f"{touch.primitive} of sums has no scalar instructions for GPUs\n  Apply it afterwards.")
+        raise UnsupportedTarget(
+            f"{touch.primitive} of sums has no scalar instructions for GPUs\n  Apply it afterwards."
+        )
 
 
 def _name(axis: Axis) -> str:
@@ -184,7 +188,7 @@ def _meaning(operation: Operation) -> Callable[[Mapping[str, Any]], dict[str, Ar
 
     def of(values: Mapping[str, Any]) -> dict[str, Array]:
         dense = replace(operation, operands=tuple(_dense(operation, each) for each in operation.operands))
-        result = np.array(values.get(BEFORE, np.zeros(kept, _elements(operation)))).reshape(-1)
+        result = np.array(values.get(BEFORE, np.zeros(kept, wide_type(operation.output.dtype)))).reshape(-1)
         given = [np.ascontiguousarray(values[each.name]).reshape(-1) for each in operation.operands[:-1]]
         interpret(dense, [*map(Memory, given), Memory(result)])
         return {operation.output.name: result.reshape(kept or 1)}
@@ -200,7 +204,3 @@ def _dense(operation: Operation, operand: Operand) -> Operand:
         strides.append(stride if moves else 0)
         stride *= axis.extent if moves else 1
     return replace(operand, strides=tuple(reversed(strides)))
-
-
-def _elements(operation: Operation) -> np.dtype[Any]:
-    return wide_type(operation.output.dtype)

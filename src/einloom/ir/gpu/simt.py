@@ -3,8 +3,8 @@
 Every statement is executed by all threads that its limits let, side by side, in the widest type of its kind; threads of
 a block are one epoch further after each barrier. Between two barriers no thread may touch an element that another
 thread of its block writes; between blocks nothing is shared. Reported, with the statement and a counterexample: races,
-elements outside their array, elements that are read before anybody wrote them, vectors that are not aligned, and outputs
-that two threads write.
+elements outside their array, elements that are read before anybody wrote them, vectors that are not aligned, and
+outputs that two threads write.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from einloom.dtypes import DType, Kind
 from einloom.errors import EinloomError
-from einloom.ir.launch import Array, Launch, LaunchNode, Repeat, Role, Space
+from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Repeat, Role, Space
+from einloom.ir.numbers import narrowed, wide_type, widened
 from einloom.ir.statement import LoopKind, Place, Statement, Terms
 
 __all__ = ["LaunchFault", "run_launch"]
@@ -46,19 +46,13 @@ class LaunchFault(EinloomError, RuntimeError):
 
 
 def run_launch(launch: Launch, memory: Mapping[str, Numbers]) -> None:
-    """Run a launch on arrays of one dimension, by name; numbers are arrays of one element. Outputs are written in place.
+    """Run a launch on arrays of one dimension, by name; numbers are arrays of one element. Outputs are written.
 
     Raises:
         LaunchFault: the launch has a race, or strays, as the module's text says.
     """
     with np.errstate(all="ignore"):
         _Run(launch, memory).run()
-
-
-def _wide(dtype: DType) -> np.dtype[Any]:
-    """The widest type of a kind, so that rounding shows in comparisons and nowhere else."""
-    wide = {Kind.COMPLEX: "c16", Kind.FLOAT: "f8", Kind.UNSIGNED: "u8"}
-    return np.dtype(wide.get(dtype.kind, "i8"))
 
 
 @dataclass
@@ -114,19 +108,19 @@ class _Run:
             if each.role is Role.OUT:
                 found = self.arrays[each.name]
                 target = self.memory[each.name]
-                target[found.written[0]] = found.elements[0][found.written[0]].astype(target.dtype)
+                target[found.written[0]] = narrowed(found.elements[0][found.written[0]], each.dtype)
 
     def _watched(self, array: Array) -> _Watched:
         block = self.thread // self.launch.threads
         owner = {Space.SHARED: block, Space.REGISTER: self.thread}.get(array.space, np.zeros_like(self.thread))
         rows = int(owner[-1]) + 1
-        elements = np.zeros((rows, array.size), _wide(array.dtype))
+        elements = np.zeros((rows, array.size), wide_type(array.dtype))
         known = array.role is Role.IN or array.space is Space.ARGUMENT
         if known:
             given = self.memory[array.name]
             if given.shape != (array.size,):
                 raise LaunchFault(f"{array.name} has {array.size} elements, not the shape {given.shape}")
-            elements[0] = given.astype(elements.dtype)
+            elements[0] = widened(given, array.dtype)
         return _Watched(array, elements, owner, np.full(elements.shape, known))
 
     def _nodes(self, nodes: tuple[LaunchNode, ...]) -> None:
@@ -150,7 +144,9 @@ class _Run:
         threads = self.thread[running]
         if not len(threads):
             return
-        inputs = [self._read(each, threads, statement) if isinstance(each, Place) else each for each in statement.inputs]
+        inputs = [
+            self._read(each, threads, statement) if isinstance(each, Place) else each for each in statement.inputs
+        ]
         self._write(statement.output, threads, OPERATORS[statement.operator](*inputs), statement)
 
     def _value(self, terms: Terms) -> Numbers | int:
@@ -218,9 +214,7 @@ class _Run:
         now = watched.writer[row, position]
         self._no_race(now != threads, statement, place, threads, now)
 
-    def _no_race(
-        self, race: Numbers, statement: Statement, place: Place, threads: Numbers, others: Numbers
-    ) -> None:
+    def _no_race(self, race: Numbers, statement: Statement, place: Place, threads: Numbers, others: Numbers) -> None:
         if race.any():
             who = int(np.argmax(race))
             raise self._fault(

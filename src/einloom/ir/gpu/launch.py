@@ -1,8 +1,8 @@
 """`Launch`: a decided program for a GPU, beside `Nest`: a grid of blocks of threads, arrays, and what each thread does.
 
 Indices of blocks and threads are the device's; loops are those that a thread runs by itself. Statements name elements
-by affine functions of both, and limits on such functions (`if thread index < 1`, `if 4 k.0 + k.1 < 6`) say which threads
-run them: there is no other branch, so that no barrier can be in one.
+by affine functions of both, and limits on such functions (`if n.1 < 1`, `if 4 k.0 + k.1 < 6`) say which threads run
+them: there is no other branch, so that no barrier can be in one.
 
     launch axpy
       block n.0 256
@@ -155,9 +155,7 @@ def places(statement: Statement) -> tuple[Place, ...]:
     return (*(each for each in statement.inputs if isinstance(each, Place)), statement.output)
 
 
-def _walk(
-    nodes: Iterable[LaunchNode], around: tuple[Repeat, ...]
-) -> Iterator[tuple[LaunchNode, tuple[Repeat, ...]]]:
+def _walk(nodes: Iterable[LaunchNode], around: tuple[Repeat, ...]) -> Iterator[tuple[LaunchNode, tuple[Repeat, ...]]]:
     for node in nodes:
         yield node, around
         if isinstance(node, Repeat):
@@ -175,24 +173,24 @@ def _faults(launch: Launch) -> Iterator[str]:
             yield f"its {kind} has {len(found)} dimensions, and GPUs have {LEVELS}"
     known = {level.name for level in levels}
     for node, around in _walk(launch.body, ()):
-        yield from _faults_of(node, launch, known | {loop.name for loop in around}, around)
+        yield from _faults_of(node, launch, known | {loop.name for loop in around})
 
 
-def _faults_of(node: LaunchNode, launch: Launch, known: set[str], around: tuple[Repeat, ...]) -> Iterator[str]:
+def _faults_of(node: LaunchNode, launch: Launch, known: set[str]) -> Iterator[str]:
     if isinstance(node, Repeat):
         yield from _faults_of_loop(node, known)
     elif isinstance(node, Statement):
         if node.operator not in SCALARS:
             yield f"{node.operator} is no scalar operator; known: {', '.join(SCALARS)}"
-        yield from (f"{place} is no element of an array here" for place in places(node) if place.buffer not in launch.array)
+        yield from (
+            f"{place} is no element of an array here" for place in places(node) if place.buffer not in launch.array
+        )
         terms: list[Terms] = [place.terms for place in places(node)] + [limit for limit, _ in node.within]
         unknown = {name for each in terms for name, _ in each} - known
         yield from (f"{node} counts by {name}, which is no loop around it" for name in sorted(unknown))
         written = launch.array.get(node.output.buffer)
         if written is not None and (written.role is Role.IN or written.space is Space.ARGUMENT):
             yield f"{node} writes {written.name}, which is only read"
-    elif any(loop.kind is LoopKind.VECTOR for loop in around):
-        yield "a barrier stands inside a vector"
 
 
 def _faults_of_loop(loop: Repeat, known: set[str]) -> Iterator[str]:

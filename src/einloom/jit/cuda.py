@@ -1,0 +1,143 @@
+"""NVIDIA's GPUs, through its own `cuda-core`: NVRTC compiles, the driver runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from einloom.errors import DeviceError
+from einloom.jit.gpu import Array, GpuLimits, is_chosen
+
+__all__ = ["CudaDevice", "CudaKernel", "compile_cuda", "open_cuda"]
+
+STATIC_SHARED = 48 * 1024
+"""Shared memory of a block that arrays in the text may take."""
+
+
+def open_cuda(choice: str) -> CudaDevice:
+    """Return a device by its number among all, or by a part of its name; the first if empty.
+
+    Raises:
+        DeviceError: a package, the driver or such a device is missing.
+    """
+    core = _core()
+    try:
+        devices = list(core.Device.get_all_devices())
+    except Exception as error:  # Each part of the driver that may be missing has an exception of its own.
+        raise DeviceError(f"CUDA finds no driver: {error}\n  Install NVIDIA's, or use target='opencl'.") from None
+    found = [each for n, each in enumerate(devices) if is_chosen(choice, n, each.name)]
+    if not found:
+        names = ", ".join(f"{n}: {device.name}" for n, device in enumerate(devices)) or "none"
+        raise DeviceError(f"EINLOOM_GPU={choice} is no CUDA device\n  Devices: {names}.")
+    return CudaDevice(core, found[0])
+
+
+def compile_cuda(text: str, architecture: str) -> Any:
+    """Return the machine code of a text for an architecture such as `sm_90`; no device and no driver are needed.
+
+    Raises:
+        DeviceError: NVRTC is missing, or refuses the text; the message has its words.
+    """
+    core = _core()
+    try:
+        options = core.ProgramOptions(arch=architecture, std="c++17", name="einloom")
+        return core.Program(text, "c++", options).compile("cubin")
+    except Exception as error:
+        raise DeviceError(f"NVRTC could not compile for {architecture}: {error}") from None
+
+
+def _core() -> Any:
+    return _imported("cuda.core")
+
+
+def _imported(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise DeviceError(f"CUDA needs cuda-core and cuda-bindings: {error}\n  pip install 'einloom[cuda]'") from None
+
+
+class CudaDevice:
+    """One device with a stream of its own. See `einloom.jit.gpu.GpuDriver`."""
+
+    def __init__(self, core: Any, device: Any) -> None:
+        self.core, self.device, self.driver = core, device, _imported("cuda.bindings.driver")
+        device.set_current()
+        self.stream = device.create_stream()
+        limits = device.properties
+        extents = (limits.max_block_dim_x, limits.max_block_dim_y, limits.max_block_dim_z)
+        memory = self._checked(self.driver.cuMemGetInfo(), "ask for its memory")[1]
+        self.limits = GpuLimits(device.name, limits.max_threads_per_block, extents, STATIC_SHARED, memory, True)
+
+    def build(self, text: str, name: str) -> CudaKernel:
+        """Compile a text.
+
+        Raises:
+            DeviceError: NVRTC refuses it; the message has its words.
+        """
+        self.device.set_current()
+        return CudaKernel(self, compile_cuda(text, f"sm_{self.device.arch}").get_kernel(name))
+
+    def allocate(self, size: int) -> Any:
+        """Return so many bytes of the device's memory.
+
+        Raises:
+            DeviceError: there is not enough.
+        """
+        self.device.set_current()
+        try:
+            return self.device.allocate(max(size, 1), stream=self.stream)
+        except Exception as error:
+            raise DeviceError(f"{self.limits.name} could not allocate {size} bytes: {error}") from None
+
+    def upload(self, array: Array) -> Any:
+        """Return a copy of a contiguous array."""
+        buffer = self.allocate(array.nbytes)
+        given = self.driver.cuMemcpyHtoDAsync(buffer.handle, array.ctypes.data, array.nbytes, self.stream.handle)
+        self._checked(given, "copy to the device")
+        self.stream.sync()
+        return buffer
+
+    def download(self, source: Any, array: Array) -> None:
+        """Fill a contiguous array, after everything that was started."""
+        given = self.driver.cuMemcpyDtoHAsync(array.ctypes.data, source.handle, array.nbytes, self.stream.handle)
+        self._checked(given, "copy from the device")
+        self.stream.sync()
+
+    def seconds(self, run: Any) -> float:
+        """Return how long a run took on the device."""
+        begin, end = run
+        end.sync()
+        return (end - begin) * 1e-3
+
+    def _checked(self, answer: tuple[Any, ...], what: str) -> tuple[Any, ...]:
+        """Return what a function of the driver gave besides its status."""
+        status, *values = answer
+        if int(status) != 0:
+            raise DeviceError(f"{self.device.name} could not {what}: {status}")
+        return tuple(values)
+
+
+class CudaKernel:
+    """A compiled kernel of a device."""
+
+    def __init__(self, device: CudaDevice, kernel: Any) -> None:
+        self.device, self.kernel = device, kernel
+
+    def start(self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[Any]) -> Any:
+        """Run the kernel on blocks of threads, innermost dimension first; returns the events around it.
+
+        Raises:
+            DeviceError: the device refuses.
+        """
+        core, stream = self.device.core, self.device.stream
+        self.device.device.set_current()
+        timed = core.EventOptions(timing_enabled=True)
+        config = core.LaunchConfig(grid=grid or 1, block=block or 1)
+        try:
+            begin = stream.record(options=timed)
+            core.launch(stream, config, self.kernel, *arguments)
+            return begin, stream.record(options=timed)
+        except Exception as error:
+            raise DeviceError(f"{self.device.limits.name} could not run the kernel: {error}") from None

@@ -1,0 +1,61 @@
+"""Launches: their text parses back, and what no device could run is refused with the reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from einloom.errors import ScheduleError
+from einloom.ir.gpu.text import read_launch, write_launch
+from tests.gpu.test_simt import REVERSE, VECTORS
+
+
+@pytest.mark.parametrize("text", [REVERSE, VECTORS])
+def test_the_text_parses_back(text: str):
+    launch = read_launch(text)
+    assert write_launch(launch) == text.strip()
+    assert read_launch(write_launch(launch)) == launch
+
+
+def test_a_launch_knows_its_size():
+    launch = read_launch(REVERSE)
+    assert (launch.blocks, launch.threads, launch.shared_bytes) == (2, 4, 16)
+    assert [each.name for each in launch.arguments] == ["a", "b"]
+    assert launch.has_barriers and not read_launch(VECTORS).has_barriers
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("register float32 r 1", "register float32 a 1", "a names two things"),
+        ("thread i.1 4", "thread i.1 0", r"i.1 has 0 iterations"),
+        ("shared float32 t 4", "shared float32 t 0", "t has 0 elements"),
+        ("a[4 i.0 + i.1]", "a[4 i.0 + x]", r"counts by x, which is no loop around it"),
+        ("t[j.0]", "u[j.0]", r"u\[j.0\] is no element of an array here"),
+        ("b[4 i.0 + i.1] = r[0]", "a[4 i.0 + i.1] = r[0]", "writes a, which is only read"),
+        ("  loop j.0 4", "  vector j.0 4\n    barrier", "vector j.0 holds something else than one load or store"),
+        ("  loop j.0 4", "  thread j.0 4", "those are levels of the launch"),
+        ("  loop j.0 4", "  loop i.1 4", "i.1 stands inside another loop of its name"),
+    ],
+)
+def test_what_no_device_could_run_is_refused(old: str, new: str, message: str):
+    assert old in REVERSE
+    with pytest.raises(ScheduleError, match=message):
+        read_launch(REVERSE.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("launch reverse", "start reverse", "a launch begins with its name"),
+        ("thread i.1 4", "thread i.1 four", "how many iterations it has"),
+        ("shared float32 t 4", "shared float31 t 4", "an array is a memory"),
+        ("r[0] = t[j.0] shared if j.0 + i.1 < 4", "r[0] + t[j.0]", "this is no statement"),
+        ("if j.0 + i.1 < 4", "if j.0 + i.1 > 4", "is no limit"),
+        ("a[4 i.0 + i.1]", "a[4 * i.0]", "is no multiple of a loop's index"),
+        ("  barrier", "      barrier", "stands outside everything"),
+    ],
+)
+def test_a_text_that_is_none_names_its_line(old: str, new: str, message: str):
+    assert old in REVERSE
+    with pytest.raises(ScheduleError, match=message):
+        read_launch(REVERSE.replace(old, new))
