@@ -27,7 +27,7 @@ __all__ = ["clear_cache", "compile", "contract_path", "einsum"]
 
 
 # The defaults, which a call that passes them as literals has as well.
-_AUTO, _SAFE, _KEEP, _ONE, _ZERO, _NO = "auto", "safe", "K", 1, 0, ()
+_AUTO, _SAFE, _KEEP, _ONE, _ZERO, _NO, _CPU = "auto", "safe", "K", 1, 0, (), "cpu"
 
 
 def einsum(
@@ -44,6 +44,7 @@ def einsum(
     conj: Sequence[int] = _NO,
     epilogue: Sequence[Any] = _NO,
     threads: int | None = None,
+    target: str | Machine = _CPU,
 ) -> Any:
     """Evaluate an einsum with code that was compiled for these shapes and strides.
 
@@ -69,6 +70,7 @@ def einsum(
         epilogue: operators on the finished result, in order: a word, or a word and the labels of an operand, which
             follows the others: `epilogue=(("add", "c"), "relu")`.
         threads: how many threads; the settings' if None.
+        target: where to compute, as for `compile`.
 
     Returns:
         A fresh C-contiguous array of the first operand's library, a NumPy scalar for a result without axes, or `out`.
@@ -87,6 +89,7 @@ def einsum(
         and beta is _ZERO
         and conj is _NO
         and epilogue is _NO
+        and target is _CPU
     )
     if is_plain and type(equation) is str and operands and type(operands[0]) is ndarray:
         known = remembered(equation)
@@ -97,7 +100,7 @@ def einsum(
     if not is_plain:
         finish = finish_of(alpha, beta, conj, epilogue)
         options, conversion = (
-            Options(optimize, memory_limit, threads=threads, finish=finish),
+            Options(optimize, memory_limit, threads=threads, target=target, finish=finish),
             conversion_of(casting, order),
         )
     framework = framework_of(given)
@@ -137,11 +140,8 @@ def compile(
             loops a, b, c, … of a string such as `"bcaBCb"` are the labels in alphabetical order; steps that its
             literals do not say are those of the heuristic schedule.
         threads: how many threads; the settings' at each call if None.
-        alpha: as for `einsum`, and so the next three.
-        beta: factor of what `out` holds.
-        conj: positions of operands that are conjugated.
-        epilogue: operators on the finished result.
-        target: `"cpu"`, `"interpreter"`, or a `Machine`.
+        alpha, beta, conj, epilogue: as for `einsum`.
+        target: `"cpu"`, `"interpreter"`, a `Machine`; or a GPU: `"opencl"`, `"cuda"`, or `"gpu"` for either.
 
     Raises:
         EquationError, ShapeError, DTypeError, ScheduleError, UnsupportedTarget: it cannot be compiled so.
@@ -192,7 +192,7 @@ def _check_kinds(equation: object, schedule: object, target: object) -> None:
     if not isinstance(schedule, Schedule | str | None):
         raise ScheduleError(f"schedule is a {type(schedule).__name__}\n  Pass a Schedule, its text, or a loop string.")
     if not isinstance(target, Machine | str):
-        raise UnsupportedTarget(f"target {target!r:.80}\n  Targets: 'cpu', 'interpreter' or a Machine.")
+        raise UnsupportedTarget(f"target {target!r:.80}\n  Targets: 'cpu', 'interpreter', 'opencl', 'cuda', 'gpu' or a Machine.")
 
 
 def _text_and_operands(equation: Any, operands: Sequence[Any]) -> tuple[str, Sequence[Any]]:

@@ -25,7 +25,8 @@ from einloom.ir.gpu.launch import Launch
 from einloom.ir.gpu.text import write_launch
 from einloom.ir.numbers import narrowed
 from einloom.ir.operation import Operation
-from einloom.jit.gpu import GpuDriver, GpuKernel, GpuLimits, open_gpu
+from einloom.jit.gpu.devices import open_gpu
+from einloom.jit.gpu.driver import GpuDriver, GpuKernel, GpuLimits
 from einloom.once import OnceTable
 from einloom.plan.equation import caret_lines
 from einloom.plan.paths import contraction_path

@@ -10,7 +10,10 @@ from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.plan.finish import PLAIN, Finish
 
-__all__ = ["DEFAULTS", "Options"]
+__all__ = ["DEFAULTS", "GPU_TARGETS", "Options"]
+
+GPU_TARGETS = ("opencl", "cuda", "gpu")
+"""Targets that are GPUs; `gpu` is CUDA where there is a device for it, else OpenCL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class Options:
         memory_limit: most elements of an intermediate tensor, or `"max_input"`; None: no limit.
         schedule: a schedule, its text or a loop string for a single contraction, instead of the heuristic one.
         threads: how many threads, None for the settings at each call.
-        target: `"cpu"`, `"interpreter"` or a `Machine`.
+        target: `"cpu"`, `"interpreter"`, one of `GPU_TARGETS` or a `Machine`.
         finish: what becomes of the sums.
     """
 

@@ -9,7 +9,7 @@ outputs that two threads write.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,7 @@ __all__ = ["LaunchFault", "run_launch"]
 
 Numbers = np.ndarray[Any, Any]
 
-OPERATORS = {
+OPERATORS: dict[str, Callable[..., Numbers]] = {
     "load": lambda x: x,
     "store": lambda x: x,
     "move": lambda x: x,

@@ -1,24 +1,14 @@
-"""What drivers of GPUs have in common: `GpuDriver`, a device that compiles texts, keeps arrays and runs kernels.
-
-`open_gpu("opencl")` and `open_gpu("cuda")` give one; the packages behind them are imported then.
-"""
+"""What drivers of GPUs have in common: `GpuDriver`, a device that compiles texts, keeps arrays and runs kernels."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from einloom.errors import DeviceError
-from einloom.once import OnceTable
-
-__all__ = ["GPU_KINDS", "GpuDriver", "GpuKernel", "GpuLimits", "is_chosen", "open_gpu"]
-
-GPU_KINDS = ("opencl", "cuda")
-"""Kinds of drivers, by the language of their kernels."""
+__all__ = ["GpuDriver", "GpuKernel", "GpuLimits", "is_chosen"]
 
 Array = np.ndarray[Any, Any]
 
@@ -78,32 +68,6 @@ class GpuDriver(Protocol):
         ...
 
 
-_OPENED: OnceTable[GpuDriver] = OnceTable(16)
-
-
-def open_gpu(kind: str) -> GpuDriver:
-    """Return the first device of a kind; `EINLOOM_GPU`, a number or a part of a name, chooses another one.
-
-    Raises:
-        DeviceError: its package, its driver or a device is missing.
-    """
-    choice = os.environ.get("EINLOOM_GPU", "")
-    return _OPENED.get((kind, choice), lambda: _open(kind, choice))
-
-
 def is_chosen(choice: str, number: int, name: str) -> bool:
     """Whether a device, by its number among all and its name, is what `EINLOOM_GPU` asks for."""
     return choice in ("", str(number)) or (not choice.isdigit() and choice.lower() in name.lower())
-
-
-def _open(kind: str, choice: str) -> GpuDriver:
-    # Late: most programs never need these packages.
-    if kind == "opencl":
-        from einloom.jit.opencl import open_opencl
-
-        return open_opencl(choice)
-    if kind == "cuda":
-        from einloom.jit.cuda import open_cuda
-
-        return open_cuda(choice)
-    raise DeviceError(f"there are no devices of kind {kind!r}\n  Kinds: {', '.join(GPU_KINDS)}.")

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from einloom.errors import DeviceError
-from einloom.jit.gpu import Array, GpuLimits, is_chosen
+from einloom.jit.gpu.driver import Array, GpuLimits, is_chosen
 
 __all__ = ["CudaDevice", "CudaKernel", "compile_cuda", "open_cuda"]
 
@@ -59,7 +59,7 @@ def _imported(name: str) -> Any:
 
 
 class CudaDevice:
-    """One device with a stream of its own. See `einloom.jit.gpu.GpuDriver`."""
+    """One device with a stream of its own. See `einloom.jit.gpu.driver.GpuDriver`."""
 
     def __init__(self, core: Any, device: Any) -> None:
         self.core, self.device, self.driver = core, device, _imported("cuda.bindings.driver")

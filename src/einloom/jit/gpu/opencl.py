@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from einloom.errors import DeviceError
-from einloom.jit.gpu import Array, GpuLimits, is_chosen
+from einloom.jit.gpu.driver import Array, GpuLimits, is_chosen
 
 __all__ = ["OpenclDevice", "OpenclKernel", "open_opencl"]
 
@@ -43,7 +43,7 @@ def open_opencl(choice: str) -> OpenclDevice:
 
 
 class OpenclDevice:
-    """One device with a context, a queue and a pool of memory of its own. See `einloom.jit.gpu.GpuDriver`."""
+    """One device with a context, a queue and a pool of memory of its own. See `einloom.jit.gpu.driver.GpuDriver`."""
 
     def __init__(self, cl: Any, device: Any) -> None:
         self.cl, self.device = cl, device

@@ -1,0 +1,35 @@
+"""`open_gpu("opencl")` and `open_gpu("cuda")`: a device of a kind, opened once in a process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from einloom.errors import DeviceError
+from einloom.jit.gpu.cuda import open_cuda
+from einloom.jit.gpu.driver import GpuDriver
+from einloom.jit.gpu.opencl import open_opencl
+from einloom.once import OnceTable
+
+__all__ = ["GPU_KINDS", "open_gpu"]
+
+GPU_KINDS: dict[str, Callable[[str], GpuDriver]] = {"opencl": open_opencl, "cuda": open_cuda}
+"""Kinds of drivers, by the language of their kernels."""
+
+_OPENED: OnceTable[GpuDriver] = OnceTable(16)
+
+
+def open_gpu(kind: str) -> GpuDriver:
+    """Return the first device of a kind; `EINLOOM_GPU`, a number or a part of a name, chooses another one.
+
+    Raises:
+        DeviceError: its package, its driver or a device is missing.
+    """
+    choice = os.environ.get("EINLOOM_GPU", "")
+    return _OPENED.get((kind, choice), lambda: _open(kind, choice))
+
+
+def _open(kind: str, choice: str) -> GpuDriver:
+    if kind not in GPU_KINDS:
+        raise DeviceError(f"there are no devices of kind {kind!r}\n  Kinds: {', '.join(GPU_KINDS)}.")
+    return GPU_KINDS[kind](choice)
