@@ -24,17 +24,26 @@ __all__ = ["LaunchFault", "run_launch"]
 
 Numbers = np.ndarray[Any, Any]
 
+
+def _same(x: Numbers) -> Numbers:
+    return x
+
+
+def _mad(x: Numbers, y: Numbers, z: Numbers) -> Numbers:
+    return x * y + z
+
+
 OPERATORS: dict[str, Callable[..., Numbers]] = {
-    "load": lambda x: x,
-    "store": lambda x: x,
-    "move": lambda x: x,
+    "load": _same,
+    "store": _same,
+    "move": _same,
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
     "div": np.divide,
     "min": np.minimum,
     "max": np.maximum,
-    "mad": lambda x, y, z: x * y + z,
+    "mad": _mad,
 }
 """The scalar operators of `ir.statement` on all threads."""
 
