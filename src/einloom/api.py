@@ -10,8 +10,8 @@ from numpy import ndarray
 
 from einloom.arrays.library import Array, Imported, element_strides, incoming
 from einloom.errors import EquationError, ScheduleError, ShapeError, UnsupportedTarget
-from einloom.expression import Expression
 from einloom.expression.conversion import PLAIN, conversion_of
+from einloom.expression.made import make_expression
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.remembered import Request, evaluate, evaluate_as, forget, listed_operands, remembered
 from einloom.expression.types import computed_type, operand_types
@@ -25,6 +25,8 @@ from einloom.plan.problem import make_problem
 
 __all__ = ["clear_cache", "compile", "contract_path", "einsum"]
 
+
+TARGETS = "'cpu', 'interpreter', 'opencl', 'cuda', 'gpu'"
 
 # The defaults, which a call that passes them as literals has as well.
 _AUTO, _SAFE, _KEEP, _ONE, _ZERO, _NO, _CPU = "auto", "safe", "K", 1, 0, (), "cpu"
@@ -122,7 +124,7 @@ def compile(
     epilogue: Sequence[Any] = (),
     threads: int | None = None,
     target: str | Machine = "cpu",
-) -> Expression:
+) -> Any:
     """Compile an einsum for shapes (taken as C-contiguous) or for arrays (with their strides).
 
     >>> f = compile("abc,cd->abd", (8, 9, 10), (10, 11), dtype="float32")
@@ -162,7 +164,7 @@ def compile(
     options = Options(optimize, memory_limit, schedule, threads, target, finish)
     arrays = [item for item in given if item is not None]
     types = operand_types(arrays, computed) if len(arrays) == len(given) else None
-    return Expression(equation, shapes, computed, strides, options, types)
+    return make_expression(equation, shapes, computed, strides, options, types)
 
 
 def contract_path(
@@ -192,7 +194,7 @@ def _check_kinds(equation: object, schedule: object, target: object) -> None:
     if not isinstance(schedule, Schedule | str | None):
         raise ScheduleError(f"schedule is a {type(schedule).__name__}\n  Pass a Schedule, its text, or a loop string.")
     if not isinstance(target, Machine | str):
-        raise UnsupportedTarget(f"target {target!r:.80}\n  Targets: 'cpu', 'interpreter', 'opencl', 'cuda', 'gpu' or a Machine.")
+        raise UnsupportedTarget(f"target {target!r:.80}\n  Targets: {TARGETS} or a Machine.")
 
 
 def _text_and_operands(equation: Any, operands: Sequence[Any]) -> tuple[str, Sequence[Any]]:

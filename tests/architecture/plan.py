@@ -66,6 +66,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"table"},
         {"show", "entries", "drawing"},
         {"expression"},
+        {"made"},
         {"conversion"},
         {"remembered", "__init__"},
     ),

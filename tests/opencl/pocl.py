@@ -79,7 +79,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if command == "test":
         given = [argument for argument in rest if argument != "--optional"]
-        rest = [sys.executable, "-m", "pytest", "-q", *(given or ["tests/opencl"])]
+        rest = [sys.executable, "-m", "pytest", "-q", "tests/opencl", *given]
     return subprocess.run(rest, env=environment(folder), cwd=REPOSITORY, check=False).returncode
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from einloom.arrays.check import check_shape, check_writable
 from einloom.arrays.library import Array, Imported, array_of, incoming, outgoing
 from einloom.errors import ArgumentError, DTypeError
-from einloom.expression.expression import Expression
+from einloom.expression.made import Compiled
 from einloom.expression.types import FOREIGN, numpy_type
 
 __all__ = ["PLAIN", "Conversion", "conversion_of"]
@@ -55,7 +55,7 @@ class Conversion:
             )
         return array.astype(dtype, casting=self.casting)
 
-    def result(self, expression: Expression, given: Sequence[Any], converted: Sequence[Any], out: Any) -> Any:
+    def result(self, expression: Compiled, given: Sequence[Any], converted: Sequence[Any], out: Any) -> Any:
         """Compute, and return the result as it is asked for.
 
         Args:
@@ -77,7 +77,7 @@ class Conversion:
         together = all(array.flags.f_contiguous for array in arrays) and not all(a.flags.c_contiguous for a in arrays)
         return self.order == "F" or (self.order == "A" and together)
 
-    def _into(self, expression: Expression, operands: Sequence[Any], out: Any) -> Any:
+    def _into(self, expression: Compiled, operands: Sequence[Any], out: Any) -> Any:
         where = expression.equation
         given = array_of(out, "out", where)
         if given.dtype == str(expression.dtype) or self.casting in ("no", "equiv", "safe"):
@@ -89,7 +89,7 @@ class Conversion:
         np.copyto(given.array, expression(*operands, out=fresh), casting=self.casting)
         return out
 
-    def _allow_out(self, given: Imported, expression: Expression) -> None:
+    def _allow_out(self, given: Imported, expression: Compiled) -> None:
         if given.dtype in FOREIGN or not np.can_cast(expression.dtype, given.array.dtype, self.casting):
             raise DTypeError(
                 f"out has type {given.dtype}, which casting={self.casting!r} does not convert {expression.dtype} to\n"

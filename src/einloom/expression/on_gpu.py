@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from einloom.arrays.library import Array, outgoing
-from einloom.dtypes import DTYPES, DType
+from einloom.dtypes import TYPES, DType
 from einloom.errors import ArgumentError, DeviceError, DTypeError
 from einloom.expression.operands import Expected
 from einloom.expression.options import Options
@@ -99,7 +99,7 @@ class GpuExpression:
         label, self.dtype = numpy_type(dtype)
         if label not in OPENCL.types:
             raise DTypeError(f"GPUs compute in {', '.join(OPENCL.types)}, not in {label}\n  Convert the operands.")
-        self._problem = make_problem(equation, shapes, [None] * len(shapes), DTYPES[label], options.finish, ())
+        self._problem = make_problem(equation, shapes, [None] * len(shapes), TYPES[label], options.finish, ())
         self.equation, self.shapes = self._problem.equation.text, self._problem.shapes
         self.output_shape = self._problem.output_shape
         labels = (label,) * len(shapes)
@@ -110,7 +110,7 @@ class GpuExpression:
         )
         path = contraction_path(self._problem, options.optimize, options.memory_limit)
         self._plan = plan_problem(self._problem, None, path)
-        self._constants = [narrowed(np.full(1, factor), DTYPES[label]) for factor in options.finish.constants]
+        self._constants = [narrowed(np.full(1, factor), TYPES[label]) for factor in options.finish.constants]
         operations = [] if self._is_empty else [step.operation for step in self._plan.steps]
         self._steps = [self._step(operation) for operation in operations]
 

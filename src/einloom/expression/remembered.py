@@ -14,6 +14,7 @@ from einloom.arrays.library import element_strides, incoming, is_array
 from einloom.config import current_settings
 from einloom.expression.conversion import PLAIN, Conversion
 from einloom.expression.expression import Expression
+from einloom.expression.made import Compiled, make_expression
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.programs import forget_programs
 from einloom.expression.types import computed_type, operand_types
@@ -28,7 +29,7 @@ __all__ = ["Equation", "Request", "evaluate", "evaluate_as", "forget", "listed_o
 EXPRESSIONS = 1024
 EQUATIONS = 1024
 
-_expressions: OnceTable[Expression] = OnceTable(EXPRESSIONS)
+_expressions: OnceTable[Compiled] = OnceTable(EXPRESSIONS)
 _equations: dict[str, Equation] = {}
 
 
@@ -46,6 +47,7 @@ class Equation(Native):
         if framework is not None:
             return framework.compute(Request(self._text), operands, out)
         expression = _expression(self._text, operands, None, DEFAULTS)
+        assert isinstance(expression, Expression)  # The default target is no GPU.
         return expression.compute(operands, out, self, self._chain)
 
 
@@ -122,15 +124,15 @@ def forget() -> None:
     _equations.clear()
 
 
-def _expression(text: str, operands: Sequence[Any], dtype: object, options: Options) -> Expression:
+def _expression(text: str, operands: Sequence[Any], dtype: object, options: Options) -> Compiled:
     given = [incoming(operand, f"operand {position}") for position, operand in enumerate(operands)]
     computed = computed_type(text, given, dtype)
     shapes = tuple(operand.array.shape for operand in given)
     strides = [element_strides(operand.array) for operand in given]
     types = operand_types(given, computed)
 
-    def compiled() -> Expression:
-        return Expression(text, shapes, computed, strides, options, types)
+    def compiled() -> Compiled:
+        return make_expression(text, shapes, computed, strides, options, types)
 
     key = (text, shapes, computed, types, options.key, current_settings().records)
     try:

@@ -1,0 +1,127 @@
+"""einsum on OpenCL: random equations, types, strides and touches against NumPy, guard bytes around every output."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import einloom as el
+from einloom.errors import DeviceError
+from einloom.jit.gpu.devices import open_gpu
+from tests.gpu.leaves import EQUATIONS, Operands, contractions, named_kernels, space_of
+from tests.space.implementations import Meaning
+
+try:
+    DEVICE = open_gpu("opencl")
+except DeviceError as error:
+    pytest.skip(f"no OpenCL device: {error}", allow_module_level=True)
+
+from einloom.targets.gpu.opencl import OPENCL
+from einloom.targets.gpu.printer import print_launch
+
+COUNT = 500 if os.environ.get("EINLOOM_SOAK") else 25
+LEAVES = 200 if os.environ.get("EINLOOM_SOAK") else 2
+GUARD = 64
+
+
+@pytest.mark.parametrize("made", [*named_kernels(), *contractions()], ids=lambda made: made.name[:60])
+def test_random_leaves_run_and_write_nothing_else(made):
+    space, meaning = space_of(made), Meaning(made)
+    for seed in range(LEAVES):
+        launch = space.random_leaf(seed).launch()
+        operands = Operands(meaning, launch)
+        given = operands.fresh()
+        guarded = {
+            name: np.concatenate([np.full(GUARD, 99, a.dtype), a, np.full(GUARD, 99, a.dtype)])
+            for name, a in given.items()
+        }
+        kernel = DEVICE.build(print_launch(_behind_guards(launch), OPENCL), launch.name)
+        arguments, buffers = [], {}
+        for array in launch.arguments:
+            if array.space == "argument":
+                arguments.append(given[array.name][0])
+            else:
+                buffers[array.name] = DEVICE.upload(guarded[array.name])
+                arguments.append(buffers[array.name])
+        kernel.start(tuple(e.extent for e in launch.grid), tuple(e.extent for e in launch.block), arguments)
+        after = {}
+        for name, buffer in buffers.items():
+            DEVICE.download(buffer, guarded[name])
+            assert (guarded[name][:GUARD] == 99).all() and (guarded[name][-GUARD:] == 99).all(), name
+            after[name] = guarded[name][GUARD:-GUARD]
+        assert operands.wrong(after) == [], print_launch(launch, OPENCL)
+
+
+def _behind_guards(launch):
+    """The launch on arrays that begin a guard later."""
+    arrays = [
+        replace(a, size=a.size + 2 * GUARD, origin=a.origin + GUARD) if a.space == "global" else a
+        for a in launch.arrays
+    ]
+    return replace(launch, arrays=tuple(arrays))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int64", "complex64", "complex128"])
+def test_equations_in_every_type(dtype: str):
+    random = np.random.default_rng(1)
+    for equation, shapes in list(EQUATIONS.items())[:4]:
+        unit = 1 + 1j if "complex" in dtype else 1
+        operands = [(random.integers(-3, 4, shape) * unit).astype(dtype) for shape in shapes]
+        result = el.einsum(equation, *operands, target="opencl")
+        wide = [each.astype(complex if "complex" in dtype else float) for each in operands]
+        assert result.dtype == dtype
+        np.testing.assert_array_equal(result, np.einsum(equation, *wide).astype(dtype))
+
+
+def test_random_expressions():
+    random = np.random.default_rng(7)
+    for _ in range(COUNT):
+        labels = "abcdef"
+        sizes = {label: int(random.integers(1, 7)) for label in labels}
+        count = int(random.integers(1, 4))
+        terms = ["".join(random.permutation(list(labels))[: random.integers(0, 4)]) for _ in range(count)]
+        known = sorted(set("".join(terms)))
+        out = "".join(random.permutation(known)[: random.integers(0, len(known) + 1)]) if known else ""
+        equation = ",".join(terms) + "->" + out
+        operands = [_strided(random, [sizes[label] for label in term]) for term in terms]
+        result = el.einsum(equation, *operands, target="opencl")
+        expected = np.einsum(equation, *[each.astype(float) for each in operands])
+        np.testing.assert_array_equal(result, expected, err_msg=equation)
+
+
+def _strided(random: np.random.Generator, shape: list[int]) -> np.ndarray:
+    """Small whole numbers, as a view of every second element, backwards along some axes."""
+    base = random.integers(-3, 4, [2 * extent for extent in shape]).astype(np.float32)
+    return base[tuple(slice(None, None, 2) if random.random() < 0.5 else slice(None, None, -2) for _ in shape)]
+
+
+def test_what_einsum_has_beyond_numpy():
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    out = np.ones((2, 4))
+    el.einsum("ij,jk->ik", a, b, out=out, alpha=2, beta=3, target="opencl")
+    np.testing.assert_array_equal(out, 2 * (a @ b) + 3)
+    bias = np.arange(4.0) - 30
+    result = el.einsum("ij,jk->ik", a, b, bias, epilogue=(("add", "k"), "relu"), target="opencl")
+    np.testing.assert_array_equal(result, np.maximum(a @ b + bias, 0))
+    assert el.einsum("ij,jk->ik", np.ones((2, 0)), np.ones((0, 3)), target="opencl").tolist() == [[0] * 3] * 2
+    assert el.einsum("ij,jk->ik", np.ones((0, 2)), np.ones((2, 3)), target="opencl").shape == (0, 3)
+
+
+def test_misuse_says_what_to_do():
+    with pytest.raises(el.DTypeError, match="GPUs compute in float32"):
+        el.einsum("ij->i", np.ones((2, 2), "datetime64[s]"), target="opencl")
+    with pytest.raises(el.DTypeError, match="GPUs compute in float32"):
+        el.compile("ij,jk->ik", (2, 2), (2, 2), dtype="uint8", target="opencl")
+    with pytest.raises(el.ShapeError):
+        el.compile("ij,jk->ik", (2, 2), (2, 2), target="opencl")(np.ones((2, 2)), np.ones((3, 2)))
+    f = el.compile("ij,jk->ik", (4, 4), (4, 4), dtype="float32", target="opencl")
+    assert "kernel" in f.show() and f.show("launch").startswith("launch") and "at least" in f.show("bound")
+    with pytest.raises(el.ArgumentError, match="There are text, launch, nest, bound"):
+        f.show("asm")
+    with pytest.raises(DeviceError, match="could not compile"):
+        DEVICE.build("kernel void f( {", "f")
+    with pytest.raises(DeviceError, match="could not allocate"):
+        DEVICE.allocate(1 << 60)
