@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,6 +35,8 @@ def make_expression(
     types: Sequence[str] | None = None,
 ) -> Compiled:
     """Return the expression; its arguments are those of `Expression`."""
+    if options.target in GPU_TARGETS and any(0 in shape for shape in shapes):
+        options = replace(options, target="cpu")  # No device takes arrays of no bytes, and there is nothing to do.
     if options.target in GPU_TARGETS:
         from einloom.expression.on_gpu import GpuExpression  # Late: it takes spaces and their constraint engine.
 

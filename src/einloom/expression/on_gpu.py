@@ -111,12 +111,7 @@ class GpuExpression:
         path = contraction_path(self._problem, options.optimize, options.memory_limit)
         self._plan = plan_problem(self._problem, None, path)
         self._constants = [narrowed(np.full(1, factor), TYPES[label]) for factor in options.finish.constants]
-        operations = [] if self._is_empty else [step.operation for step in self._plan.steps]
-        self._steps = [self._step(operation) for operation in operations]
-
-    @property
-    def _is_empty(self) -> bool:
-        return any(axis.extent == 0 for step in self._plan.steps for axis in step.operation.axes)
+        self._steps = [self._step(step.operation) for step in self._plan.steps]
 
     @cached_property
     def _driver(self) -> GpuDriver:
