@@ -10,7 +10,6 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -151,7 +150,7 @@ class GpuExpression:
         before = driver.upload(np.ascontiguousarray(written)) if reads_output else None
         for step, compiled in zip(self._plan.steps, self._steps):
             operation = step.operation
-            result = driver.allocate(prod(step.shape) * operation.output.dtype.size)
+            result = driver.allocate(step.bytes)
             names = [operand.name for operand in operation.operands[:-1]]
             given = dict(zip(names, (tensors[number] for number in step.inputs)))
             compiled.start({**given, BEFORE: before, operation.output.name: result})
