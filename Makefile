@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test soak test-aarch64 lint docs notebooks bench clean
+.PHONY: demo test soak test-aarch64 test-opencl lint bench clean
 
 $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "einloom needs Python 3.11 or newer")'
@@ -16,7 +16,12 @@ $(VENV)/.ready-test: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
 
-$(VENV)/.ready-lint: $(VENV)/.ready
+$(VENV)/.ready-# einsum on OpenCL, which PoCL runs on this processor; it is fetched into a cache folder (docs/how-to/run-on-a-gpu.md).
+test-opencl: $(VENV)/.ready-test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[opencl,test]'
+	$(BIN)/python tests/opencl/pocl.py test --optional
+
+lint: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lint]'
 	@touch $@
 

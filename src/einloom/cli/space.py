@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from einloom.cli.leaf import add_arguments, show_leaf
 from einloom.cli.sizes import positive
 from einloom.errors import ScheduleError
 from einloom.space.candidate import Space
@@ -70,6 +71,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--cut-levels", type=int, default=10, help="decisions after which nothing is cut (default 10)")
     parser.add_argument("--bound", action="store_true", help="print a time that no implementation can beat")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_arguments(parser)
     parser.set_defaults(run=run)
     return parser
 
@@ -98,6 +100,9 @@ class Report:
 def run(arguments: argparse.Namespace) -> int:
     """Print what the command line asks for; return the exit status."""
     options = dict(DEFAULT_SIZES[arguments.kernel]) | dict(option(text) for text in arguments.sizes)
+    if arguments.show or arguments.device_kind:
+        show_leaf(_space(arguments, options), arguments)
+        return 0
     report = _measure(arguments, options)
     print(json.dumps(_record(report), indent=1) if arguments.json else _table(report))
     return 0

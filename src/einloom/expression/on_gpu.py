@@ -9,7 +9,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,13 +34,10 @@ from einloom.space.candidate import Candidate, Space
 from einloom.space.device import H200, GpuDevice
 from einloom.space.on_gpu.experts import expert_leaf
 from einloom.space.on_gpu.operations import BEFORE, kernel_of
-from einloom.targets.gpu.cuda import CUDA
-from einloom.targets.gpu.opencl import OPENCL
+from einloom.targets.gpu.dialects import DIALECTS
 from einloom.targets.gpu.printer import print_launch
 
 __all__ = ["GpuExpression", "GpuStep"]
-
-DIALECTS = {"opencl": OPENCL, "cuda": CUDA}
 
 _STEPS: OnceTable[GpuStep] = OnceTable(1024)
 """The compiled steps of all expressions, by device and operation."""
@@ -79,7 +75,7 @@ class GpuExpression:
         equation: the text.
         shapes: of the operands.
         dtype: type that is computed in.
-        options: how it is to be computed; its target is the kind of driver.
+        options: how it is to be computed; its target is a kind of driver, or `gpu` for either.
 
     Attributes:
         equation, shapes: as above.
@@ -94,10 +90,12 @@ class GpuExpression:
     def __init__(self, equation: str, shapes: Sequence[tuple[int, ...]], dtype: object, options: Options) -> None:
         assert isinstance(options.target, str)
         self._arguments = (equation, tuple(shapes), dtype, options)
-        self.target = options.target
+        self._driver = open_gpu(options.target)
+        self.target = self._driver.kind
         label, self.dtype = numpy_type(dtype)
-        if label not in OPENCL.types:
-            raise DTypeError(f"GPUs compute in {', '.join(OPENCL.types)}, not in {label}\n  Convert the operands.")
+        types = DIALECTS[self.target].types
+        if label not in types:
+            raise DTypeError(f"GPUs compute in {', '.join(types)}, not in {label}\n  Convert the operands.")
         self._problem = make_problem(equation, shapes, [None] * len(shapes), TYPES[label], options.finish, ())
         self.equation, self.shapes = self._problem.equation.text, self._problem.shapes
         self.output_shape = self._problem.output_shape
@@ -111,10 +109,6 @@ class GpuExpression:
         self._plan = plan_problem(self._problem, None, path)
         self._constants = [narrowed(np.full(1, factor), TYPES[label]) for factor in options.finish.constants]
         self._steps = [self._step(step.operation) for step in self._plan.steps]
-
-    @cached_property
-    def _driver(self) -> GpuDriver:
-        return open_gpu(self.target)
 
     def _step(self, operation: Operation) -> GpuStep:
         return _STEPS.get((self._driver, operation), lambda: _compiled(operation, self._driver, self.target))

@@ -61,6 +61,8 @@ def _imported(name: str) -> Any:
 class CudaDevice:
     """One device with a stream of its own. See `einloom.jit.gpu.driver.GpuDriver`."""
 
+    kind = "cuda"
+
     def __init__(self, core: Any, device: Any) -> None:
         self.core, self.device, self.driver = core, device, _imported("cuda.bindings.driver")
         device.set_current()

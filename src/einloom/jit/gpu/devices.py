@@ -20,7 +20,9 @@ _OPENED: OnceTable[GpuDriver] = OnceTable(16)
 
 
 def open_gpu(kind: str) -> GpuDriver:
-    """Return the first device of a kind; `EINLOOM_GPU`, a number or a part of a name, chooses another one.
+    """Return the first device of a kind, of `gpu` CUDA's if there is one, else OpenCL's.
+
+    `EINLOOM_GPU`, a number or a part of a name, chooses another one.
 
     Raises:
         DeviceError: its package, its driver or a device is missing.
@@ -30,6 +32,18 @@ def open_gpu(kind: str) -> GpuDriver:
 
 
 def _open(kind: str, choice: str) -> GpuDriver:
+    if kind == "gpu":
+        return _either(choice)
     if kind not in GPU_KINDS:
         raise DeviceError(f"there are no devices of kind {kind!r}\n  Kinds: {', '.join(GPU_KINDS)}.")
     return GPU_KINDS[kind](choice)
+
+
+def _either(choice: str) -> GpuDriver:
+    try:
+        return open_cuda(choice)
+    except DeviceError as cuda:
+        try:
+            return open_opencl(choice)
+        except DeviceError as opencl:
+            raise DeviceError(f"there is no GPU\n  {opencl}\n  {cuda}") from None

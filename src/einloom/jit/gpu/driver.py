@@ -45,6 +45,7 @@ class GpuKernel(Protocol):
 class GpuDriver(Protocol):
     """A device. Work is done in the order of the calls; only `download` and `seconds` wait for it."""
 
+    kind: str
     limits: GpuLimits
 
     def build(self, text: str, name: str) -> GpuKernel:

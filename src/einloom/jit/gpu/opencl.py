@@ -45,6 +45,8 @@ def open_opencl(choice: str) -> OpenclDevice:
 class OpenclDevice:
     """One device with a context, a queue and a pool of memory of its own. See `einloom.jit.gpu.driver.GpuDriver`."""
 
+    kind = "opencl"
+
     def __init__(self, cl: Any, device: Any) -> None:
         self.cl, self.device = cl, device
         self.context = cl.Context([device])

@@ -1,0 +1,81 @@
+"""Texts of kernels: readable, the same every time, and what NVRTC compiles for several generations of GPUs."""
+
+from __future__ import annotations
+
+import pytest
+
+from einloom.errors import DeviceError, UnsupportedTarget
+from einloom.ir.gpu.text import read_launch
+from einloom.jit.gpu.cuda import compile_cuda
+from einloom.targets.gpu.dialects import DIALECTS
+from einloom.targets.gpu.printer import print_launch
+from tests.gpu.leaves import TYPES_OF_GPUS, named_kernels, space_of
+from tests.gpu.test_simt import REVERSE, VECTORS
+
+CUDA_REVERSE = """\
+// b = a, backwards
+extern "C" __global__ __launch_bounds__(4) void reverse(const float *__restrict__ a, float *__restrict__ b) {
+  float r[1];
+  __shared__ float t[4];
+  const int i_0 = blockIdx.x;  // i.0
+  const int i_1 = threadIdx.x;  // i.1, j.1
+  r[0] = __ldcs(a + 4 * i_0 + i_1);
+  t[i_1] = r[0];
+  __syncthreads();
+  for (int j_0 = 0; j_0 < 4; j_0++) {
+    if (j_0 + i_1 < 4) r[0] = t[j_0];
+  }
+  __stcg(b + 4 * i_0 + i_1, r[0]);
+}
+"""
+OPENCL_VECTORS = """\
+kernel __attribute__((reqd_work_group_size(2, 1, 1)))
+void vectors(global const float *restrict a, global float *restrict b) {
+  float r[4];
+  const int i = get_local_id(0);  // i
+  { const float4 v = *((global float4 *)(a + 4 * i)); r[0] = v.x; r[1] = v.y; r[2] = v.z; r[3] = v.w; }
+  { float4 v; v.x = r[0]; v.y = r[1]; v.z = r[2]; v.w = r[3]; *((global float4 *)(b + 4 * i)) = v; }
+}
+"""
+
+
+def test_texts_are_what_one_would_write():
+    assert print_launch(read_launch(REVERSE), DIALECTS["cuda"], "b = a, backwards") == CUDA_REVERSE
+    assert print_launch(read_launch(VECTORS), DIALECTS["opencl"]) == OPENCL_VECTORS
+
+
+def test_a_type_without_words_is_refused():
+    with pytest.raises(UnsupportedTarget, match="OpenCL C has no uint8 here"):
+        print_launch(read_launch(REVERSE.replace("global in float32", "global in uint8")), DIALECTS["opencl"])
+
+
+def test_long_arrays_have_long_indices():
+    text = print_launch(read_launch(REVERSE.replace("a 8", f"a {2**31}")), DIALECTS["cuda"])
+    assert "const long long i_0 = blockIdx.x;" in text
+
+
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
+def test_nvrtc_compiles_every_type(architecture: str):
+    try:
+        compile_cuda('extern "C" __global__ void f() {}', architecture)
+    except DeviceError as error:
+        pytest.skip(str(error))
+    for dtype in TYPES_OF_GPUS:
+        made = list(named_kernels(dtype))[0]
+        text = print_launch(space_of(made).random_leaf(5).launch(), DIALECTS["cuda"])
+        assert print_launch(space_of(made).random_leaf(5).launch(), DIALECTS["cuda"]) == text
+        compile_cuda(text, architecture)
+
+
+def test_missing_packages_and_devices_are_told(monkeypatch: pytest.MonkeyPatch):
+    import sys
+
+    import einloom as el
+
+    monkeypatch.setitem(sys.modules, "pyopencl", None)
+    monkeypatch.setitem(sys.modules, "cuda.core", None)
+    monkeypatch.setenv("EINLOOM_GPU", "none such")  # Another key than any device that is open already.
+    told = {"opencl": r"pip install 'einloom\[opencl\]'", "cuda": r"einloom\[cuda\]", "gpu": "there is no GPU"}
+    for target, message in told.items():
+        with pytest.raises(DeviceError, match=message):
+            el.compile("ij,jk->ik", (2, 2), (2, 2), target=target)
