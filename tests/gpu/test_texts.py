@@ -61,7 +61,7 @@ def test_nvrtc_compiles_every_type(architecture: str):
     except DeviceError as error:
         pytest.skip(str(error))
     for dtype in TYPES_OF_GPUS:
-        made = list(named_kernels(dtype))[0]
+        made = next(iter(named_kernels(dtype)))
         text = print_launch(space_of(made).random_leaf(5).launch(), DIALECTS["cuda"])
         assert print_launch(space_of(made).random_leaf(5).launch(), DIALECTS["cuda"]) == text
         compile_cuda(text, architecture)
