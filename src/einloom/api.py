@@ -142,7 +142,10 @@ def compile(
             loops a, b, c, … of a string such as `"bcaBCb"` are the labels in alphabetical order; steps that its
             literals do not say are those of the heuristic schedule.
         threads: how many threads; the settings' at each call if None.
-        alpha, beta, conj, epilogue: as for `einsum`.
+        alpha: as for `einsum`, and so the next three.
+        beta: factor of what `out` holds.
+        conj: positions of operands that are conjugated.
+        epilogue: operators on the finished result.
         target: `"cpu"`, `"interpreter"`, a `Machine`; or a GPU: `"opencl"`, `"cuda"`, or `"gpu"` for either.
 
     Raises:
