@@ -11,10 +11,7 @@ takes apt and dpkg with package sources that have arm64 packages (Debian's do), 
 from __future__ import annotations
 
 import argparse
-import fcntl
-import hashlib
 import os
-import platform
 import re
 import shlex
 import shutil
@@ -22,14 +19,25 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 __all__ = ["CPUS", "CannotPrepare", "Emulator", "prepared"]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY))
+
+from tests.debian import (  # noqa: E402
+    CannotPrepare,
+    Packages,
+    cache_folder,
+    check_programs,
+    debian_architecture,
+    locked,
+    output,
+)
+
 CPUS = ("cortex-a72", "max")
 """Emulated processors: one that faults on everything beyond Neon, and one that has all that QEMU knows."""
 
@@ -48,16 +56,6 @@ WHEELS = (
 )
 PLATFORMS = ("manylinux_2_28_aarch64", "manylinux_2_27_aarch64", "manylinux2014_aarch64")
 OLDEST_PYTHON = 11  # 3.11
-DEBIAN_ARCHITECTURES = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64el"}
-
-APT_CONFIGURATION = """APT::Architecture "{architecture}"; APT::Architectures {{ "{architecture}"; }};
-Dir::State "{folder}/state"; Dir::State::status "{folder}/state/status"; Dir::Cache "{folder}/cache";
-Acquire::Languages "none"; Acquire::Retries "3"; APT::Install-Recommends "false"; APT::Sandbox::User "root";
-"""
-
-
-class CannotPrepare(Exception):
-    """Something that the emulator needs is not there; the message says what, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,22 +99,15 @@ class Emulator:
         return script
 
 
-def cache_folder() -> Path:
-    """Return the folder that holds the emulator, one for each recipe, so that a changed recipe is fetched anew."""
-    recipe = hashlib.sha256(repr((LIBRARIES, WHEELS, PLATFORMS)).encode()).hexdigest()[:8]
-    base = os.environ.get("EINLOOM_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "einloom"
-    return Path(base).expanduser().resolve() / f"aarch64-{recipe}"
-
-
 def prepared(report: bool = False) -> Emulator:
     """Return the emulator, fetching it first where it is not there yet.
 
     Raises:
         CannotPrepare: a program, the network or a package is missing.
     """
-    folder = cache_folder()
+    folder = cache_folder("aarch64", LIBRARIES, WHEELS, PLATFORMS)
     if not folder.is_dir():
-        with _locked(folder):
+        with locked(folder):
             if not folder.is_dir():
                 _prepare(folder, report)
     return _found(folder)
@@ -136,26 +127,9 @@ def _installed_qemu() -> Path | None:
     return Path(program) if program else None
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Let one process at a time fetch."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        lock = open(folder.with_suffix(".lock"), "w")  # noqa: SIM115
-    except OSError as error:
-        raise CannotPrepare(
-            f"cannot write to {folder.parent}: {error.strerror}\n  Set EINLOOM_CACHE to another folder."
-        ) from None
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def _prepare(folder: Path, report: bool) -> None:
     """Fetch everything into a folder beside the final one, and rename it when it is complete."""
-    for program in ("apt-get", "apt-cache", "dpkg"):
-        if not shutil.which(program):
-            raise CannotPrepare(f"there is no {program} here\n  The emulator is made of Debian packages: use Debian.")
+    check_programs()
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="fetching-", dir=folder.parent) as name:
         parts = Path(name, "parts")
@@ -169,46 +143,6 @@ def _prepare(folder: Path, report: bool) -> None:
         parts.rename(folder)
     if report:
         print(f"fetched an arm64 CPython 3.{version} into {folder} in {time.monotonic() - begin:.0f} s", flush=True)
-
-
-class Packages:
-    """The packages of one architecture, in a state of apt's own that holds nothing as installed."""
-
-    def __init__(self, folder: Path, architecture: str) -> None:
-        self.folder = folder
-        self.architecture = architecture
-        for part in ("state/lists/partial", "cache/archives/partial"):
-            (folder / part).mkdir(parents=True)
-        (folder / "state/status").touch()
-        configuration = folder / "apt.conf"
-        configuration.write_text(APT_CONFIGURATION.format(architecture=architecture, folder=folder))
-        self._environment = os.environ | {"APT_CONFIG": str(configuration)}
-        self._run("apt-get", "update", "-qq")
-
-    def _run(self, *command: str) -> str:
-        return _output(command, self._environment, f"{self.architecture} packages")
-
-    def names(self, prefix: str) -> list[str]:
-        """Return the names of packages that begin so."""
-        return self._run("apt-cache", "pkgnames", prefix).split()
-
-    def unpack(self, names: Sequence[str], target: Path) -> None:
-        """Fetch packages and what they depend on, and unpack them."""
-        self._run("apt-get", "install", "-qq", "--yes", "--download-only", *names)
-        for archive in sorted((self.folder / "cache/archives").glob("*.deb")):
-            self._run("dpkg", "-x", str(archive), str(target))
-
-
-def _output(command: Sequence[str], environment: dict[str, str] | None, what: str) -> str:
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if run.returncode:
-        lines = [line for line in run.stderr.splitlines() if not line.startswith("W:")]
-        raise CannotPrepare(
-            f"cannot fetch {what}: {' '.join(command[:2])} failed\n  "
-            + "\n  ".join(lines[-4:])
-            + "\n  It needs network, and package sources that have this architecture (Debian's do)."
-        )
-    return run.stdout
 
 
 def _newest_python(packages: Packages) -> int:
@@ -227,13 +161,12 @@ def _install_wheels(version: int, target: Path) -> None:
     platforms = [part for name in PLATFORMS for part in ("--platform", name)]
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
     command += ["--target", str(target), *platforms, "--python-version", f"3.{version}", "--only-binary=:all:"]
-    _output([*command, *WHEELS], None, "arm64 wheels")
+    output([*command, *WHEELS], None, "arm64 wheels")
 
 
 def _fetch_qemu(folder: Path, target: Path) -> None:
     """Fetch the emulator for this machine: a static program, which needs nothing else."""
-    machine = platform.machine()
-    packages = Packages(folder, DEBIAN_ARCHITECTURES.get(machine, machine))
+    packages = Packages(folder, debian_architecture())
     name = "qemu-user-static" if "qemu-user-static" in packages.names("qemu-user") else "qemu-user"
     packages.unpack([name], folder / "root")
     program = next(p for p in (folder / "root/usr/bin").glob("qemu-aarch64*") if "_be" not in p.name)
@@ -271,5 +204,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(REPOSITORY))
     sys.exit(main(sys.argv[1:]))
