@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test soak test-aarch64 test-opencl lint bench clean
+.PHONY: demo test soak test-aarch64 test-opencl lint docs notebooks bench clean
 
 $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "einloom needs Python 3.11 or newer")'
@@ -16,12 +16,7 @@ $(VENV)/.ready-test: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@
 
-$(VENV)/.ready-# einsum on OpenCL, which PoCL runs on this processor; it is fetched into a cache folder (docs/how-to/run-on-a-gpu.md).
-test-opencl: $(VENV)/.ready-test
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[opencl,test]'
-	$(BIN)/python tests/opencl/pocl.py test --optional
-
-lint: $(VENV)/.ready
+$(VENV)/.ready-lint: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lint]'
 	@touch $@
 
@@ -46,6 +41,11 @@ soak: $(VENV)/.ready-test
 # The package under an emulated arm64 CPython, which is fetched into a cache folder (docs/how-to/test-on-aarch64.md).
 test-aarch64: $(VENV)/.ready
 	$(BIN)/python tests/aarch64/emulator.py test $(AARCH64)
+
+# einsum on OpenCL, which PoCL runs on this processor; it is fetched into a cache folder (docs/how-to/run-on-a-gpu.md).
+test-opencl: $(VENV)/.ready-test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[opencl,test]'
+	$(BIN)/python tests/opencl/pocl.py test --optional
 
 lint: $(VENV)/.ready-lint $(VENV)/.ready-test
 	$(BIN)/ruff check src tests benchmarks
