@@ -150,6 +150,14 @@ def random_product(rng: random.Random, dtype: DType, points: int = 2000) -> Oper
     return Operation(operation.axes, (*factors, operation.output), Primitive.GEMM, first)
 
 
+def random_complex_reading(rng: random.Random, dtype: DType) -> Operation:
+    """A product of complex tensors whose first factor is many times as large as the output, and contiguous along m."""
+    operation = random_reading(rng, dtype)
+    factors = (replace(operand, conjugated=rng.random() < 0.5) for operand in operation.inputs)
+    operands = (*factors, operation.output)
+    return Operation(operation.axes, operands, Primitive.GEMM, Touch(Primitive.ZERO))
+
+
 def with_turned_pack(rng: random.Random, operation: Operation, schedule: Schedule) -> Schedule:
     """The schedule of a product of complex tensors with one pack of the form 1e."""
     turned = rng.choice((0, 1))

@@ -22,7 +22,7 @@ from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.parallelise import parallelise
 from einloom.passes.values import Context
 
-from ..ir.strategies import random_contraction, random_copy, random_product, random_reading
+from ..ir.strategies import random_complex_reading, random_contraction, random_copy, random_product, random_reading
 from ..kernels.guarded import run_guarded
 from ..soak import soak_count
 from .programs import difference
@@ -37,10 +37,15 @@ def _tiny(machine: Machine) -> Machine:
 
 def _operation(rng: random.Random) -> Operation:
     if rng.random() < 0.15:
-        return random_product(rng, rng.choice((COMPLEX64, COMPLEX128)), points=4000)
+        return _complex(rng)
     dtype = rng.choice((FLOAT32, FLOAT64))
     made = rng.choice((_small_sums, _rows_apart, random_reading, random_copy, random_contraction, random_contraction))
     return made(rng, dtype) if made is not random_contraction else random_contraction(rng, dtype, points=4000)
+
+
+def _complex(rng: random.Random) -> Operation:
+    dtype = rng.choice((COMPLEX64, COMPLEX128))
+    return random_complex_reading(rng, dtype) if rng.random() < 0.3 else random_product(rng, dtype, points=4000)
 
 
 def _small_sums(rng: random.Random, dtype: DType) -> Operation:
@@ -102,6 +107,16 @@ def test_every_family_is_among_what_was_tried() -> None:
     families += [f"{way}, in the order of the {name}" for way in ("direct", "staged") for name in ("input", "output")]
     assert {*families, "staged blocks", "staged tiles", "large input in order"} <= set(tried)
     assert min(tried.values()) > 3
+
+
+def test_large_complex_inputs_are_read_in_order() -> None:
+    families: list[str] = []
+    for seed in range(40):
+        operation = random_complex_reading(random.Random(seed), COMPLEX64)
+        families += [
+            each.family for each in _proposals(operation, AVX512)[1] if any(p.turned for p in each.schedule.packs)
+        ]
+    assert families.count("large input in order") > 3
 
 
 @pytest.mark.parametrize("machine", [AVX512, AVX2, NEON, _tiny(AVX2)], ids=["avx512", "avx2", "neon", "tiny caches"])

@@ -8,8 +8,17 @@ from dataclasses import dataclass, replace
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.passes.contraction.blocking import Blocking
-from einloom.passes.contraction.families import FAMILIES, VARIATIONS, Proposal, Setting, in_place, neighbours
+from einloom.passes.contraction.families import (
+    FAMILIES,
+    VARIATIONS,
+    Proposal,
+    Setting,
+    in_place,
+    large_input,
+    neighbours,
+)
 from einloom.passes.contraction.groups import grouped_schedules
+from einloom.passes.contraction.large_input import prims_of_large_input
 from einloom.passes.contraction.narrow import in_computed_type, staged_in_computed_type, widening
 from einloom.passes.contraction.pairs import Reals
 from einloom.passes.contraction.plan import Plan
@@ -37,7 +46,8 @@ def every_proposal(operation: Operation, schedule: Schedule, context: Context) -
     if operation.multiplies_pairs:
         reals = Reals.of(operation, schedule.prims)
         turned = _of_pairs(reals, _uncosted(every_proposal(*reals.undecided, context)), context)
-        return [each.proposal for each in (*_where_they_lie(operation, schedule, context), *turned)]
+        others = (*_where_they_lie(operation, schedule, context), *_large_input(operation, context))
+        return [each.proposal for each in (*others, *turned)]
     setting = _setting(operation, schedule, context)
     found = list(_of_families(setting))
     found += [each for other in found if other.plan for each in _varied(setting, other.plan)]
@@ -54,7 +64,8 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
     if operation.multiplies_pairs:
         reals = Reals.of(operation, schedule.prims)
         turned = _of_pairs(reals, costed(*reals.undecided, context), context)
-        return sorted([*_where_they_lie(operation, schedule, context), *turned], key=_seconds)
+        others = (*_where_they_lie(operation, schedule, context), *_large_input(operation, context))
+        return sorted([*others, *turned], key=_seconds)
     setting = _setting(operation, schedule, context)
     if operation.points <= LITTLE or not context.options.packing:
         return _uncosted(_plainest(setting))
@@ -174,6 +185,19 @@ def _where_they_lie(operation: Operation, schedule: Schedule, context: Context) 
     for proposal in _made(setting, in_place(setting)):
         cost = Cost(0.0, 0.0, 0.0, 0.0, 0.0) if small else model.cost(proposal.schedule, context.options.threads)
         restored = _restored(reals, Costed(proposal, cost))
+        if restored is not None:
+            yield restored
+
+
+def _large_input(operation: Operation, context: Context) -> Iterator[Costed]:
+    """Yield what reads complex elements of a large input in its own order, along which vectors of pairs run."""
+    prims = prims_of_large_input(operation)
+    if prims is None:
+        return
+    reals = Reals.of(operation, prims, staged=True)
+    model = CostModel(reals.operation, context.machine)
+    for proposal in large_input(_setting(*reals.undecided, context)):
+        restored = _restored(reals, Costed(proposal, model.cost(proposal.schedule, context.options.threads)))
         if restored is not None:
             yield restored
 

@@ -17,7 +17,7 @@ from einloom.passes.identify import LARGER
 from einloom.passes.model.sizes import equal_block
 from einloom.passes.model.tiles import BlockTargets, block_targets
 
-__all__ = ["vectorise_large_input"]
+__all__ = ["prims_of_large_input", "vectorise_large_input"]
 
 COPIED = 3
 """How many times what L1 takes as small a packed block has, about: it is still near when all columns have been
@@ -33,18 +33,31 @@ def vectorise_large_input(operation: Operation, machine: Machine) -> Schedule | 
     before: bda,dc->abc                                       (axes a, b, d 368, c 24; row-major)
     after:  seq b:16 seq d:46 seq b:1 seq a:48 prim m=a n=c k=d pack in0@3 a:48 d a pack out@1 b c a
     """
+    sides = _sides(operation)
+    if sides is None:
+        return None
+    targets = block_targets(machine, operation.accumulate, sides.m.extent)
+    if sides.m.extent < targets.tile_m or sides.copied(targets) > targets.streamed:
+        return None
+    step = _run(operation, sides, targets)
+    return sides.schedule(operation, step, targets) if step else None
+
+
+def prims_of_large_input(operation: Operation) -> Prims | None:
+    """Return the primitive's axes where an input is so large that vectors may run along its contiguous axis."""
+    sides = _sides(operation)
+    return None if sides is None else sides.prims(operation)
+
+
+def _sides(operation: Operation) -> _Sides | None:
+    """The axes by what they are for; None if no input is large, or its contiguous axis is summed or the output's."""
     large = _large_input(operation)
     if large is None or not operation.first_touch.initialises:
         return None
     m = operation.contiguous_axis(operation.inputs[large])
     if m is None or m.role is DimType.K or m is operation.contiguous_axis(operation.output):
         return None
-    targets = block_targets(machine, operation.accumulate, m.extent)
-    sides = _Sides.of(operation, large, m)
-    if sides is None or m.extent < targets.tile_m or sides.copied(targets) > targets.streamed:
-        return None
-    step = _run(operation, sides, targets)
-    return sides.schedule(operation, step, targets) if step else None
+    return _Sides.of(operation, large, m)
 
 
 def _large_input(operation: Operation) -> int | None:
@@ -59,7 +72,7 @@ def _large_input(operation: Operation) -> int | None:
 def _run(operation: Operation, sides: _Sides, targets: BlockTargets) -> int:
     """Indices along `across` in one staged block: whole cache lines of the output; 0 where L2 has no room for them."""
     most = targets.streamed // max(sides.m.extent * math.prod(axis.extent for axis in sides.columns), 1)
-    line = targets.line if operation.contiguous_axis(operation.output) is sides.across else 1
+    line = max(targets.line // max(abs(operation.stride(operation.output, sides.across.name)), 1), 1)
     return min(equal_block(sides.across.extent, most, line), sides.across.extent) if most >= line else 0
 
 
@@ -125,7 +138,7 @@ class _Sides:
         reduced = [Digit(axis.name) for axis in self.reduced if axis.extent > 1 and operation.stride(large, axis.name)]
         panels = [Digit(self.m.name, tile)] if self.m.extent > tile else []
         pack = ScheduledPack(self.large, len(outer) + len(inner), (*panels, *reduced, Digit(self.m.name)))
-        prims = self._prims(operation)
+        prims = self.prims(operation)
         inner += [
             ScheduledLoop(axis.name, 1) for axis in (*self.reduced, *self.columns) if axis.name not in prims.names
         ]
@@ -138,7 +151,7 @@ class _Sides:
         ordered = operation.outermost_first(operation.output, axes)
         return (*(Digit(axis.name) for axis in ordered), Digit(self.m.name))
 
-    def _prims(self, operation: Operation) -> Prims:
+    def prims(self, operation: Operation) -> Prims:
         """The primitive's axes: k is the closest in the other input, whose elements are read one by one."""
         other = operation.inputs[1 - self.large]
         names = [axis.name for axis in sorted(self.reduced, key=lambda axis: operation.distance(other, axis))]

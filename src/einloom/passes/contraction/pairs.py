@@ -37,8 +37,8 @@ class Reals:
     packs: bool = True
 
     @staticmethod
-    def of(operation: Operation, prims: Prims) -> Reals:
-        """Return the stand-in of a contraction of complex numbers.
+    def of(operation: Operation, prims: Prims, staged: bool = False) -> Reals:
+        """Return the stand-in of a contraction of complex numbers; `staged`: blocks of the output are packed along m.
 
         before: axis a 8 m, axis b 6 k, axis c 5 n; prim m=a n=c k=b
         after:  axis a 16 m, axis b 12 k, axis c 5 n; prim m=a n=c k=b
@@ -46,7 +46,9 @@ class Reals:
         vector = vector_operand(operation, prims)
         role = DimType.N if vector else DimType.M
         m = prims.m
-        if m is None or operation.axis(m).role is not role or operation.stride(operation.output, m) != 1:
+        if m is not None and operation.axis(m).role is not role:
+            m = None
+        if m is not None and not staged and operation.stride(operation.output, m) != 1:
             m = None
         doubled = [name for name in (m, prims.k) if name is not None]
         axes = [replace(a, extent=2 * a.extent) if a.name in doubled else a for a in operation.axes]
