@@ -85,6 +85,13 @@ def test_gradients(equation: str, shapes: list[tuple[int, ...]]) -> None:
     assert torch.autograd.gradgradcheck(einsum_of(equation), operands)
 
 
+def test_conjugates_and_negatives_are_not_written() -> None:
+    a = random((3, 3), torch.complex64)
+    for out, left in ((torch.zeros_like(a).conj(), a), (torch.zeros_like(a).conj().imag, a.real)):
+        with pytest.raises(el.DTypeError, match="the conjugate, or the negative"):
+            el.einsum("ab,bc->ac", left, left, out=out)
+
+
 @pytest.mark.parametrize("conj", [(), (0,), (0, 1)])
 def test_gradients_of_complex_numbers(conj: tuple[int, ...]) -> None:
     operands = random((2, 3), COMPLEX, True), random((3, 2), COMPLEX, True)

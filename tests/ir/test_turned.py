@@ -92,8 +92,10 @@ def test_the_interpreter_conjugates() -> None:
 def test_one_operand_is_turned() -> None:
     product = _product(COMPLEX64, COMPLEX64, COMPLEX64)
     for text in ("prim m=m n=n k=k pack in0@0 k m", "prim m=m n=n k=k pack in0@0:1e k m pack in1@0:1e n k"):
-        with pytest.raises(ScheduleError, match="form 1e; products of complex numbers need one"):
+        with pytest.raises(ScheduleError, match="form 1e; products of complex numbers need one factor"):
             bind(product, parse_schedule(text))
+    with pytest.raises(ScheduleError, match="the output is packed in the form 1e"):
+        bind(product, parse_schedule("prim m=m n=n k=k pack out@0:1e n m"))
 
 
 def test_real_numbers_are_not_turned() -> None:

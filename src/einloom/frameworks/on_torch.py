@@ -91,6 +91,13 @@ def memory(operand: Any, name: str) -> Any:
     return found
 
 
+def _writable(out: Any) -> Any:
+    """Return the memory of `out`, which has to hold what the tensor stands for: what is resolved is a copy."""
+    if isinstance(out, Tensor) and (out.is_conj() or out.is_neg()):
+        raise DTypeError("out stands for the conjugate, or the negative, of what its memory holds\n  Pass its clone().")
+    return memory(out, "out")
+
+
 def _closely(computation: Computation, operands: Sequence[Any], out: Any) -> Any:
     """Compute on tensors of any kind, with what they mean for gradients and transformations."""
     tensors = [_checked(operand, f"operand {position}") for position, operand in enumerate(operands)]
@@ -99,7 +106,7 @@ def _closely(computation: Computation, operands: Sequence[Any], out: Any) -> Any
         if out is not None:
             raise ArgumentError(NO_OUT)
         return _operated(carried(computation, [tuple(tensor.shape) for tensor in tensors]), tensors)
-    result = _direct(computation, arrays, None if out is None else memory(out, "out"), out)
+    result = _direct(computation, arrays, None if out is None else _writable(out), out)
     is_first = out is not None or isinstance(operands[0], Tensor) or result.dtype == torch.bfloat16
     return result if is_first else result.numpy()[()]
 

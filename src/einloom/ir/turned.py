@@ -86,8 +86,9 @@ class Pairs:
         check_touches(operation)
         turned = [pack.operand for pack in schedule.packs if pack.turned]
         if len(turned) != 1 or turned[0] not in (0, 1):
+            which = "the output is" if turned == [OUTPUT] else f"{len(turned)} operands are"
             raise ScheduleError(
-                f"{len(turned)} operands are packed in the form 1e; products of complex numbers need one\n"
+                f"{which} packed in the form 1e; products of complex numbers need one factor in it\n"
                 "  Pack the one that has the primitive's m: pack in0@…:1e …."
             )
         view = FusedView.of(operation, schedule.fused)
