@@ -42,7 +42,7 @@ def empty(shape: tuple[int, ...], dtype: np.dtype | str | None = None) -> np.nda
 
 
 def run_length(loop: el.ThreadedLoop, letter: str) -> int:
-    """Return how many indices of a loop a thread runs through until another one changes: 1 if that is further inside."""
+    """Return how many indices of a loop a thread runs through before another one changes; 1 if that is inside."""
     last = loop.nest.loops[-1]
     return max(last.lengths) if last.letter == letter and not (last.collapsed or last.ways) else 1
 
