@@ -169,7 +169,7 @@ def one_by_one(call: Call, sizes: tuple[int, ...]) -> tuple[Call, tuple[int, ...
     (m, n, k, batch), group, steps = sizes, call.group, [access.strides[-1] for access in call.accesses]
     places = call.offsets or tuple((number * steps[0], number * steps[1]) for number in range(batch))
     offsets = tuple((a + place, b + place) for a, b in places for place in range(group))
-    return replace(call, group=1, offsets=offsets), (m, n, k // group, len(offsets))
+    return replace(call, group=1, offsets=offsets), (m, n, -(-k // group), len(offsets))
 
 
 def _spec_of_groups(
