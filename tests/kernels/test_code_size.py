@@ -15,8 +15,8 @@ from tests.kernels.test_brgemm import DTYPES, LAYOUTS, product_spec
 LARGEST = 16 * 1024
 """Bytes of the code of any kernel up to 128x128x128."""
 
-MOST_INSTRUCTIONS = 1300
-"""Generating takes about two microseconds an instruction."""
+MOST_INSTRUCTIONS = 1500
+"""Generating takes about two microseconds an instruction. Tiles that spare fetches of A from L2 have most: 1,495."""
 
 SIZES = ((128, 128, 128), (127, 127, 127), (121, 98, 54), (31, 127, 116), (35, 17, 66), (25, 125, 8), (33, 33, 33))
 
