@@ -82,3 +82,54 @@ def test_parts_are_multiplied_one_by_one(equation: str, dtype: str) -> None:
 def test_other_doors_say_what_to_do() -> None:
     with pytest.raises(el.DTypeError, match="with a last axis of 2"):
         el.primitives.brgemm(m=4, n=4, k=4, dtype="complex64")
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_copies_and_conjugates_keep_the_signs_of_zeros(dtype: str) -> None:
+    parts = np.array([0.0, -0.0, 1.0, -np.inf, np.nan], REALS[dtype])
+    a = np.empty((5, 5), dtype)
+    a.real, a.imag = parts[:, None], parts
+    for conj, wanted in (((), a.T), ((0,), a.conj().T)):
+        result = el.einsum("ab->ba", a, conj=conj)
+        np.testing.assert_array_equal(result, wanted)
+        for part, other in ((result.real, wanted.real), (result.imag, wanted.imag)):
+            assert np.array_equal(np.signbit(part)[~np.isnan(part)], np.signbit(other)[~np.isnan(other)])
+
+
+def _shifted(array: Any, offset: int) -> Any:
+    memory = np.zeros(array.nbytes + offset, np.uint8)
+    moved = memory[offset:].view(array.dtype).reshape(array.shape)
+    moved[...] = array
+    return moved
+
+
+PLACES = ("ab,bc->ac", "ab,ba->ab", "ab,ba->", "ab,b->a", "ab->ba", "ab->a", ",ab->ab", "a,b->ba")
+
+
+def _placed(equation: str, dtype: str) -> tuple[list[Any], tuple[int, ...]]:
+    sizes, generator = dict(zip("abc", (17, 33, 20))), np.random.default_rng(6)
+    terms = equation.split("->")[0].split(",")
+    return [_drawn(generator, tuple(sizes[x] for x in term), dtype) for term in terms], (len(terms) - 1,)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+@pytest.mark.parametrize("equation", PLACES)
+def test_elements_lie_anywhere_and_in_any_direction(equation: str, dtype: str) -> None:
+    """Off by bytes that divide no part, by parts of an element, and backwards; outputs too."""
+    operands, conj = _placed(equation, dtype)
+    backwards = [operand[(slice(None, None, -1),) * operand.ndim] for operand in operands]
+    for given in (operands, backwards, *([_shifted(each, offset) for each in operands] for offset in (1, 4, 8))):
+        wanted = np.einsum(equation, *(each.conj() if i in conj else each for i, each in enumerate(given)))
+        assert np.array_equal(el.einsum(equation, *given, conj=conj), wanted)
+        for offset in (1, 4):
+            out = _shifted(np.ones_like(wanted), offset)
+            assert el.einsum(equation, *given, conj=conj, out=out) is out
+            assert np.array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_no_operand_is_overwritten(dtype: str) -> None:
+    out = np.full((3, 3), 1j, dtype)
+    for shared in (out, out.T, out[::-1]):
+        with pytest.raises(el.OverlapError, match="shares memory"):
+            el.einsum("ab,bc->ac", out, np.ones((3, 3), dtype), out=shared)
