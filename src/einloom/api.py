@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any, Protocol, runtime_checkable
 
@@ -10,6 +10,7 @@ from numpy import ndarray
 
 from einloom.arrays.library import Array, Imported, element_strides, incoming
 from einloom.errors import EquationError, ScheduleError, ShapeError, UnsupportedTarget
+from einloom.expression.constants import with_constants
 from einloom.expression.conversion import PLAIN, conversion_of
 from einloom.expression.made import make_expression
 from einloom.expression.options import DEFAULTS, Options
@@ -122,6 +123,7 @@ def compile(
     beta: float = 0,
     conj: Sequence[int] = (),
     epilogue: Sequence[Any] = (),
+    constants: Mapping[int, Any] | None = None,
     threads: int | None = None,
     target: str | Machine = "cpu",
 ) -> Any:
@@ -141,6 +143,8 @@ def compile(
         schedule: a `Schedule`, its text or a loop string, instead of the heuristic one, for one or two operands. The
             loops a, b, c, … of a string such as `"bcaBCb"` are the labels in alphabetical order; steps that its
             literals do not say are those of the heuristic schedule.
+        constants: arrays by the position of the operands that they are. They are copied, contracted with each other
+            once, and left out of the calls: `f = compile("ab,bc->ac", (2, 3), B, constants={1: B}); f(A)`.
         threads: how many threads; the settings' at each call if None.
         alpha: as for `einsum`, and so the next three.
         beta: factor of what `out` holds.
@@ -167,6 +171,8 @@ def compile(
     options = Options(optimize, memory_limit, schedule, threads, target, finish)
     arrays = [item for item in given if item is not None]
     types = operand_types(arrays, computed) if len(arrays) == len(given) else None
+    if constants:
+        return with_constants(equation, shapes, computed, strides, constants, options, types)
     return make_expression(equation, shapes, computed, strides, options, types)
 
 

@@ -67,7 +67,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"show", "entries", "drawing"},
         {"expression"},
         {"made"},
-        {"conversion"},
+        {"conversion", "constants"},
         {"remembered", "__init__"},
     ),
     "bench": (

@@ -26,6 +26,7 @@ MOST_OPERANDS = 256
 def describe_call(
     variant: Variant,
     operands: Sequence[Array],
+    held: tuple[Sequence[Array], int],
     out: Array | None,
     shape: tuple[int, ...],
     unit: int,
@@ -37,6 +38,7 @@ def describe_call(
     Args:
         variant: what serves them.
         operands, out: plain arrays that code reads and writes in place.
+        held: operands that no call brings, and in front of which of the others they stand.
         shape: of the result.
         unit: what their addresses are multiples of, in bytes, or of a smaller element.
         dtype: of the result.
@@ -55,7 +57,7 @@ def describe_call(
     last = len(operands)
     entry = Entry(
         arguments=tuple(_argument(array, unit, array is out) for array in given),
-        calls=tuple(_calls(variant, last, places, written=-1 if out is None else last)),
+        calls=tuple(_calls(variant, _sources(last, *held), places, written=-1 if out is None else last)),
         result=last if out is not None else Fresh(id(np.empty), id(arguments), 0 if shape else id(index)),
         keywords=() if out is None else (id(name),),
         apart=() if out is None else tuple(Apart(last, position) for position in range(last)),
@@ -64,7 +66,7 @@ def describe_call(
         scratch=scratch_word(size) if size else 0,
         releases_interpreter=is_long(flops, traffic),
     )
-    return entry, (variant, [array.dtype for array in given], name, index, arguments, watched)
+    return entry, (variant, held, [array.dtype for array in given], name, index, arguments, watched)
 
 
 def _needs_python(step: CompiledStep) -> bool:
@@ -72,8 +74,13 @@ def _needs_python(step: CompiledStep) -> bool:
     return step.executable is None or step.executable.image.has_sync
 
 
-def _calls(variant: Variant, operands: int, places: Sequence[int], written: int) -> list[Call]:
-    sources: list[Data | Scratch | Number] = [Data(position) for position in range(operands)]
+def _sources(operands: int, held: Sequence[Array], first: int) -> list[Data | Number]:
+    given: list[Data | Number] = [Data(position) for position in range(operands)]
+    return [*given[:first], *(Number(array_address(array)) for array in held), *given[first:]]
+
+
+def _calls(variant: Variant, operands: Sequence[Data | Number], places: Sequence[int], written: int) -> list[Call]:
+    sources: list[Data | Scratch | Number] = [*operands]
     sources += [Number(array_address(constant)) for constant in variant.constants]
     first = len(sources)
     sources += [Scratch(place) for place in places]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -42,6 +42,8 @@ from einloom.search.records import readable_file
 
 __all__ = ["Expression"]
 
+Item = TypeVar("Item")
+
 VARIANTS = 64
 """Compiled variants (sets of strides) that one expression remembers."""
 
@@ -57,9 +59,12 @@ class Expression(Native):
         dtype: type that is computed in.
         strides: of the operands in elements, None for C-contiguous.
         options: how it is to be computed.
+        types: of the operands; None: the one that is computed in.
+        held: operands that stay the same, behind those that come with calls; C-contiguous.
 
     Attributes:
-        equation, shapes: as above.
+        equation: as above.
+        shapes: of the operands that come with calls.
         dtype: NumPy type of operands and result; of the same size for a type that NumPy lacks.
         output_shape: shape of the result.
     """
@@ -72,10 +77,11 @@ class Expression(Native):
         strides: Sequence[tuple[int, ...] | None] | None = None,
         options: Options = DEFAULTS,
         types: Sequence[str] | None = None,
+        held: tuple[Array, ...] = (),
     ) -> None:
         self._chain = Chain(self, Expression.__call__)
         given = list(strides or [None] * len(shapes))
-        self._arguments = (equation, tuple(shapes), dtype, strides, options, types)
+        self._arguments = (equation, tuple(shapes), dtype, strides, options, types, held)
         self._options = options
         label, self.dtype = numpy_type(dtype)
         finish = options.finish
@@ -96,10 +102,11 @@ class Expression(Native):
         problem = replace(problem, dtype=travel.unit, sums=sums)
         thread_count(options.threads, cores=1)  # Refuses what is no number of threads.
         self._threads = options.threads
-        self.shapes = problem.shapes
+        self._held, self._first_held = held, inputs - len(held)
+        self.shapes = self._called(problem.shapes)
         self.output_shape = problem.output_shape
         self._expected = Expected(
-            self.shapes, self.output_shape, labels, label, self.dtype, travel.alignment, where, finish
+            self.shapes, self.output_shape, self._called(labels), label, self.dtype, travel.alignment, where, finish
         )
         schedule = _parsed(options.schedule) if isinstance(options.schedule, str) else options.schedule
         path, slicing = limited_path(problem, options.optimize, options.memory_limit)
@@ -118,6 +125,11 @@ class Expression(Native):
         if options.target != "interpreter":
             self._recipe.machine()
             self._variant(problem.strides, None, self._thread_count())
+
+    def _called(self, of_operands: tuple[Item, ...]) -> tuple[Item, ...]:
+        """Return what belongs to the operands that come with calls."""
+        first = self._first_held
+        return (*of_operands[:first], *of_operands[first + len(self._held) :])
 
     def _constant(self, factor: Any, label: str) -> Array:
         """Return an array of one factor."""
@@ -174,14 +186,15 @@ class Expression(Native):
         arrays = [expected.readable(operand, position) for position, operand in enumerate(given)]
         output = expected.output(out, given)
         threads = self._thread_count()
-        strides = tuple(_strides(array) for array in arrays)
+        read = [*arrays[: self._first_held], *self._held, *arrays[self._first_held :]]
+        strides = tuple(_strides(array) for array in read)
         variant = self._variant(strides, None if out is None else _strides(output.written), threads)
         in_place = all(operand is array for operand, array in zip(operands, arrays))
         if in_place and (out is None or out is output.written):
             watched = watched_settings() if self._threads is None and not self._is_small else None
             signature = (watched, out is None, *map(signature_of, arrays if out is None else [*arrays, out]))
             chain.meet(native, signature, lambda: self._describe(variant, arrays, out, watched))
-        variant.run(arrays, output.written)
+        variant.run(read, output.written)
         if out is not None:
             output.finish()
             return out
@@ -204,7 +217,8 @@ class Expression(Native):
     ) -> tuple[Entry, object] | None:
         if isinstance(variant, SlicedVariant):
             return None
-        return describe_call(variant, arrays, out, self.output_shape, self._expected.unit, self.dtype, watched)
+        held = self._held, self._first_held
+        return describe_call(variant, arrays, held, out, self.output_shape, self._expected.unit, self.dtype, watched)
 
     def _thread_count(self) -> int:
         return 1 if self._is_small else thread_count(self._threads, cores=host().cores)
@@ -281,7 +295,8 @@ class Expression(Native):
         shapes = " ".join("x".join(map(str, shape)) or "scalar" for shape in self.shapes)
         result = "x".join(map(str, self.output_shape)) or "scalar"
         target = self._recipe.target if isinstance(self._recipe.target, str) else self._recipe.target.vector
-        types = f"{self._expected.label}, {shapes} -> {result}"
+        constants = f" and {len(self._held)} constant" + "s" * (len(self._held) > 1) if self._held else ""
+        types = f"{self._expected.label}, {shapes}{constants} -> {result}"
         head = f"Expression({self.equation!r}, {types}, {self.flops:,} flop, {target})"
         return "\n".join([head, *table_text(self._rows(), self._recipe), f"  {self._place()}"])
 
