@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import index
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypedDict, Unpack, runtime_checkable
 
 from numpy import ndarray
 
@@ -29,26 +29,39 @@ __all__ = ["clear_cache", "compile", "contract_path", "einsum"]
 
 TARGETS = "'cpu', 'interpreter', 'opencl', 'cuda', 'gpu'"
 
-# The defaults, which a call that passes them as literals has as well.
-_AUTO, _SAFE, _KEEP, _ONE, _ZERO, _NO, _CPU = "auto", "safe", "K", 1, 0, (), "cpu"
+
+class EinsumOptions(TypedDict, total=False):
+    """What `einsum` takes besides operands and `out`."""
+
+    dtype: object
+    casting: str
+    order: str
+    optimize: Any
+    memory_limit: int | str | None
+    alpha: float
+    beta: float
+    conj: Sequence[int]
+    epilogue: Sequence[Any]
+    threads: int | None
+    target: str | Machine
 
 
-def einsum(
-    equation: Any = "",
-    *operands: Any,
-    out: Array | None = None,
-    dtype: object = None,
-    casting: str = _SAFE,
-    order: str = _KEEP,
-    optimize: Any = _AUTO,
-    memory_limit: int | str | None = None,
-    alpha: float = _ONE,
-    beta: float = _ZERO,
-    conj: Sequence[int] = _NO,
-    epilogue: Sequence[Any] = _NO,
-    threads: int | None = None,
-    target: str | Machine = _CPU,
-) -> Any:
+_DEFAULTS: EinsumOptions = {
+    "dtype": None,
+    "casting": "safe",
+    "order": "K",
+    "optimize": "auto",
+    "memory_limit": None,
+    "alpha": 1,
+    "beta": 0,
+    "conj": (),
+    "epilogue": (),
+    "threads": None,
+    "target": "cpu",
+}
+
+
+def einsum(equation: Any = "", *operands: Any, out: Array | None = None, **options: Unpack[EinsumOptions]) -> Any:
     """Evaluate an einsum with code that was compiled for these shapes and strides.
 
     >>> A, B = np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)
@@ -64,11 +77,11 @@ def einsum(
         casting: which conversions are allowed, as for `numpy.einsum`. `out` has the type that is computed in, unless
             this is `"same_kind"` or `"unsafe"`.
         order: how a fresh result lies: `"C"`, `"F"`, or `"A"` for what all operands are; `"K"` is `"C"`.
-        optimize: what `opt_einsum` takes, for three and more operands.
+        optimize: what `opt_einsum` takes, for three and more operands; `"auto"` if it is not given.
         memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None. A contraction that needs
             larger ones is cut into slices.
-        alpha: factor of the sums; with 0 no operand is read.
-        beta: `out := beta * out + alpha * einsum`; with 0 what `out` holds is not read.
+        alpha: factor of the sums, 1 if it is not given; with 0 no operand is read.
+        beta: `out := beta * out + alpha * einsum`, 0 if it is not given; with 0 what `out` holds is not read.
         conj: positions of operands that are conjugated.
         epilogue: operators on the finished result, in order: a word, or a word and the labels of an operand, which
             follows the others: `epilogue=(("add", "c"), "relu")`.
@@ -81,42 +94,39 @@ def einsum(
     Raises:
         EquationError, ShapeError, DTypeError, StrideError, OverlapError: nothing has been written.
     """
-    is_plain = (
-        dtype is None
-        and threads is None
-        and memory_limit is None
-        and optimize is _AUTO
-        and casting is _SAFE
-        and order is _KEEP
-        and alpha is _ONE
-        and beta is _ZERO
-        and conj is _NO
-        and epilogue is _NO
-        and target is _CPU
-    )
-    if is_plain and type(equation) is str and operands and type(operands[0]) is ndarray:
+    if not options and type(equation) is str and operands and type(operands[0]) is ndarray:
+        # Most calls: what is added to them here is all that they cost.
         known = remembered(equation)
         if known is not None:
             return known(*operands) if out is None else known(*operands, out=out)
+    return _evaluated(equation, operands, out, options)
+
+
+def _evaluated(equation: Any, operands: Sequence[Any], out: Array | None, options: EinsumOptions) -> Any:
+    if unknown := [name for name in options if name not in _DEFAULTS]:
+        raise TypeError(f"einsum() got an unexpected keyword argument {unknown[0]!r}")
     text, given = _text_and_operands(equation, operands)
-    options, conversion = DEFAULTS, PLAIN
-    if not is_plain:
-        finish = finish_of(alpha, beta, conj, epilogue)
-        options, conversion = (
-            Options(optimize, memory_limit, threads=threads, target=target, finish=finish),
-            conversion_of(casting, order),
+    asked: dict[str, Any] = {**_DEFAULTS, **options}
+    how, conversion = DEFAULTS, PLAIN
+    if not all(asked[name] is default for name, default in _DEFAULTS.items()):
+        finish = finish_of(asked["alpha"], asked["beta"], asked["conj"], asked["epilogue"])
+        how = Options(
+            asked["optimize"], asked["memory_limit"], threads=asked["threads"], target=asked["target"], finish=finish
         )
+        conversion = conversion_of(asked["casting"], asked["order"])
     framework = framework_of(given)
     if framework is not None:
-        return framework.compute(Request(text, dtype, conversion, options), given, out)
-    return evaluate(text, given, out) if is_plain else evaluate_as(text, given, out, dtype, conversion, options)
+        return framework.compute(Request(text, asked["dtype"], conversion, how), given, out)
+    if how is DEFAULTS:
+        return evaluate(text, given, out)
+    return evaluate_as(text, given, out, asked["dtype"], conversion, how)
 
 
 def compile(
     equation: str,
     *shapes_or_arrays: Any,
     dtype: object = None,
-    optimize: Any = _AUTO,
+    optimize: Any = "auto",
     memory_limit: int | str | None = None,
     schedule: Schedule | str | None = None,
     alpha: float = 1,
@@ -177,7 +187,7 @@ def compile(
 
 
 def contract_path(
-    equation: Any, *operands_or_shapes: Any, optimize: Any = _AUTO, memory_limit: int | str | None = None
+    equation: Any, *operands_or_shapes: Any, optimize: Any = "auto", memory_limit: int | str | None = None
 ) -> tuple[list[Any], Any]:
     """Return the contraction path and its description, as `opt_einsum.contract_path` does.
 

@@ -115,9 +115,9 @@ def _pairs(axes: Any, left: int, right: int) -> tuple[tuple[int, int], ...]:
     if _is_listed(axes):
         first, second = map(_listed, axes)
     else:
-        count = index(axes)
+        count = max(index(axes), 0)  # NumPy takes less than none as none.
         first, second = list(range(left - count, left)), list(range(count))
-        if not 0 <= count <= min(left, right):
+        if count > min(left, right):
             raise IndexError
     pairs = tuple((_axis(i, left), _axis(j, right)) for i, j in zip(first, second, strict=True))
     if any(len(set(side)) != len(pairs) for side in zip(*pairs)):

@@ -10,10 +10,12 @@ import numpy as np
 import opt_einsum
 import pytest
 
+from tests.soak import soak_count
+
 contractions = pytest.importorskip("opt_einsum.tests.test_contract", reason="this opt_einsum came without its tests")
 
-EVERY = 24
-"""One in so many of a test's cases is tried: those that it leaves out differ in the path alone."""
+SHARE = 1 / 24
+"""So many of a test's cases are tried, all under `make soak`: those that are left out differ in the path alone."""
 
 
 def cases(test: Callable[..., None]) -> list[dict[str, Any]]:
@@ -38,12 +40,14 @@ TESTS = (
 )
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", TESTS)
 def test_its_contractions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     test = getattr(contractions, name)
     monkeypatch.setattr(contractions, "contract", partial(opt_einsum.contract, backend="einloom"))
     monkeypatch.setattr(contractions, "contract_expression", expression_by_einloom)
-    for case in cases(test)[::EVERY]:
+    every = cases(test)
+    for case in every[:: len(every) // soak_count(len(every), SHARE)]:
         test(**case)
 
 

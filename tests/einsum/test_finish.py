@@ -160,3 +160,21 @@ def test_operands_that_do_not_fit_the_result(kind: type[Exception], labels: str,
         el.einsum("ab,bc->ac", *operands([(4, 5), (5, 6), shape]), epilogue=(("add", labels),))
     with pytest.raises(el.ShapeError, match="ab,bc->ac"):
         el.einsum("ab,bc->ac", *operands([(4, 5), (5, 6), (7,)]), epilogue=(("add", "c"),))
+
+
+@pytest.mark.parametrize(("labels", "shape"), [("...c", (3, 5)), ("c...", (5, 2, 3)), ("...", (2, 3)), ("...", ())])
+def test_an_ellipsis_of_the_epilogue_is_the_results(labels: str, shape: tuple[int, ...]) -> None:
+    """Of fewer axes than that stands for it names the last ones, as in NumPy's broadcasting."""
+    a, b, bias = operands([(2, 3, 4), (4, 5), shape])
+    result = el.einsum("...b,bc->...c", a, b, bias, epilogue=(("add", labels),))
+    aligned = bias if labels == "...c" else np.moveaxis(bias, 0, -1) if labels == "c..." else bias[..., None]
+    assert np.allclose(result, a @ b + aligned)
+    f = el.compile("...b,bc->...c", a, b, bias, epilogue=(("add", labels),), constants={1: b})
+    assert np.allclose(f(a, bias), result)
+
+
+@pytest.mark.parametrize("shape", [(7, 2, 3, 5), (2, 5)])
+def test_an_ellipsis_of_the_epilogue_that_fits_nothing(shape: tuple[int, ...]) -> None:
+    a, b, bias = operands([(2, 3, 4), (4, 5), shape])
+    with pytest.raises(el.EinloomError, match="epilogue"):
+        el.einsum("...b,bc->...c", a, b, bias, epilogue=(("add", "...c"),))

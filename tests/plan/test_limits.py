@@ -134,3 +134,12 @@ def test_a_diagonal_has_one_extent() -> None:
     with pytest.raises(el.ShapeError, match="two extents"):
         el.einsum("aa->a", np.ones((1, 3)))
     assert np.array_equal(el.einsum("aa,a->a", np.ones((1, 1)), np.arange(3.0)), np.arange(3.0))
+
+
+def test_a_strategy_that_calls_itself_too_deeply(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_deep(*_: Any, **__: Any) -> None:
+        raise RecursionError("maximum recursion depth exceeded")
+
+    monkeypatch.setattr(opt_einsum, "contract_path", too_deep)
+    with pytest.raises(el.EquationError, match="'optimal': this strategy calls itself too deeply for 3 operands"):
+        el.contract_path("ab,bc,cd->ad", (2, 3), (3, 4), (4, 5), optimize="optimal")

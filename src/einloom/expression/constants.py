@@ -22,6 +22,7 @@ from einloom.expression.types import numpy_type
 from einloom.plan.constants import Fold, fold_constants
 from einloom.plan.cuts import limited_path
 from einloom.plan.equation import label_symbols
+from einloom.plan.finish import Finish
 from einloom.plan.paths import element_limit
 from einloom.plan.problem import Problem, make_problem
 
@@ -58,10 +59,11 @@ def with_constants(
     folded = [_Folded(problem, fold, outside, folding.folds) for fold in folding.folds]
     held = [each.contracted(given, dtype, options) for each in folded]
     terms = [problem.equation.inputs[number] for number in free] + [each.labels for each in folded]
-    text = _text([*terms, problem.equation.output])
+    names = _names(problem)
+    text = _text([*terms, problem.equation.output], names)
     behind = slice(count, None)
     all_types = [*(types or [label] * len(shapes))]
-    finish = replace(options.finish, conj=tuple(free.index(number) for number in conj if number in free))
+    finish = replace(_renamed(problem.finish, names), conj=tuple(map(free.index, set(conj) & set(free))))
     limit = element_limit(problem, options.optimize, options.memory_limit)
     return Expression(
         text,
@@ -94,7 +96,7 @@ class _Folded:
         shapes = [self._problem.shapes[number] for number in numbers]
         finish = replace(DEFAULTS.finish, conj=conj)
         own = replace(options, optimize=self._fold.path, schedule=None, finish=finish)
-        text = _text([*self._terms, self.labels])
+        text = _text([*self._terms, self.labels], _names(self._problem))
         result = Expression(text, shapes, self._type(dtype), None, own)(*arrays)
         return incoming(result, "a constant")
 
@@ -105,11 +107,23 @@ class _Folded:
         return dtype if found is None or is_kept or found.kind is not Kind.FLOAT else found.accumulate.name
 
 
-def _text(terms: Sequence[Sequence[str]]) -> str:
-    """Return the equation of these terms, the last one that of the output; labels of an ellipsis get letters."""
-    labels = {label for term in terms for label in term}
+def _names(problem: Problem) -> dict[str, str]:
+    """Return a letter for every label: its own, unless it belongs to an ellipsis."""
+    labels = problem.sizes
     letters = (symbol for symbol in label_symbols(2 * len(labels)) if symbol not in labels)
-    names = {label: label if len(label) == 1 else next(letters) for label in sorted(labels)}
+    return {label: label if len(label) == 1 else next(letters) for label in labels}
+
+
+def _renamed(finish: Finish, names: Mapping[str, str]) -> Finish:
+    operators = [
+        each if each.labels is None else replace(each, labels=tuple(names[label] for label in each.labels))
+        for each in finish.epilogue
+    ]
+    return replace(finish, epilogue=tuple(operators))
+
+
+def _text(terms: Sequence[Sequence[str]], names: Mapping[str, str]) -> str:
+    """Return the equation of these terms, the last one that of the output."""
     *inputs, output = ("".join(names[label] for label in term) for term in terms)
     return f"{','.join(inputs)}->{output}"
 

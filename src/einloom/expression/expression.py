@@ -168,7 +168,7 @@ class Expression(Native):
             EquationError, ShapeError: the shapes are not those that it was compiled for.
         """
         self._expected.check_shapes(shapes)
-        return self._options.call(self.equation)
+        return None if self._held else self._options.call(self.equation)
 
     def on_arrays(self, operands: Sequence[Any], out: Any = None) -> Any:
         """Compute on NumPy arrays, for a framework whose arrays have the same memory."""

@@ -103,7 +103,7 @@ def allow_fallback(label: str, where: str) -> None:
 
 def _say_once(label: str, where: str) -> None:
     if label not in _told:
-        text = f"no code for elements of type {label} yet: NumPy computes {where}, and whatever else is of this type"
+        text = f"no code for elements of type {label}: NumPy computes {where}, and whatever else is of this type"
         warnings.warn(text, FallbackWarning, stacklevel=_frames_of_einloom() + 1)
         _told.add(label)
 

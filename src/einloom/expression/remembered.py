@@ -51,14 +51,13 @@ class Equation(Native):
         return expression.compute(operands, out, self, self._chain)
 
 
-def remembered(text: str) -> Equation | None:
-    """Return what takes the calls of an equation that was evaluated before, else None."""
-    return _equations.get(text)
+remembered = _equations.get
+"""`remembered(text)`: what takes the calls of an equation that was evaluated before, else None."""
 
 
 def evaluate(text: str, operands: Sequence[Any], out: Any) -> Any:
     """Evaluate an equation with an expression that is compiled on first use."""
-    known = _equations.get(text)
+    known = remembered(text)
     if known is not None:
         return known(*operands) if out is None else known(*operands, out=out)
     if len(_equations) >= EQUATIONS:

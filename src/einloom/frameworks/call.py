@@ -94,7 +94,7 @@ def carried(computation: Computation, shapes: Sequence[tuple[int, ...]]) -> Call
     if call is None:
         raise ArgumentError(
             "no gradients and no compilation of an einsum with alpha=, beta=, epilogue=, dtype=, casting=, order=, "
-            "memory_limit= or another target\n  Apply the framework's own operators to the plain einsum."
+            "memory_limit=, constants= or another target\n  Apply the framework's own operators to the plain einsum."
         )
     return call
 

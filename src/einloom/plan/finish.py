@@ -2,7 +2,7 @@
 
 >>> finish = finish_of(2, 0, (), (("add", "c"), "relu"))
 >>> [(operator.primitive.value, operator.labels) for operator in finish.epilogue]
-[('add', 'c'), ('relu', None)]
+[('add', ('c',)), ('relu', None)]
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Any
 from einloom.errors import ArgumentError
 from einloom.ir.operation import Primitive
 
-__all__ = ["PLAIN", "Finish", "Operator", "finish_of"]
+__all__ = ["ELLIPSIS", "PLAIN", "Finish", "Operator", "finish_of"]
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """An operator on the finished result; a binary one reads an operand, whose axes the labels name.
+    """An operator on the finished result; a binary one reads an operand, whose axes the labels name, or `...`.
 
     One that `scales` makes float32 of sums of integers before it multiplies.
     """
 
     primitive: Primitive
-    labels: str | None = None
+    labels: tuple[str, ...] | None = None
     scales: bool = False
 
 
@@ -47,7 +47,7 @@ class Finish:
     epilogue: tuple[Operator, ...] = ()
 
     @property
-    def operands(self) -> tuple[str, ...]:
+    def operands(self) -> tuple[tuple[str, ...], ...]:
         """The labels of the epilogue's operands, which follow the others in a call."""
         return tuple(each.labels for each in self.epilogue if each.labels is not None)
 
@@ -75,6 +75,9 @@ PLAIN = Finish()
 
 SCALE = "scale"
 """The word of an operator that multiplies sums of integers by float32, which the result and all that follows is."""
+
+ELLIPSIS = "..."
+"""Among the labels of an operator's operand: the axes that the result's ellipsis stands for."""
 
 _UNARY = [each for each in Primitive if each.is_unary and each not in (Primitive.ZERO, Primitive.IDENTITY)]
 _BINARY = [each for each in Primitive if each.is_binary]
@@ -112,11 +115,16 @@ def _operator(given: Any) -> Operator:
         return Operator(Primitive(given))
     pair: tuple[Any, ...] = tuple(given) if type(given) in (tuple, list) else ()
     if len(pair) == 2 and isinstance(pair[1], str) and pair[0] == SCALE:
-        return Operator(Primitive.MUL, pair[1].strip(), scales=True)
+        return Operator(Primitive.MUL, _labels(pair[1]), scales=True)
     if len(pair) == 2 and isinstance(pair[1], str) and pair[0] in [each.value for each in _BINARY]:
-        return Operator(Primitive(pair[0]), pair[1].strip())
+        return Operator(Primitive(pair[0]), _labels(pair[1]))
     raise ArgumentError(
         f"epilogue: {given!r:.80} is no operator\n"
         f"  on the result alone: {', '.join(_UNARY)}\n"
         f"  with an operand, as (word, labels): {', '.join(_BINARY)}, {SCALE}"
     )
+
+
+def _labels(text: str) -> tuple[str, ...]:
+    before, dots, behind = "".join(text.split()).partition(ELLIPSIS)
+    return (*before, *([dots] if dots else []), *behind)

@@ -104,6 +104,11 @@ def described_path(
         path, info = opt_einsum.contract_path(
             _plain_equation(problem), *shapes, shapes=True, optimize=strategy, memory_limit=limit
         )
+    except RecursionError:
+        raise EquationError(
+            f"optimize={optimize!r:.80}: this strategy calls itself too deeply for {len(shapes):,} operands\n"
+            f"{caret_lines(problem.equation.text, ())}\n  Pass optimize='greedy', or a path."
+        ) from None
     except RuntimeError as error:
         raise EquationError(
             f"optimize={optimize!r}: {error}\n{caret_lines(problem.equation.text, ())}\n  Allow larger tensors."

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from einloom.dtypes import PAIRS, DType, data_type
 from einloom.errors import EquationError, ShapeError
 from einloom.plan.equation import Equation, caret_lines, label_places, parse_equation
-from einloom.plan.finish import PLAIN, Finish
+from einloom.plan.finish import ELLIPSIS, PLAIN, Finish, Operator
 
 __all__ = ["MOST_POINTS", "Problem", "Term", "contiguous_strides", "make_problem"]
 
@@ -76,7 +76,7 @@ class Problem:
         first = len(self.equation.inputs)
         operands = zip(self.finish.operands, self.shapes[first:], self.strides[first:])
         return [
-            Term(tuple(labels), tuple(stride if extent != 1 else 0 for extent, stride in zip(shape, strides)))
+            Term(labels, tuple(stride if extent != 1 else 0 for extent, stride in zip(shape, strides)))
             for labels, shape, strides in operands
         ]
 
@@ -112,6 +112,7 @@ def make_problem(
     inputs = shapes[: len(shapes) - len(finish.operands)]
     equation = parse_equation(text, tuple(len(shape) for shape in inputs))
     given = tuple(contiguous_strides(s) if t is None else tuple(t) for s, t in zip(shapes, strides))
+    finish = _with_hidden_labels(finish, equation.output, shapes[len(inputs) :])
     problem = Problem(
         equation, shapes, given, _sizes(equation, inputs), data_type(dtype), finish, tuple(map(_operand_type, types))
     )
@@ -121,6 +122,22 @@ def make_problem(
 
 def _operand_type(name: object) -> DType:
     return PAIRS.get(str(name)) or data_type(name)
+
+
+def _with_hidden_labels(finish: Finish, output: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> Finish:
+    """Put labels in the place of ellipses: as many of the last that the result's stands for as an operand has axes."""
+    hidden = tuple(label for label in output if len(label) > 1)
+    ranks = iter(map(len, shapes))
+    operators: list[Operator] = []
+    for each in finish.epilogue:
+        labels = each.labels
+        if labels is not None:
+            count = next(ranks) - len(labels) + 1
+            if ELLIPSIS in labels and 0 <= count <= len(hidden):
+                place = labels.index(ELLIPSIS)
+                labels = (*labels[:place], *hidden[len(hidden) - count :], *labels[place + 1 :])
+        operators.append(replace(each, labels=labels))
+    return replace(finish, epilogue=tuple(operators))
 
 
 def _check_finish(problem: Problem) -> None:
@@ -134,13 +151,13 @@ def _check_finish(problem: Problem) -> None:
         unknown = [label for label in labels if label not in equation.output]
         if unknown or len(set(labels)) != len(labels):
             raise EquationError(
-                f"the epilogue's operand {labels!r} does not name axes of the result, each at most once\n"
+                f"the epilogue's operand {''.join(labels)!r} does not name axes of the result, each at most once\n"
                 f"{caret_lines(equation.text, range(equation.text.rfind('>') + 1, len(equation.text)))}"
             )
         wanted = tuple(problem.sizes[label] for label in labels)
         if len(wanted) != len(shape) or any(e not in (1, n) for e, n in zip(shape, wanted)):
             raise ShapeError(
-                f"the epilogue's operand {labels!r} has shape {shape}, the result's axes are {wanted}\n"
+                f"the epilogue's operand {''.join(labels)!r} has shape {shape}, the result's axes are {wanted}\n"
                 f"{caret_lines(equation.text, ())}\n  Give these extents, or 1 to broadcast."
             )
 
