@@ -26,6 +26,7 @@ CHECKOUT = Path(__file__).parents[2]
         ("permutations", 7),
         ("small_batches", 18),
         ("memory_bound", 12),
+        ("reported", 13),
     ],
 )
 def test_suites_load(suite: str, count: int) -> None:

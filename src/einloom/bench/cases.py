@@ -218,6 +218,10 @@ def _equation(entry: dict[str, Any]) -> Iterator[Case]:
     yield Case.contraction(entry["equation"], entry["sizes"])
 
 
+def _named(entry: dict[str, Any]) -> Iterator[Case]:
+    yield Case.contraction(entry["equation"], entry["sizes"], entry["name"])
+
+
 def _batch(entry: list[int]) -> Iterator[Case]:
     """Square products of one size, as many as stay in the second level cache, as one expression."""
     batch, size = entry
@@ -262,5 +266,6 @@ SUITES = {
     "small_batches": _batch,
     "memory_bound": _memory_bound,
     "trees": _tree,
+    "reported": _named,
 }
 """Suite to the function that reads an entry of its file."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-from dataclasses import replace
 from importlib import import_module
 
 from einloom.ir.interchange import axes_by_letter
@@ -13,7 +12,7 @@ from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.once import OnceTable
-from einloom.plan.equation import label_symbols
+from einloom.plan.names import with_plain_names
 from einloom.targets.executable import Executable, release_scratch
 from einloom.targets.image import Image, image_of
 from einloom.targets.stored import image_key, image_store, remembered_image
@@ -45,7 +44,7 @@ def program_of(operation: Operation, schedule: Schedule | str | None, machine: M
         ScheduleError: the given schedule does not fit.
     """
     if schedule is None:
-        operation = _with_plain_names(operation)
+        operation = with_plain_names(operation)
 
     def compiled() -> Executable:
         key = image_key(operation, "" if schedule is None else str(schedule), machine, threads)
@@ -111,10 +110,3 @@ def forget_programs() -> None:
     """Forget every program, and give scratch back; what is in use stays with its users."""
     _programs.clear()
     release_scratch()
-
-
-def _with_plain_names(operation: Operation) -> Operation:
-    """Name the axes by their positions. The passes look at names for nothing but to tell axes apart."""
-    symbols = label_symbols(len(operation.axes))
-    axes = tuple(replace(axis, name=symbol) for axis, symbol in zip(operation.axes, symbols))
-    return replace(operation, axes=axes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path as File
 
 import numpy as np
@@ -19,17 +20,19 @@ from einloom.jit.host import host
 from einloom.machine import Machine
 from einloom.plan.carriers import widened
 from einloom.plan.finish import Finish
+from einloom.plan.names import with_plain_names
 from einloom.plan.paths import Path
 from einloom.plan.problem import Problem
 from einloom.plan.slices import Lengths, Slicing
 from einloom.plan.steps import Plan, Step, plan_problem
+from einloom.search.records import problem_key, records_at
 
 __all__ = ["Recipe", "Strides"]
 
 Strides = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Recipe:
     """How an expression's variants are made: all that does not depend on strides and threads.
 
@@ -62,7 +65,15 @@ class Recipe:
 
     def plan(self, strides: tuple[Strides, ...], output_strides: Strides | None = None) -> Plan:
         """Return the steps for operands and an output (None: C-contiguous) of these strides in elements."""
-        problem = replace(self.problem, strides=strides)
+        if strides == self.problem.strides and output_strides is None:
+            return self._first_plan
+        return self._planned(replace(self.problem, strides=strides), output_strides)
+
+    @cached_property
+    def _first_plan(self) -> Plan:
+        return self._planned(self.problem, None)
+
+    def _planned(self, problem: Problem, output_strides: Strides | None) -> Plan:
         return widened(plan_problem(problem, output_strides, self.path), self.parts)
 
     def plans(self) -> list[tuple[Plan, int]]:
@@ -131,9 +142,13 @@ class Recipe:
         """Return the schedule that an operation was tuned to on this host."""
         if self.records is None or self.slicing is not None or isinstance(self.target, Machine):
             return None
-        from einloom.search.problems import recorded_schedule  # Late: mostly there are no records.
+        machine = self.machine()
+        key = problem_key(str(with_plain_names(operation)), machine, threads)
+        if records_at(self.records).best(key) is None:
+            return None
+        from einloom.search.problems import recorded_schedule  # Late: with the binder, which few programs need.
 
-        return recorded_schedule(operation, self.machine(), threads, self.records)
+        return recorded_schedule(operation, machine, threads, self.records)
 
     def decided(self, compiled: CompiledStep) -> tuple[Operation, Schedule] | None:
         """Return a step's operation with its axes fused, and its schedule; None where there is no code."""

@@ -106,7 +106,7 @@ class _LeafReader:
             return True
         if leaf > self(leaf & 0x80000000, 0)[0]:  # leaf 0 of either range tells the range's last
             return False
-        return leaf != 7 or subleaf <= self._read(7, 0)[0]
+        return not subleaf or leaf != 7 or subleaf <= self(7, 0)[0]
 
     def _read(self, leaf: int, subleaf: int) -> tuple[int, ...]:
         registers = (ctypes.c_uint32 * 4)()

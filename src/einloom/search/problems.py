@@ -16,19 +16,12 @@ from einloom.ir.schedule import Prims, Schedule
 from einloom.ir.text import parse_schedule
 from einloom.machine import Machine
 from einloom.passes.fuse import JOINT, fuse_as_named
-from einloom.plan.equation import label_symbols
+from einloom.plan.names import with_plain_names
 from einloom.search.records import problem_key, records_at
 
 __all__ = ["recorded_schedule", "renamed", "with_plain_names"]
 
 _log = logging.getLogger("einloom")
-
-
-def with_plain_names(operation: Operation) -> Operation:
-    """Name the axes by their positions."""
-    symbols = label_symbols(len(operation.axes))
-    axes = tuple(replace(axis, name=symbol) for axis, symbol in zip(operation.axes, symbols))
-    return replace(operation, axes=axes)
 
 
 def recorded_schedule(operation: Operation, machine: Machine, threads: int, file: Path) -> Schedule | None:

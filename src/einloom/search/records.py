@@ -143,6 +143,8 @@ def _file_at(path: Path) -> Path:
 
 
 def _default_file() -> Path:
+    if sys.platform.startswith("linux"):
+        return Path(_linux_data_folder()) / FILE
     import platformdirs  # Late: it takes longer to load than a contraction to compile.
 
     return platformdirs.user_data_path("einloom") / FILE
@@ -163,8 +165,13 @@ def _default_may_exist() -> bool:
     """Whether there may be a default file, without asking for its exact place: mostly there is none."""
     if not sys.platform.startswith("linux"):
         return True
+    return os.path.isdir(_linux_data_folder())
+
+
+def _linux_data_folder() -> str:
+    """What `platformdirs` finds there, which takes longer to load than a contraction to compile."""
     folder = os.environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share")
-    return os.path.isdir(os.path.join(folder, "einloom"))
+    return os.path.join(folder, "einloom")
 
 
 class Records:
