@@ -204,9 +204,9 @@ class Expression(Native):
         """Return the expression whose result has a type that sums are kept in, if `label` is such a wider one."""
         if label not in wider_results(self._expected.label):
             return None
-        equation, shapes, _, strides, options, _ = self._arguments
-        types = self._expected.labels[: len(shapes) - len(options.finish.operands)]
-        return self._wider.get(label, lambda: Expression(equation, shapes, label, strides, options, types))
+        equation, shapes, _, strides, options, types, held = self._arguments
+        own = tuple((types or self._expected.labels)[: len(shapes) - len(options.finish.operands)])
+        return self._wider.get(label, lambda: Expression(equation, shapes, label, strides, options, own, held))
 
     def _describe(
         self,

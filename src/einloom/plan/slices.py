@@ -155,6 +155,7 @@ class Slicing:
             shapes=whole.shapes[:inputs],
             strides=whole.strides[:inputs],
             dtype=dtype,
+            sums=None,
             types=types if set(types) != {dtype} else (),
             finish=Finish(conj=whole.finish.conj),
         )
@@ -163,7 +164,8 @@ class Slicing:
         """Return the problem that adds one slice's sums to another's."""
         ending, add = self.ending(lengths), Finish(beta=1)
         shapes, strides = ending.shapes[:1], ending.strides[:1]
-        return replace(ending, shapes=shapes, strides=strides, dtype=self.sum_type, types=(), finish=add)
+        dtype = self.sum_type
+        return replace(ending, shapes=shapes, strides=strides, dtype=dtype, types=(), finish=add, sums=None)
 
     def ending(self, lengths: Lengths) -> Problem:
         """Return the problem that makes a part of the result of its sums, when all are added."""
@@ -181,7 +183,8 @@ class Slicing:
     @property
     def sum_type(self) -> DType:
         """The type that slices are added up in."""
-        return self.problem.dtype.accumulate if self.leaves > 1 else self.problem.dtype
+        problem = self.problem
+        return (problem.sums or problem.dtype.accumulate) if self.leaves > 1 else problem.dtype
 
     def _cut(self, lengths: Lengths) -> Problem:
         problem, own = self.problem, dict(zip((cut.label for cut in self.cuts), lengths))
