@@ -102,7 +102,7 @@ class _Planner:
         self.users = Counter(label for term in (*self.terms.values(), self.result) for label in term.labels)
 
     def plan(self, path: Path) -> Plan:
-        if self.problem.finish.alpha == 0:
+        if self.problem.finish.alpha == 0 or self._is_empty:
             self._finish_without_operands()
             return Plan(tuple(self.steps), path, self.given)
         for position, group in enumerate(path):
@@ -114,6 +114,11 @@ class _Planner:
             last = position == len(path) - 1
             self.left.append(self._joined(chosen, self.result if last else None))
         return Plan(tuple(self.steps), path, self.given)
+
+    @property
+    def _is_empty(self) -> bool:
+        """Whether an axis has no indices: then all sums are 0, or there are none."""
+        return 0 in self.sizes.values()
 
     def _finish_without_operands(self) -> None:
         """Sum over nothing: then no element of an operand is loaded, and touches run all the same."""
