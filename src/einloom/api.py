@@ -13,7 +13,7 @@ from einloom.errors import EquationError, ScheduleError, ShapeError, Unsupported
 from einloom.expression.constants import with_constants
 from einloom.expression.conversion import PLAIN, conversion_of
 from einloom.expression.made import make_expression
-from einloom.expression.options import DEFAULTS, Options
+from einloom.expression.options import DEFAULTS, GPU_TARGETS, Options
 from einloom.expression.remembered import Request, evaluate, evaluate_as, forget, listed_operands, remembered
 from einloom.expression.types import computed_type, operand_types
 from einloom.frameworks import framework_of
@@ -181,6 +181,8 @@ def compile(
     options = Options(optimize, memory_limit, schedule, threads, target, finish)
     arrays = [item for item in given if item is not None]
     types = operand_types(arrays, computed) if len(arrays) == len(given) else None
+    if constants and target in GPU_TARGETS:
+        raise UnsupportedTarget("constants= is for processors\n  Leave it out, or compute with target='cpu'.")
     if constants:
         return with_constants(equation, shapes, computed, strides, constants, options, types)
     return make_expression(equation, shapes, computed, strides, options, types)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
+import numpy as np
 import pytest
 
+import einloom as el
 from einloom.errors import DeviceError, UnsupportedTarget
 from einloom.ir.gpu.text import read_launch
 from einloom.jit.gpu.cuda import compile_cuda
@@ -68,10 +72,6 @@ def test_nvrtc_compiles_every_type(architecture: str):
 
 
 def test_missing_packages_and_devices_are_told(monkeypatch: pytest.MonkeyPatch):
-    import sys
-
-    import einloom as el
-
     monkeypatch.setitem(sys.modules, "pyopencl", None)
     monkeypatch.setitem(sys.modules, "cuda.core", None)
     monkeypatch.setenv("EINLOOM_GPU", "none such")  # Another key than any device that is open already.
@@ -79,3 +79,9 @@ def test_missing_packages_and_devices_are_told(monkeypatch: pytest.MonkeyPatch):
     for target, message in told.items():
         with pytest.raises(DeviceError, match=message):
             el.compile("ij,jk->ik", (2, 2), (2, 2), target=target)
+
+
+def test_what_gpus_do_not_take_is_refused():
+    for option in ({"schedule": "prim m=j n=i k=k"}, {"memory_limit": 64}, {"constants": {0: np.ones((2, 2))}}):
+        with pytest.raises(el.UnsupportedTarget, match=f"{next(iter(option))}= is for processors"):
+            el.compile("ij,jk->ik", (2, 2), (2, 2), dtype="float64", target="opencl", **option)

@@ -15,7 +15,7 @@ import numpy as np
 
 from einloom.arrays.library import Array, outgoing
 from einloom.dtypes import TYPES, DType
-from einloom.errors import ArgumentError, DeviceError, DTypeError
+from einloom.errors import ArgumentError, DeviceError, DTypeError, UnsupportedTarget
 from einloom.expression.operands import Expected
 from einloom.expression.options import Options
 from einloom.expression.types import numpy_type
@@ -89,6 +89,7 @@ class GpuExpression:
 
     def __init__(self, equation: str, shapes: Sequence[tuple[int, ...]], dtype: object, options: Options) -> None:
         assert isinstance(options.target, str)
+        _refuse(schedule=options.schedule, memory_limit=options.memory_limit)
         self._arguments = (equation, tuple(shapes), dtype, options)
         self._driver = open_gpu(options.target)
         self.target = self._driver.kind
@@ -183,6 +184,13 @@ class GpuExpression:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return GpuExpression, self._arguments
+
+
+def _refuse(**options: object) -> None:
+    """Refuse what GPUs do not take, instead of leaving it out."""
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise UnsupportedTarget(f"{given[0]}= is for processors\n  Leave it out, or compute with target='cpu'.")
 
 
 def _compiled(operation: Operation, driver: GpuDriver, kind: str) -> GpuStep:
