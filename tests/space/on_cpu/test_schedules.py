@@ -39,7 +39,7 @@ def test_every_considered_schedule_is_a_leaf(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_all_of_them_are_leaves_of_one_space() -> None:
-    operation, schedules = considered(4)
+    operation, schedules = considered(0)
     space = CpuSpace(operation, AVX512, tuple(schedules))
     assert len(set(schedules)) > 3
     assert [space.leaf(each).schedule for each in schedules] == schedules

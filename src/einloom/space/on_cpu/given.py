@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
-from einloom.errors import ScheduleError, ShapeError
+from einloom.dtypes import Kind
+from einloom.errors import DTypeError, ScheduleError, ShapeError
 from einloom.ir.configuration import TensorOperationConfig
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
@@ -38,6 +39,8 @@ def space_of(
         schedules.append(what.schedule)
     else:
         operation = fuse(operation_of_equation(what, shapes, dtype) if isinstance(what, str) else what)
+    if operation.output.dtype.kind is Kind.COMPLEX:
+        raise DTypeError("there is no space of schedules over complex numbers\n  Give the operation on its real parts.")
     return CpuSpace(operation, machine or _typical(), tuple(schedules), threads, curves)
 
 
