@@ -151,15 +151,17 @@ def _reached(tensor: Tensor) -> np.ndarray | Imported | None:
 # ---- the operator ------------------------------------------------------------------------------------------------
 
 
-@torch.library.custom_op(
-    "einloom::einsum",
-    mutates_args=(),
-    schema="(Tensor[] operands, str equation, int[] conj, str optimize, str schedule, int? threads) -> Tensor",
-)
-def operator(operands: Any, equation: Any, conj: Any, optimize: Any, schedule: Any, threads: Any) -> Tensor:
+def _compute(operands: Any, equation: Any, conj: Any, optimize: Any, schedule: Any, threads: Any) -> Tensor:
     """Compute on tensors that have memory; PyTorch calls it below gradients and transformations."""
     arrays = [memory(operand, f"operand {position}") for position, operand in enumerate(operands)]
     return _tensor(evaluate(Call(equation, tuple(conj), optimize, schedule, threads), arrays), arrays)
+
+
+operator: Any = torch.library.custom_op(
+    "einloom::einsum",
+    mutates_args=(),
+    schema="(Tensor[] operands, str equation, int[] conj, str optimize, str schedule, int? threads) -> Tensor",
+)(_compute)
 
 
 @operator.register_fake

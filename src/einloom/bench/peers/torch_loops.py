@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
-import torch
+torch: Any = import_module("torch")  # Without its types, which are not there everywhere.
 
 __all__ = ["ways_of"]
 
@@ -24,7 +25,7 @@ def ways_of(sample: str, arguments: Sequence[str], threads: int) -> Iterator[Way
     return _matrices(sample, numbers, dtype)
 
 
-def _matrices(sample: str, numbers: list[int], dtype: torch.dtype) -> Iterator[Way]:
+def _matrices(sample: str, numbers: list[int], dtype: Any) -> Iterator[Way]:
     m, n, k = numbers[:3]
     x, dy, w = torch.rand(n, k, dtype=dtype), torch.rand(n, m, dtype=dtype), torch.rand(m, k, dtype=dtype)
     for weights in (w, w.t().contiguous().t()):
@@ -39,15 +40,15 @@ def _matrices(sample: str, numbers: list[int], dtype: torch.dtype) -> Iterator[W
         yield _product(dy.t().contiguous(), x)
 
 
-def _product(first: torch.Tensor, second: torch.Tensor) -> Way:
+def _product(first: Any, second: Any) -> Way:
     out = torch.empty(first.shape[0], second.shape[1], dtype=first.dtype)
     return lambda: torch.mm(first, second, out=out)
 
 
-def _perceptron(x: torch.Tensor, weights: torch.Tensor, bias: torch.Tensor, layers: int) -> Way:
+def _perceptron(x: Any, weights: Any, bias: Any, layers: int) -> Way:
     each = [weights.clone(memory_format=torch.preserve_format) for _ in range(layers)]
 
-    def forward() -> torch.Tensor:
+    def forward() -> Any:
         state = x
         for matrix in each:
             state = torch.nn.functional.linear(state, matrix, bias).relu_()
@@ -56,7 +57,7 @@ def _perceptron(x: torch.Tensor, weights: torch.Tensor, bias: torch.Tensor, laye
     return forward
 
 
-def _convolution(sample: str, numbers: list[int], dtype: torch.dtype) -> Iterator[Way]:
+def _convolution(sample: str, numbers: list[int], dtype: Any) -> Iterator[Way]:
     n, h, w, c, k, r, s, sh, sw, ph, pw = numbers[:11]
     p, q = (h + 2 * ph - r) // sh + 1, (w + 2 * pw - s) // sw + 1
     for layout in (torch.contiguous_format, torch.channels_last):
@@ -65,9 +66,7 @@ def _convolution(sample: str, numbers: list[int], dtype: torch.dtype) -> Iterato
         yield _pass(sample, x, filters, dy, torch.rand(k, dtype=dtype), [sh, sw], [ph, pw])
 
 
-def _pass(
-    sample: str, x: torch.Tensor, filters: torch.Tensor, dy: torch.Tensor, bias: torch.Tensor, step: Any, padding: Any
-) -> Way:
+def _pass(sample: str, x: Any, filters: Any, dy: Any, bias: Any, step: Any, padding: Any) -> Way:
     if sample == "conv_fwd":
         return lambda: torch.conv2d(x, filters, bias, step, padding).relu_()
     wanted = [sample == "conv_bwd", sample == "conv_upd", False]
