@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -125,3 +126,24 @@ def test_misuse_says_what_to_do():
         DEVICE.build("kernel void f( {", "f")
     with pytest.raises(DeviceError, match="could not allocate"):
         DEVICE.allocate(1 << 60)
+
+
+@pytest.mark.parametrize("conj", [(), (0,), (1,), (0, 1)])
+def test_conjugated_operands(conj: tuple[int, ...]):
+    random = np.random.default_rng(3)
+    a, b = (random.integers(-3, 4, (4, 4)) + 1j * random.integers(-3, 4, (4, 4)) for _ in range(2))
+    result = el.einsum("ij,jk->ik", a, b, conj=conj, alpha=1 + 2j, target="opencl")
+    given = [each.conj() if position in conj else each for position, each in enumerate((a, b))]
+    np.testing.assert_array_equal(result, (1 + 2j) * (given[0] @ given[1]))
+
+
+def test_threads_share_an_expression():
+    b = np.arange(64, dtype=np.float32).reshape(8, 8)
+    f = el.compile("ij,jk->ik", (8, 8), (8, 8), dtype="float32", target="opencl")
+
+    def wrong(number: int) -> int:
+        a = np.full((8, 8), number, np.float32)
+        return sum(not np.array_equal(f(a, b), a @ b) for _ in range(20))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(wrong, range(8))) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -105,6 +106,7 @@ class OpenclKernel:
 
     def __init__(self, device: OpenclDevice, kernel: Any) -> None:
         self.device, self.kernel = device, kernel
+        self._lock = Lock()  # A kernel's arguments are set one by one.
 
     def start(self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[Any]) -> Any:
         """Run the kernel on blocks of threads, innermost dimension first; the event tells when it is done.
@@ -114,6 +116,7 @@ class OpenclKernel:
         """
         blocks, threads = (tuple(extents) + (1,) * (3 - len(extents)) for extents in (grid, block))
         items = tuple(np.multiply(blocks, threads).tolist())
-        return self.device._asked(
-            lambda: self.kernel(self.device.queue, items, threads, *arguments), f"run {self.kernel.function_name}"
-        )
+        with self._lock:
+            return self.device._asked(
+                lambda: self.kernel(self.device.queue, items, threads, *arguments), f"run {self.kernel.function_name}"
+            )
