@@ -6,7 +6,7 @@ docs/explanation/architecture.md says it in words. A new package or part gets it
 from __future__ import annotations
 
 FLOORS: tuple[set[str], ...] = (
-    {"errors", "dtypes", "config", "machine", "group_products", "once", "asm", "csp"},
+    {"errors", "dtypes", "config", "machine", "group_products", "forks", "once", "asm", "csp"},
     {"ir", "jit"},
     {"arrays", "passes", "kernels"},
     {"plan"},

@@ -1,0 +1,39 @@
+"""A fork waits until no thread imports a part of einloom: many parts are loaded on first use.
+
+The lock of a module that another thread was importing stays taken for ever in a forked child, since that thread does
+not exist there, and the first import of the module by the child would wait for it.
+"""
+
+from __future__ import annotations
+
+import _imp
+import importlib
+import os
+import time
+from typing import Any
+
+__all__ = ["wait_for_imports"]
+
+_bootstrap: Any = importlib._bootstrap  # pyright: ignore[reportAttributeAccessIssue]  # Nobody else knows the locks.
+
+PATIENCE = 5.0
+"""Seconds after which a fork goes on, whatever is being imported: by the thread that forks, perhaps."""
+
+
+def wait_for_imports() -> None:
+    """Return when nothing of einloom is being imported, holding the lock that every import takes when it begins."""
+    end = time.monotonic() + PATIENCE
+    _imp.acquire_lock()
+    while _is_importing() and time.monotonic() < end:
+        _imp.release_lock()
+        time.sleep(0.001)
+        _imp.acquire_lock()
+
+
+def _is_importing() -> bool:
+    locks = [lock() for name, lock in list(_bootstrap._module_locks.items()) if name.partition(".")[0] == "einloom"]
+    return any(lock is not None and lock.owner is not None for lock in locks)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=wait_for_imports, after_in_parent=_imp.release_lock, after_in_child=_imp.release_lock)
