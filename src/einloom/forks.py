@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["wait_for_imports"]
 
-_bootstrap: Any = importlib._bootstrap  # pyright: ignore[reportAttributeAccessIssue]  # Nobody else knows the locks.
+_bootstrap: Any = vars(importlib)["_bootstrap"]  # Nobody else knows the locks.
 
 PATIENCE = 5.0
 """Seconds after which a fork goes on, whatever is being imported: by the thread that forks, perhaps."""
