@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from einloom.targets.gpu.dialect import Dialect, Type
+from einloom.targets.gpu.dialect import Dialect, Type, types_of
 
 __all__ = ["CUDA"]
 
@@ -27,47 +27,26 @@ _COMPLEX = """\
 static __device__ {0}2 mad_{0}({0}2 a, {0}2 b, {0}2 c) {{
   return {{c.x + a.x * b.x - a.y * b.y, c.y + a.x * b.y + a.y * b.x}};
 }}
+static __device__ {0}2 mul_{0}({0}2 a, {0}2 b) {{ return mad_{0}(a, b, {0}2{{0, 0}}); }}
+static __device__ {0}2 add_{0}({0}2 a, {0}2 b) {{ return {{a.x + b.x, a.y + b.y}}; }}
+static __device__ {0}2 sub_{0}({0}2 a, {0}2 b) {{ return {{a.x - b.x, a.y - b.y}}; }}
 """
 
 
 def _complex(part: str, suffix: str) -> Type:
-    return Type(
-        f"{part}2",
-        f"{part}2",
-        suffix,
-        mad=f"mad_{part}({{0}}, {{1}}, {{2}})",
-        product=f"mad_{part}({{0}}, {{1}}, {part}2{{}})",
-        number=f"{part}2{{{{{{0}}, 0}}}}",
-        helpers=_COMPLEX.format(part),
-    )
+    operators = {name: f"{name}_{part}({{0}}, {{1}})" for name in ("add", "sub", "mul")}
+    operators["mad"] = f"mad_{part}({{0}}, {{1}}, {{2}})"
+    number, helpers = f"make_{part}2({{0}}, 0)", _COMPLEX.format(part)
+    return Type(f"{part}2", f"{part}2", suffix, operators=operators, number=number, helpers=helpers)
 
 
-_TYPES = {
-    "float32": Type("float", "float", "f", mad="fmaf({0}, {1}, {2})"),
-    "float64": Type("double", "double", mad="fma({0}, {1}, {2})"),
-    "float16": Type(
-        "ushort",
-        "float",
-        "f",
-        mad="fmaf({0}, {1}, {2})",
-        read="from_float16({0})",
-        written="to_float16({0})",
-        helpers=_FLOAT16,
-    ),
-    "bfloat16": Type(
-        "ushort",
-        "float",
-        "f",
-        mad="fmaf({0}, {1}, {2})",
-        read="from_bfloat16({0})",
-        written="to_bfloat16({0})",
-        helpers=_BFLOAT16,
-    ),
-    "int32": Type("int", "int", whole=True),
-    "int64": Type("longlong", "longlong", whole=True, helpers="typedef long long longlong;\n"),
-    "complex64": _complex("float", "f"),
-    "complex128": _complex("double", ""),
-}
+_LONG = Type("longlong", "longlong", whole=True, helpers="typedef long long longlong;\n")
+_TYPES = types_of(
+    {"float": "fmaf({0}, {1}, {2})", "double": "fma({0}, {1}, {2})"},
+    {"int32": Type("int", "int", whole=True), "int64": _LONG},
+    {"float16": _FLOAT16, "bfloat16": _BFLOAT16},
+    _complex,
+)
 
 
 def _kernel(threads: tuple[int, ...]) -> str:

@@ -7,9 +7,22 @@ as functions in front of the kernel that needs them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-__all__ = ["Dialect", "Type"]
+__all__ = ["Dialect", "Type", "types_of"]
+
+
+SCALAR = {
+    "add": "{0} + {1}",
+    "sub": "{0} - {1}",
+    "mul": "{0} * {1}",
+    "div": "{0} / {1}",
+    "mad": "{0} * {1} + {2}",
+    # NaN in the first operand stays, as in NumPy.
+    "min": "({1} < {0} ? {1} : {0})",
+    "max": "({0} < {1} ? {1} : {0})",
+}
+"""The operators of numbers of one part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +34,7 @@ class Type:
         held: the type of registers.
         suffix: what follows a number, written with a point unless the type is `whole`.
         whole: whether numbers are integers.
-        mad: a multiply-add of three operands, as a format.
-        product: a product of two operands.
+        operators: formats of the operators that there are, by name, as in `SCALAR`.
         number: a constant of this type from its text, as a format.
         read, written: from what is stored to what is held, and back, as formats.
         helpers: functions that these call.
@@ -32,8 +44,7 @@ class Type:
     held: str
     suffix: str = ""
     whole: bool = False
-    mad: str = "{0} * {1} + {2}"
-    product: str = "{0} * {1}"
+    operators: Mapping[str, str] = field(default_factory=lambda: SCALAR)
     number: str = "{0}"
     read: str = "{0}"
     written: str = "{0}"
@@ -75,3 +86,25 @@ class Dialect:
     load: Mapping[str, str]
     store: Mapping[str, str]
     types: Mapping[str, Type]
+
+
+def types_of(
+    fused: Mapping[str, str], integers: Mapping[str, Type], halves: Mapping[str, str], pairs: Callable[[str, str], Type]
+) -> dict[str, Type]:
+    """Return the types of a language.
+
+    Args:
+        fused: the format of a fused multiply-add of `float` and of `double`.
+        integers: the integer types.
+        halves: functions that convert 16-bit floats, called `from_` and `to_` and the type's name, by that name.
+        pairs: the complex type of a part with a suffix.
+    """
+    single, double = ({**SCALAR, "mad": fused[part]} for part in ("float", "double"))
+    found = {
+        "float32": Type("float", "float", "f", operators=single),
+        "float64": Type("double", "double", operators=double),
+    }
+    for name, helpers in halves.items():
+        read, written = f"from_{name}({{0}})", f"to_{name}({{0}})"
+        found[name] = Type("ushort", "float", "f", operators=single, read=read, written=written, helpers=helpers)
+    return found | dict(integers) | {"complex64": pairs("float", "f"), "complex128": pairs("double", "")}

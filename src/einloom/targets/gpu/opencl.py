@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from einloom.targets.gpu.dialect import Dialect, Type
+from einloom.targets.gpu.dialect import Dialect, Type, types_of
 
 __all__ = ["OPENCL"]
 
@@ -24,43 +24,17 @@ _COMPLEX = """\
 
 def _complex(part: str, suffix: str) -> Type:
     product = f"product_{part}({{0}}, {{1}})"
-    return Type(
-        f"{part}2",
-        f"{part}2",
-        suffix,
-        mad=f"{product} + {{2}}",
-        product=product,
-        number=f"({part}2)({{0}}, 0)",
-        helpers=_COMPLEX.format(part),
-    )
+    operators = {"add": "{0} + {1}", "sub": "{0} - {1}", "mul": product, "mad": f"{product} + {{2}}"}
+    number, helpers = f"({part}2)({{0}}, 0)", _COMPLEX.format(part)
+    return Type(f"{part}2", f"{part}2", suffix, operators=operators, number=number, helpers=helpers)
 
 
-_TYPES = {
-    "float32": Type("float", "float", "f", mad="fma({0}, {1}, {2})"),
-    "float64": Type("double", "double", mad="fma({0}, {1}, {2})"),
-    "float16": Type(
-        "ushort",
-        "float",
-        "f",
-        mad="fma({0}, {1}, {2})",
-        read="from_float16({0})",
-        written="to_float16({0})",
-        helpers=_FLOAT16,
-    ),
-    "bfloat16": Type(
-        "ushort",
-        "float",
-        "f",
-        mad="fma({0}, {1}, {2})",
-        read="from_bfloat16({0})",
-        written="to_bfloat16({0})",
-        helpers=_BFLOAT16,
-    ),
-    "int32": Type("int", "int", whole=True),
-    "int64": Type("long", "long", whole=True),
-    "complex64": _complex("float", "f"),
-    "complex128": _complex("double", ""),
-}
+_TYPES = types_of(
+    {"float": "fma({0}, {1}, {2})", "double": "fma({0}, {1}, {2})"},
+    {"int32": Type("int", "int", whole=True), "int64": Type("long", "long", whole=True)},
+    {"float16": _FLOAT16, "bfloat16": _BFLOAT16},
+    _complex,
+)
 
 
 def _kernel(threads: tuple[int, ...]) -> str:

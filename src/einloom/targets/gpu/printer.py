@@ -22,9 +22,6 @@ LONG = 2**31
 """Arrays with so many elements are indexed by 64 bits."""
 
 COMPONENTS = "xyzw"
-OPERATORS = {"add": "{0} + {1}", "sub": "{0} - {1}", "div": "{0} / {1}"}
-# NaN in the first operand stays, as in NumPy.
-CHOICES = {"min": "({1} < {0} ? {1} : {0})", "max": "({0} < {1} ? {1} : {0})"}
 
 
 def print_launch(launch: Launch, dialect: Dialect, comment: str = "") -> str:
@@ -142,11 +139,13 @@ class _Printer:
         return self.dialect.store[_cache(statement)].format(pointer, held.written.format(value)) + ";"
 
     def _computed(self, operator: str, values: list[str], held: Type) -> str:
-        if operator == "mad":
-            return held.mad.format(*values)
-        if operator == "mul":
-            return held.product.format(*values)
-        return (OPERATORS | CHOICES).get(operator, "{0}").format(*values)
+        if operator in ("load", "store", "move"):
+            return values[0]
+        if operator not in held.operators:
+            raise UnsupportedTarget(
+                f"{self.dialect.name} has no {operator} of {held.held} here\n  It has {', '.join(held.operators)}."
+            )
+        return held.operators[operator].format(*values)
 
     def _value(self, given: Place | float, statement: Statement, held: Type) -> str:
         if not isinstance(given, Place):
