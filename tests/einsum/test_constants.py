@@ -83,3 +83,8 @@ def test_constants_with_the_rest() -> None:
 def test_what_is_no_constant(constants: dict[Any, Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         el.compile("ab,bc->ac", A, B, constants=constants)
+
+
+def test_constants_that_are_no_mapping():
+    with pytest.raises(el.ArgumentError, match="constants is a list"):
+        el.compile("ab,bc->ac", (2, 3), (3, 4), constants=[np.ones((3, 4))])

@@ -129,3 +129,9 @@ def test_memory_stays_below_what_it_would_be() -> None:
     tracemalloc.stop()
     assert peak < 2**22
     assert np.allclose(result, operands[0] @ operands[1] @ operands[2])
+
+
+def test_limits_of_numpys_types():
+    a = np.ones((8, 9))
+    for limit in (np.int64(40), np.float64(40)):
+        np.testing.assert_array_equal(el.einsum("ab,cb,cd->ad", a, a, a, memory_limit=limit), a @ a.T @ a)

@@ -136,6 +136,9 @@ def _checked(problem: Problem, constants: Mapping[int, Any]) -> dict[int, Any]:
     """
     text, count = problem.equation.text, len(problem.equation.inputs)
     found: dict[int, Any] = {}
+    given: Any = constants
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"constants is a {type(given).__name__}\n  Give arrays by position, as in {{1: B}}.")
     for position, array in constants.items():
         try:
             number = index(position)

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from einloom.errors import EquationError, PathError
 from einloom.plan.equation import caret_lines, label_symbols
 from einloom.plan.problem import Problem
@@ -167,7 +169,7 @@ def _check_name(name: str) -> None:
 
 def _limit(value: Any, where: str = "optimize=(…, {!r})") -> int:
     """NumPy writes limits as floats, too: `("greedy", 1e6)`."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and 1 <= value < 2**62:
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and 1 <= value < 2**62:
         return int(value)
     raise EquationError(f"{where.format(value)}: the limit is a number of elements, at least 1\n  {_TAKEN}")
 
