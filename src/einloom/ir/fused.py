@@ -58,6 +58,9 @@ class FusedView:
         Raises:
             ScheduleError: parts that are no axes, have different roles or stand twice, or a name that is taken.
         """
+        if not fused:
+            strides = {operand.name: operation.strides(operand) for operand in operation.operands}
+            return FusedView(operation.axes, strides, {name: {} for name in strides})
         walked = {each: _axes_of(operation, each) for each in fused}
         _check(operation, walked)
         first = {names[0]: each for each, names in walked.items()}

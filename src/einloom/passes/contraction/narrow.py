@@ -36,6 +36,8 @@ def in_computed_type(operation: Operation) -> Operation:
 
 def widening(operation: Operation, schedule: Schedule, cost: Cost) -> Cost:
     """Return the cost of a schedule whose kernels widen what is not packed."""
+    if all(operand.dtype == operation.accumulate for operand in operation.inputs):
+        return cost
     operation = FusedView.of(operation, schedule.fused).stand_in(operation)
     vector, packed = vector_operand(operation, schedule.prims), {pack.operand for pack in schedule.packs}
     longer = 1.0
