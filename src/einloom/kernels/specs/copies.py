@@ -1,0 +1,108 @@
+"""Specs of copies: past the caches, with the parts of complex numbers turned, with neighbours side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from einloom.dtypes import DType
+from einloom.kernels.specs.sized import GROUP_BYTES, Sized, Strides
+
+__all__ = ["Interleave", "PairCopy", "Stream"]
+
+
+@dataclass(frozen=True, slots=True)
+class PairCopy(Sized):
+    """B[m, n] = A[m, n], of complex numbers whose parts lie side by side and may change places and signs.
+
+    Attributes:
+        dtype: type of the parts.
+        m, n: sizes in complex elements.
+        a, b: strides of A and B along (m, n), in complex elements.
+        swapped: whether the parts change places.
+        negative: whether the first and the second part of B have changed their sign.
+    """
+
+    dtype: DType
+    m: int
+    n: int
+    a: tuple[int, int]
+    b: tuple[int, int]
+    swapped: bool = False
+    negative: tuple[bool, bool] = (False, False)
+
+    @property
+    def strides(self) -> Mapping[str, Strides]:
+        """The strides of each matrix."""
+        return {"a": self.a, "b": self.b}
+
+    @property
+    def changes_signs(self) -> bool:
+        """Whether any part changes its sign."""
+        return any(self.negative)
+
+    @property
+    def exchanged(self) -> PairCopy:
+        """The same copy with m and n exchanged."""
+        return replace(self, m=self.n, n=self.m, a=self.a[::-1], b=self.b[::-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Stream(Sized):
+    """B[m, n] = A[m, n], stored past the caches where columns are contiguous; B shares no byte with A.
+
+    Attributes:
+        dtype: type of the elements.
+        m, n: sizes.
+        a, b: strides of A and B along (m, n).
+    """
+
+    dtype: DType
+    m: int
+    n: int
+    a: tuple[int, int]
+    b: tuple[int, int]
+
+    @property
+    def strides(self) -> Mapping[str, Strides]:
+        """The strides of each matrix."""
+        return {"a": self.a, "b": self.b}
+
+
+@dataclass(frozen=True, slots=True)
+class Interleave(Sized):
+    """B[m, n // g] = the `group` g neighbours A[m, n], A[m, n + 1], … side by side, 0 where A ends inside a group.
+
+    Attributes:
+        dtype: type of the elements of A; g of those of B have 4 bytes.
+        m, n: sizes of A.
+        a: strides of A along (m, n).
+        b: strides of B along (m, n), in groups.
+        output: type of the elements of B, if it is another one: a type of scratch, or words that bytes are widened to.
+    """
+
+    dtype: DType
+    m: int
+    n: int
+    a: tuple[int, int]
+    b: tuple[int, int]
+    output: DType | None = None
+
+    def __post_init__(self) -> None:
+        Sized.__post_init__(self)
+        object.__setattr__(self, "output", None if self.output == self.dtype else self.output)
+
+    @property
+    def packed(self) -> DType:
+        """The type of the elements of B."""
+        return self.output or self.dtype
+
+    @property
+    def group(self) -> int:
+        """How many elements lie side by side."""
+        return GROUP_BYTES // self.packed.size
+
+    @property
+    def strides(self) -> Mapping[str, Strides]:
+        """The strides of each matrix."""
+        return {"a": self.a, "b": self.b}
