@@ -235,7 +235,7 @@ def random_fused_schedule(rng: random.Random, operation: Operation) -> Schedule:
     packs = list(schedule.packs)
     for position, operand in enumerate(operation.operands):
         apart = view.parts[operand.name]
-        if apart and (operand in operation.inputs or operand is operation.output):
+        if apart:
             packs = _packing_rows(rng, walked, view, position, schedule, packs)
     return replace(schedule, packs=tuple(packs), fused=tuple(fused))
 
@@ -254,10 +254,10 @@ def _packing_rows(
     rows = {axis: rows_of(parts) for axis, parts in view.parts[operand.name].items()}
     cut = (i for i, loop in enumerate(schedule.loops) if loop.step % rows.get(loop.axis, 1))
     summed = (i for i, loop in enumerate(schedule.loops) if walked.axis(loop.axis).role is DimType.K)
-    depth = min([*cut, *(summed if name == OUTPUT else ()), len(schedule.loops)])
-    digits = [Digit(axis) for axis in walked.names if view.depends(operand.name, axis)]
-    rng.shuffle(digits)
-    return [*(p for p in packs if p.operand != name), ScheduledPack(name, rng.randint(0, depth), tuple(digits))]
+    written = any(touch.writes and touch.operand == position for touch in walked.last_touches)
+    depth = min([*cut, *(summed if name == OUTPUT or written else ()), len(schedule.loops)])
+    pack = _pack(rng, walked, list(schedule.loops), schedule.prims, name, depth)
+    return [*(p for p in packs if p.operand != name), pack]
 
 
 def fused_cases(dtype: DType, seeds: int) -> list[tuple[Operation, Schedule]]:

@@ -13,6 +13,7 @@ from einloom.ir.bind import bind
 from einloom.ir.configuration import TensorOperationConfig
 from einloom.ir.fused import FusedView
 from einloom.ir.interpret import Memory, interpret, interpret_nest
+from einloom.ir.nest import Call, Loop, Pack, walk
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import OUTPUT, Schedule
 from einloom.ir.text import parse_operation, parse_schedule
@@ -51,6 +52,19 @@ def test_nests_over_fused_axes_mean_what_their_operations_mean() -> None:
     ]
 
 
+def test_panels_that_cut_rows_are_among_them() -> None:
+    copies = [
+        list(walk(pack.body))
+        for operation, schedule in fused_cases(FLOAT32, 2000)
+        for pack in walk(bind(operation, schedule).body)
+        if isinstance(pack, Pack)
+    ]
+    walked = [copy for copy in copies if any(isinstance(node, Loop) and node.carries for node in copy)]
+    listed = [copy for copy in copies if sum(isinstance(node, Call) for node in copy) > 1]
+    staged = [copy for copy in (*walked, *listed) if any(isinstance(node, Call) and node.streams for node in copy)]
+    assert len(walked) > 20 and len(listed) > 100 and len(staged) > 20
+
+
 def _is_apart(operation: Operation, schedule: Schedule) -> bool:
     """Whether the fused axes do not follow each other in some operand."""
     view = FusedView.of(operation, schedule.fused)
@@ -63,6 +77,26 @@ def test_the_copy_walks_the_rows_of_a_block() -> None:
         "  pack in1 into scratch0",
         "    seq in1.cd.1 0:min(12, rest):6           in1+1 scratch0+6",
         "      identity m=6 n=7                in1[5, 30]  scratch0[1, 12]",
+    ]
+    assert _same_meaning(OPERATION, schedule, random.Random(2))
+
+
+def test_the_copy_of_panels_goes_by_pieces_or_counts() -> None:
+    schedule = parse_schedule("fuse cd=c*d seq a:1 seq cd:4 prim m=cd n=b k=k pack in1@0 cd:4 k cd")
+    assert str(bind(OPERATION, schedule)).splitlines()[1:8] == [
+        "  seq in1.c.rows 0:24:12                     in1+2 scratch0+84",
+        "    identity m=4 n=7                in1[5, 30]  scratch0[1, 4]",
+        "    identity m=2 n=7                in1+20[5, 30]  scratch0+28[1, 4]",
+        "    identity m=2 n=7                in1+1[5, 30]  scratch0+30[1, 4]",
+        "    identity m=4 n=7                in1+11[5, 30]  scratch0+56[1, 4]",
+        "  identity m=4 n=7                in1+4[5, 30]  scratch0+168[1, 4]",
+        "  identity m=2 n=7                in1+24[5, 30]  scratch0+196[1, 4]",
+    ]
+    assert _same_meaning(OPERATION, schedule, random.Random(2))
+    schedule = parse_schedule("fuse cd=c*d seq cd:12 seq a:1 seq cd:5 prim m=cd n=b k=k pack in1@1 cd:5 k cd")
+    assert str(bind(OPERATION, schedule)).splitlines()[2:4] == [
+        "    seq in1.cd.rows 0:min(12, rest):1        in1+5 scratch0+1 in1-29/6 scratch0+30/5",
+        "      identity n=7                    in1[5, 30]  scratch0[1, 5]",
     ]
     assert _same_meaning(OPERATION, schedule, random.Random(2))
 
@@ -82,7 +116,7 @@ def test_texts_parse_back() -> None:
         ("fuse a=c*d seq a:1 prim m=b k=k", "another axis' name"),
         ("fuse cd=c*d seq a:1 prim m=cd n=b k=k", "the primitive takes cd of in1"),
         ("fuse cd=c*d seq cd:4 seq a:1 prim m=cd n=b k=k pack in1@1 k cd", "cuts rows of 6"),
-        ("fuse cd=c*d seq a:1 prim m=cd n=b k=k pack in1@0 cd:4 k cd", "cuts rows of 6"),
+        ("fuse cd=c*d seq a:1 seq cd:10 seq cd:4 prim m=cd n=b k=k pack in1@2 cd:4 k cd", "cuts rows of 6"),
         ("fuse cd=c*d seq c:1 prim m=cd n=b k=k", "names the axis c"),
         ("fuse cd prim m=cd", "does not belong there"),
     ],

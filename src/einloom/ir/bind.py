@@ -15,6 +15,7 @@ from einloom.ir.barriers import barriers_of
 from einloom.ir.blocks import cut
 from einloom.ir.copies import Level, copy_loops, copy_runs, few_rows_at_once, indices, levels_of
 from einloom.ir.curve import LONGEST_CURVE
+from einloom.ir.cut_rows import copy_of_cut_rows, cut_rows
 from einloom.ir.fused import FusedView, rows_of
 from einloom.ir.groups import grouped_copy, grouped_in_place, in_groups
 from einloom.ir.layout import PackedLayout
@@ -198,31 +199,40 @@ class _Binder:
 
     def _position(self, pack: ScheduledPack) -> int:
         """Return the position of the operand that is packed, after checking that it may be."""
-        inputs = len(self.operation.inputs)
         output = len(self.operation.operands) - 1
-        if pack.operand != OUTPUT and not 0 <= pack.operand < inputs:
+        if pack.operand != OUTPUT and not 0 <= pack.operand < output:
             raise ScheduleError(
-                f"a pack of input {pack.operand}; there are {inputs} inputs, and {OUTPUT} is the output"
+                f"a pack of operand {pack.operand}; 0 to {output - 1} are read, and {OUTPUT} is the output"
             )
         position = output if pack.operand == OUTPUT else pack.operand
         if position in self.packs:
             raise ScheduleError(f"{self.operation.operands[position].name} is packed twice")
-        if position == output:
-            self._check_staged(pack)
+        if self._is_staged(position):
+            self._check_staged(pack, self.operation.operands[position].name)
         return position
 
-    def _check_staged(self, pack: ScheduledPack) -> None:
+    def _is_staged(self, position: int) -> bool:
+        """Whether a packed block of an operand is written, and copied out: of the output, or of what touches write."""
+        written = any(touch.writes and touch.operand == position for touch in self.operation.last_touches)
+        return written or position == len(self.operation.operands) - 1
+
+    def _check_staged(self, pack: ScheduledPack, name: str) -> None:
         """A staged block is computed from nothing, as a whole, before it is copied out."""
         first = self.operation.first_touch
-        if self.operation.main.is_contraction and not first.initialises:
+        if pack.operand == OUTPUT and self.operation.main.is_contraction and not first.initialises:
             raise ScheduleError(
                 f"the output is staged, but the first touch {first.primitive} keeps what it holds\n"
                 "  Stage outputs whose first touch is zero or copies an operand."
             )
+        if self.schedule.team and any(loop.kind is ExecType.SHARED for loop in self.schedule.loops[pack.loop :]):
+            raise ScheduleError(f"{name} is staged outside a shared loop\n  Stage it inside all of them.")
+        touches = (first, *self.operation.last_touches)
+        if any(touch.operand == pack.operand and not touch.writes for touch in touches):
+            raise ScheduleError(f"{name} is packed, but one touch reads it and another one writes it")
         for loop in self.schedule.loops[: pack.loop]:
             if self.roles[loop.axis] is DimType.K and loop.step < self.extents[loop.axis]:
                 raise ScheduleError(
-                    f"the output is staged inside a loop over the contracted dimension {loop.axis}\n"
+                    f"{name} is staged inside a loop over the contracted dimension {loop.axis}\n"
                     "  Stage it outside, so that every block is complete when it is copied out."
                 )
 
@@ -250,8 +260,13 @@ class _Binder:
             assert self.schedule.prims.k is not None
             strides, parts = self.view.strides[tensor.name], self.view.parts[tensor.name]
             return grouped_copy(self.packs[operand], layout, lengths, strides, parts, self.schedule.prims.k, scratch)
-        levels = levels_of(layout, lengths, self.view.strides[tensor.name], self.view.parts[tensor.name])
-        staged = tensor is self.operation.output
+        strides, parts = self.view.strides[tensor.name], self.view.parts[tensor.name]
+        staged = self._is_staged(operand)
+        rows = cut_rows(layout, lengths, parts, tensor.name)
+        if rows is not None:
+            others = levels_of(layout.without(rows.axis), lengths, strides, parts)
+            return copy_of_cut_rows(tensor.name, scratch, rows, others, staged)
+        levels = levels_of(layout, lengths, strides, parts)
         levels = levels if staged else few_rows_at_once(levels)
         runs = copy_runs(levels)
         kernel = tuple(level for run in runs for level in run)
@@ -286,9 +301,9 @@ class _Binder:
         return names
 
     def _nodes(self, depth: int) -> tuple[Node, ...]:
-        copies = [(pack.operand, self._pack_node(i)) for i, pack in self.packs.items() if pack.loop == depth]
-        before = [node for operand, node in copies if operand != OUTPUT]
-        after = [node for operand, node in copies if operand == OUTPUT]
+        copies = [(i, self._pack_node(i)) for i, pack in self.packs.items() if pack.loop == depth]
+        before = [node for position, node in copies if not self._is_staged(position)]
+        after = [node for position, node in copies if self._is_staged(position)]
         if depth == len(self.schedule.loops):
             return (*before, *self._primitive_nodes(), *after)
         return (*before, *self._loop_nodes(depth), *after)

@@ -234,6 +234,8 @@ class _NestRun:
         self.edges[Iteration.LAST][loop.name] = index + loop.step >= covered
         for buffer, delta in loop.advances:
             self.position[buffer] += number * delta
+        for carry in loop.carries:
+            self.position[carry.buffer] += number // carry.every * carry.delta
         return True
 
     def call(self, call: Call) -> None:
@@ -248,7 +250,7 @@ class _NestRun:
             self.call_on_list(call, sizes)
             return
         *inputs, output = (
-            self.memories[access.buffer].view(sizes, access.strides, self.position[access.buffer])
+            self.memories[access.buffer].view(sizes, access.strides, self.position[access.buffer] + access.offset)
             for access in call.accesses
         )
         dtypes = [self.dtypes[access.buffer] for access in call.accesses]

@@ -62,6 +62,12 @@ class PackedLayout:
         strides = tuple(math.prod(sizes[i + 1 :]) for i in range(len(sizes)))
         return PackedLayout(digits, tuple(spans), strides, math.prod(sizes))
 
+    def without(self, axis: str) -> PackedLayout:
+        """Return the layout without the digits of an axis; all else keeps its place."""
+        kept = [i for i, digit in enumerate(self.digits) if digit.axis != axis]
+        spans, strides = (tuple(each[i] for i in kept) for each in (self.spans, self.strides))
+        return PackedLayout(tuple(self.digits[i] for i in kept), spans, strides, self.size)
+
     def stride(self, axis: str, size: int) -> int:
         """Return the stride of the axis inside a block of `size` indices that a primitive takes (0: no such axis)."""
         places = [i for i, digit in enumerate(self.digits) if digit.axis == axis]

@@ -31,6 +31,7 @@ __all__ = [
     "Block",
     "Buffer",
     "Call",
+    "Carry",
     "Cursor",
     "Guard",
     "Iteration",
@@ -117,6 +118,18 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
+class Carry:
+    """How much further a position moves after every so many iterations of a loop, in elements.
+
+    It is the carry of an odometer: where rows end in a tensor, or panels in scratch, their next one begins.
+    """
+
+    buffer: str
+    every: int
+    delta: int
+
+
+@dataclass(frozen=True, slots=True)
 class Loop:
     """A loop over indices `0, step, 2 step, …` of what the enclosing loop of the same axis covers.
 
@@ -130,6 +143,7 @@ class Loop:
         advances: buffers that depend on the axis here, with how far an iteration moves them, in elements.
         body: what an iteration does.
         ways: the dimension of the grid of threads that shares the loop.
+        carries: what buffers move by besides, now and then; only a sequential loop has any.
     """
 
     name: str
@@ -141,6 +155,7 @@ class Loop:
     advances: tuple[tuple[str, int], ...]
     body: tuple[Node, ...]
     ways: Ways | None = None
+    carries: tuple[Carry, ...] = ()
 
     @property
     def is_clipped(self) -> bool:
@@ -174,10 +189,17 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The block of a buffer that a call touches: one stride per block of the call, in elements."""
+    """The block of a buffer that a call touches: one stride per block of the call, in elements.
+
+    It begins `offset` elements behind the buffer's position.
+    """
 
     buffer: str
     strides: tuple[int, ...]
+    offset: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.buffer}{f'{self.offset:+d}' if self.offset else ''}{list(self.strides)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +373,7 @@ def _lines(node: Node, depth: int) -> Iterator[str]:
         return
     if isinstance(node, Loop):
         moves = " ".join(f"{buffer}{delta:+d}" for buffer, delta in node.advances)
+        moves += "".join(f" {carry.buffer}{carry.delta:+d}/{carry.every}" for carry in node.carries)
         end = f"{node.span}" if not node.is_clipped else f"min({node.span}, rest)"
         yield f"{indent}{node.kind}{node.ways or ''} {node.name} 0:{end}:{node.step}".ljust(44) + f" {moves}"
     elif isinstance(node, Guard):
@@ -370,7 +393,7 @@ def _call_line(call: Call) -> str:
         for letter, block in zip(letters, call.blocks)
         if block.axis is not None or block.size > 1
     )
-    places = "  ".join(f"{access.buffer}{list(access.strides)}" for access in call.accesses)
+    places = "  ".join(map(str, call.accesses))
     start = ""
     if call.starts is not None:
         start = " from zero" if not call.starts else f" from zero when {' '.join(call.starts)} first"

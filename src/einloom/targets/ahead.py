@@ -70,11 +70,18 @@ def _packed_blocks(nest: Nest, nodes: Sequence[Node], around: tuple[Loop, ...]) 
     for node in nodes:
         if isinstance(node, Loop):
             yield from _packed_blocks(nest, node.body, (node, *around))
-        elif isinstance(node, Pack) and node.source in inputs and around:
+        elif isinstance(node, Pack) and node.source in inputs and around and not _is_in_pieces(node):
             levels, lowest = _levels(nest, node)
             lines, calls = math.prod(count for count, _ in levels), _calls(nest, nodes)
             moved = lines * LINE * math.prod(loop.trips for loop in around)
             yield Asked(node, around, lowest, Ahead(-(-lines // max(calls, 1)), levels), moved)
+
+
+def _is_in_pieces(pack: Pack) -> bool:
+    """Whether a copy goes by rows that panels cut: its block has no levels that follow one after the other."""
+    nodes = list(walk(pack.body))
+    carries = any(isinstance(node, Loop) and node.carries for node in nodes)
+    return carries or sum(isinstance(node, Call) for node in nodes) > 1
 
 
 def _calls(nest: Nest, nodes: Sequence[Node]) -> int:

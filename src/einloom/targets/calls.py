@@ -79,6 +79,8 @@ class CallLowering:
             spec = replace(spec, ahead=asked.ahead)
         for place, access in zip(places, call.accesses):
             positions.variables.load(vm.arguments[place], f"at {access.buffer}")
+            if access.offset:
+                vm.add_constant(vm.arguments[place], access.offset * positions.element(access.buffer))
         for place, offsets in enumerate(zip(*call.offsets), places[-1] + 1):
             table = b"".join((offset // call.group).to_bytes(8, "little", signed=True) for offset in offsets)
             vm.address_of(vm.arguments[place], positions.asm.data(table, 8))

@@ -51,7 +51,22 @@ class LoopState:
         """The variables that the loop needs."""
         counter = [] if self.loop.trips == 1 else [self.counter]
         names = [self.entry, self.stop] if self.dynamic else counter
+        names += [self.until(number) for number in range(len(self.loop.carries))]
+        names += [self.begun(buffer) for buffer in self.carried]
         return [*names, self.kept] if self.kept else names
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """The buffers whose positions do not move evenly."""
+        return tuple(dict.fromkeys(carry.buffer for carry in self.loop.carries))
+
+    def until(self, carry: int) -> str:
+        """The variable that counts iterations down to the next time that a carry moves its buffer."""
+        return f"until {self.loop.name}.{carry}"
+
+    def begun(self, buffer: str) -> str:
+        """The variable that keeps where the loop began in a buffer."""
+        return f"begun {self.loop.name} {buffer}"
 
     @property
     def is_single(self) -> bool:
@@ -117,27 +132,33 @@ class LoopLowering:
         """Count down; every iteration is whole."""
         loop, positions = state.loop, self.positions
         positions.variables.set(state.counter, loop.trips)
+        self._start_carries(state)
         top = positions.asm.label()
         self._body(loop.body)
         positions.move(loop, 1)
+        self._carry(state)
         positions.variables.add(state.counter, -1)
         positions.branch("gt", state.counter, 0, top)
         positions.move(loop, -loop.trips)
+        self._return(state)
 
     def _dynamic(self, state: LoopState) -> None:
         """Follow the indices that are left of the axis, whose last block is short."""
         loop, positions, variables = state.loop, self.positions, self.positions.variables
         left = f"left {loop.axis}"
         self._set_bounds(state)
+        self._start_carries(state)
         top = positions.asm.label()
         self._iteration(state)
         positions.move(loop, 1)
+        self._carry(state)
         variables.add(left, -loop.step)
         positions.branch("gt", left, state.stop, top)
         if loop.is_clipped:
             positions.rewind(loop, state.entry)
         else:
             positions.move(loop, -loop.trips)
+        self._return(state)
         variables.copy(left, state.entry)
 
     def _set_bounds(self, state: LoopState) -> None:
@@ -162,3 +183,26 @@ class LoopLowering:
         self._open.pop()
         if state.kept:
             variables.copy(left, state.kept)
+
+    def _start_carries(self, state: LoopState) -> None:
+        """Keep where the loop begins, and begin to count."""
+        for buffer in state.carried:
+            self.positions.variables.copy(state.begun(buffer), f"at {buffer}")
+        for number, carry in enumerate(state.loop.carries):
+            self.positions.variables.set(state.until(number), carry.every)
+
+    def _carry(self, state: LoopState) -> None:
+        """Move buffers whose rows or panels end with this iteration to the next ones."""
+        positions, variables = self.positions, self.positions.variables
+        for number, carry in enumerate(state.loop.carries):
+            inside = positions.asm.forward("inside")
+            variables.add(state.until(number), -1)
+            positions.branch("gt", state.until(number), 0, inside)
+            variables.set(state.until(number), carry.every)
+            variables.add(f"at {carry.buffer}", carry.delta * positions.element(carry.buffer))
+            positions.asm.bind(inside)
+
+    def _return(self, state: LoopState) -> None:
+        """Go back to where the loop began, in buffers whose positions did not move evenly."""
+        for buffer in state.carried:
+            self.positions.variables.copy(f"at {buffer}", state.begun(buffer))
