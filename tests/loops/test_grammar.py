@@ -63,6 +63,11 @@ def test_texts_parse_back(seed: int) -> None:
         ("aBc@schedule(dynamic,1)x", 23, "ends with its clause"),
         ("abc@schedule(dynamic,1)", 3, "no loop is parallel"),
         ("aB{R:2}@schedule(static)", 7, "threads of a grid"),
+        ("", 0, "names no loop"),
+        ("@schedule(static)", 0, "names no loop"),
+        ("aB@schedule(dynamic,0)", 2, "pieces of 0"),
+        ("A{R:4096}B{C:2}", 9, "a grid of 8,192 threads"),
+        ("A{R:" + "9" * 19 + "}", 4, "at most 18 digits"),
     ],
 )
 def test_refusals_mark_the_place(text: str, place: int, problem: str) -> None:
@@ -75,12 +80,9 @@ def test_refusals_mark_the_place(text: str, place: int, problem: str) -> None:
     assert advice.startswith("  ")
 
 
-@pytest.mark.parametrize(
-    "text", ["", "@schedule(static)", "a" * 257, "aB@schedule(dynamic,0)", "A{R:4096}B{C:2}", "A{R:" + "9" * 19 + "}"]
-)
-def test_what_has_no_place_is_refused_too(text: str) -> None:
-    with pytest.raises(ScheduleError, match=r"\n  |letters"):
-        parse_loop_string(text)
+def test_a_long_string_is_quoted_around_the_place() -> None:
+    with pytest.raises(ScheduleError, match=rf"^300 letters\n  {'a' * 124}\n {{82}}\^\n  At most 256 go\.$"):
+        parse_loop_string("a" * 300)
 
 
 def test_a_value_made_by_hand_is_checked_like_a_text() -> None:

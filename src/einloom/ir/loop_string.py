@@ -86,9 +86,9 @@ class LoopString:
 
     def __post_init__(self) -> None:
         if not self.levels:
-            raise ScheduleError("the loop string is empty\n  Name each loop with a letter: 'bca'.")
+            raise caret_error(str(self), 0, "the loop string names no loop", "Name each loop with a letter: 'bca'.")
         if len(self.levels) > MOST_LEVELS:
-            raise ScheduleError(f"the loop string has {len(self.levels):,} letters; at most {MOST_LEVELS} go")
+            raise self.error(MOST_LEVELS, f"{len(self.levels):,} letters", f"At most {MOST_LEVELS} go.")
         _check_ways(self)
         _check_literals(self)
         _check_groups(self)
@@ -134,7 +134,7 @@ def caret_error(text: str, place: int, problem: str, advice: str) -> ScheduleErr
 
 
 def _check_ways(string: LoopString) -> None:
-    taken = set[Dimension]()
+    taken, threads = set[Dimension](), 1
     for place, level in enumerate(string.levels):
         ways = level.ways
         if ways is None:
@@ -152,9 +152,9 @@ def _check_ways(string: LoopString) -> None:
                 "Take R, C and L once each.",
             )
         taken.add(ways.dimension)
-    grid = string.grid
-    if grid is not None and grid.threads > MOST_THREADS:
-        raise ScheduleError(f"the grid of {string} has {grid.threads:,} threads\n  At most {MOST_THREADS} go.")
+        threads *= ways.count
+        if threads > MOST_THREADS:
+            raise string.error(place, f"a grid of {threads:,} threads", f"At most {MOST_THREADS} go.")
 
 
 def _check_literals(string: LoopString) -> None:
@@ -195,9 +195,9 @@ def _check_clause(string: LoopString) -> None:
     clause = string.clause
     if clause is None:
         return
+    place = len(str(string)) - len(str(clause)) - 1
     if clause.chunk is not None and clause.chunk < 1:
-        raise ScheduleError(f"the pieces of {clause} have {clause.chunk} iterations\n  Give 1 or more.")
+        raise caret_error(str(string), place, f"pieces of {clause.chunk} iterations", "Give 1 or more.")
     if not string.group:
         why = "threads of a grid have their iterations already" if string.grid else "no loop is parallel"
-        place = len(str(string)) - len(str(clause)) - 1
         raise caret_error(str(string), place, f"a clause, but {why}", "Leave it out, or write a letter in upper case.")

@@ -158,7 +158,8 @@ def _with_literals(string: LoopString, specs: Sequence[LoopSpec]) -> tuple[LoopS
             raise string.error(place, f"there is no loop {level.letter}", f"The loops are {' '.join(names) or 'none'}.")
     missing = [letter for letter in LETTERS[: max(map(LETTERS.index, names)) + 1] if letter not in string.letters]
     if missing:
-        raise ScheduleError(f"the loop string does not name loop {missing[0]}\n  {string}\n  Name every loop.")
+        problem = f"the loop string does not name loop {missing[0]}"
+        raise string.error(len(string.levels), problem, "Name every loop.")
     return tuple(found[letter] for letter in names)
 
 
@@ -212,10 +213,9 @@ def _threads(string: LoopString, threads: int | None, cores: int) -> int:
     grid = string.grid
     if grid is not None:
         if threads not in (None, grid.threads):
-            raise ScheduleError(
-                f"threads={threads}, but the grid of {string} has {grid.threads}\n"
-                "  Leave threads out, or make them agree."
-            )
+            place = next(place for place, level in enumerate(string.levels) if level.ways)
+            problem = f"threads={threads}, but the grid has {grid.threads}"
+            raise string.error(place, problem, "Leave threads out, or make them agree.")
         return grid.threads
     return thread_count(threads, cores=cores) if string.is_parallel else 1
 
