@@ -3,8 +3,8 @@
     python examples/conv_upd.py CBadefg 28 14 14 64 64 3 3 1 1 1 1 32 32 1 1 1 1 1 0 400
 
 The arguments are those of conv_fwd.py. The sum is over images a, rows d and columns e of the output, so loops over
-blocks of channels b and c, and over taps f and g, are the parallel ones. A row of the output is one sum of a product.
-With USE_BF16=1 all is bfloat16; each thread turns the rows that it multiplies, and sums are float32.
+blocks of channels b and c, and over taps f, are the parallel ones. A row of the output is one sum of a product, for all
+taps g of a row at once. With USE_BF16=1 all is bfloat16, turned upfront into pairs of pixels; sums are float32.
 """
 
 from __future__ import annotations
@@ -19,44 +19,56 @@ from einloom.loops.blockings import blocked_specs
 
 def build(string: str, *numbers: str) -> Work:
     """Return the work that the arguments describe."""
-    x = Layer(*map(int, numbers[:18]))
-    width, rows = x.out_w // x.w_parts, x.out_h
-    even = width + width % 2
-    steps = {"a": (x.n, 1), "b": (x.blocks_in, 1), "c": (x.blocks_out, 1), "d": (rows, rows), "e": (x.out_w, width)}
-    specs = blocked_specs(string, steps | {"f": (x.r, 1), "g": (x.s, 1)})
+    x, narrow = Layer.of(numbers), is_narrow()
+    width, rows, parts = x.out_w // x.w_parts, x.out_h, x.w_parts
+    steps = {"a": (x.n, 1), "b": (x.blocks_in, 1), "c": (x.blocks_out, 1), "d": (rows, rows), "e": (parts, 1)}
+    specs = blocked_specs(string, steps | {"f": (x.r, 1), "g": (x.s, x.s)})
     loop = el.ThreadedLoop(specs, string)
 
     @loop.body
     def update(a, b, c, d, e, f, g, X, dY, dW):
-        target, column = dW[c, b, f, g], e * x.sw + g
+        target = dW[c, b, f]
         with el.when((a == 0) & (d == 0) & (e == 0)):
             el.tpp.zero(target)
-        seen = [X[a, b, (d + i) * x.sh + f, column : column + width * x.sw : x.sw].T for i in range(rows)]
-        given = [dY[a, c, d + i, e : e + width] for i in range(rows)]
-        if is_narrow():
-            pairs = el.tpp.scratch((rows, even // 2, x.bk, 2), dY.dtype)
-            turned = el.tpp.scratch((rows, x.bc, even), dY.dtype)
-            for i in range(rows):
-                el.tpp.zero(turned[i])  # An odd row's last pair is half of zeros.
-                el.tpp.copy(seen[i], turned[i, :, :width])
-                el.tpp.interleave(given[i], pairs[i])
-            el.tpp.brgemm(pairs, turned, target)
-        else:
-            el.tpp.brgemm(given, seen, target)
+        given = [dY[a, c, d + i, e] for i in range(rows)]
+        seen = [X[a, b, (d + i) * x.sh + f, e] for i in range(rows)]
+        el.tpp.brgemm(given, seen if narrow else [each.T for each in seen], target)
+
+    every = [el.LoopSpec(0, bound) for bound in (x.n, max(x.blocks_in, x.blocks_out), x.h + 2 * x.ph, parts)]
+
+    @el.ThreadedLoop(every, "ABcd").body
+    def turn(a, b, c, d, X, dY, T, G):
+        with el.when(b < x.blocks_in):
+            el.tpp.copy(X[a, b, c, d].T, T[a, b, c, d, :, :width])
+        with el.when((b < x.blocks_out) & (c < rows)):
+            el.tpp.interleave(dY[a, b, c, d], G[a, b, c, d])
+
+    @el.ThreadedLoop([el.LoopSpec(0, bound) for bound in (x.blocks_out, x.blocks_in, x.r)], "ABc").body
+    def rounded(a, b, c, S, dW):
+        el.tpp.copy(S[a, b, c], dW[a, b, c])
 
     rng = np.random.default_rng(0)
     padded, shape, out = x.shapes
     images, gradient, result = uniform(rng, padded), uniform(rng, out), empty(shape)
-    sums = empty(shape, "float32") if is_narrow() else result
+    seen = x.lines(images)
+    given = {"X": seen.reshape(*seen.shape[:3], parts, width, -1), "dY": gradient.reshape(*out[:3], parts, width, -1)}
+    even = width + width % 2
+    turned = empty((*padded[:3], parts, x.s * x.bc, even)), empty((*out[:3], parts, even // 2, x.bk, 2))
+    for each in turned:
+        each[...] = 0  # An odd row's last pair is half of zeros.
+    target = result.reshape(*shape[:3], x.s * x.bc, x.bk)
+    sums = empty(target.shape, "float32") if narrow else target
 
     def run() -> None:
-        update(X=images, dY=gradient, dW=sums)
-        if is_narrow():
-            result[...] = sums
+        if narrow:
+            turn(**given, T=turned[0], G=turned[1])
+        update(**({"X": turned[0], "dY": turned[1]} if narrow else given), dW=sums)
+        if narrow:
+            rounded(S=sums, dW=target)
 
     def truth() -> np.ndarray:
-        seen = x.windows(images.astype(float))
-        return np.einsum("nchwdrs,nkhwe->kcrsde", seen, gradient.astype(float), optimize=True)
+        windows = x.windows(images.astype(float))
+        return np.einsum("nchwdrs,nkhwe->kcrsde", windows, gradient.astype(float), optimize=True)
 
     return Work(loop, x.flops, run, int((*numbers[19:20], "10")[0]), result, truth)
 

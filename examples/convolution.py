@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
+from sample import empty
 
 import einloom as el
 
@@ -15,8 +17,8 @@ __all__ = ["Layer"]
 class Layer:
     """A layer: images N, their height and width, channels C in and K out, the filter R x S, strides, padding, blocks.
 
-    h_parts and k_parts are the original's and have to be 1, as rows, the rows of a block; w_parts and c_parts are into
-    how many parts a row of the output and the sum over channels are cut.
+    h_parts and k_parts are the original's and have to be 1; w_parts and c_parts are into how many parts a row of the
+    output and the sum over channels are cut. rows are those of a block, one but for 1 x 1 filters in steps of 1.
     """
 
     n: int
@@ -39,10 +41,17 @@ class Layer:
     rows: int = 1
 
     def __post_init__(self) -> None:
-        if (self.h_parts, self.k_parts, self.rows) != (1, 1, 1):
+        alone = (self.r, self.s, self.sh, self.sw, self.ph, self.pw) == (1, 1, 1, 1, 0, 0)
+        if (self.h_parts, self.k_parts) != (1, 1) or (self.rows != 1 and not alone) or self.h % self.rows:
             raise el.ScheduleError("blocks are one row and one block of channels\n  Pass 1.")
         if self.out_w % self.w_parts or self.c % self.bc or self.k % self.bk or self.blocks_in % self.c_parts:
             raise el.ScheduleError(f"blocks that do not divide {self}\n  Take divisors of the extents.")
+
+    @staticmethod
+    def of(numbers: Sequence[str]) -> Layer:
+        """Return the layer of a command line; several rows of a block are one long row: they lie side by side."""
+        x = Layer(*map(int, numbers[:18]))
+        return replace(x, h=x.h // x.rows, w=x.w * x.rows, rows=1)
 
     @property
     def out_h(self) -> int:
@@ -76,3 +85,41 @@ class Layer:
         n, c, h, w, b = images.strides
         shape = (self.n, self.blocks_in, self.out_h, self.out_w, self.bc, self.r, self.s)
         return np.lib.stride_tricks.as_strided(images, shape, (n, c, h * self.sh, w * self.sw, b, h, w))
+
+    def lines(self, images: np.ndarray) -> np.ndarray:
+        """Return what outputs see of a row of padded images, S pixels side by side: (N, C, h, w, s c)."""
+        n, c, h, w, b = images.strides
+        shape = (self.n, self.blocks_in, images.shape[2], self.out_w, self.s * self.bc)
+        return np.lib.stride_tricks.as_strided(images, shape, (n, c, h, w * self.sw, b))
+
+    @property
+    def taps(self) -> tuple[list[list[tuple[int, int]]], ...]:
+        """By rows and by columns: for each remainder of a pixel in steps the taps that saw it, and how many steps from
+        it their output lies.
+
+        >>> Layer(1, 8, 8, 1, 1, 3, 3, 2, 1, 1, 1, 1, 1).taps
+        ([[(1, 0)], [(0, 1), (2, 0)]], [[(0, 1), (1, 0), (2, -1)]])
+        """
+        return tuple(
+            [[(tap, (pixel + pad - tap) // step) for tap in range(taps) if (pixel + pad - tap) % step == 0]
+             for pixel in range(step)]
+            for taps, step, pad in ((self.r, self.sh, self.ph), (self.s, self.sw, self.pw))
+        )  # fmt: skip
+
+    def framed(self, outputs: np.ndarray) -> tuple[np.ndarray, int, int]:
+        """Return outputs in a frame of zeros as wide as taps reach, and how many rows and columns of it come first."""
+        ends = [sorted([0, *(place for taps in each for _, place in taps)]) for each in self.taps]
+        top, left = (-each[0] for each in ends)
+        height, width = -(-self.h // self.sh) + ends[0][-1], -(-self.w // self.sw) + ends[1][-1]
+        array = empty((*outputs.shape[:2], top + max(self.out_h, height), left + max(self.out_w, width), self.bk))
+        array[...] = 0
+        array[:, :, top : top + self.out_h, left : left + self.out_w] = outputs
+        return array, top, left
+
+    def pixels(self, filters: np.ndarray, outputs: np.ndarray) -> np.ndarray:
+        """Return the gradient of the images, without padding."""
+        plain = np.zeros(self.shapes[0])
+        for f, g in np.ndindex(self.r, self.s):
+            term = np.einsum("nkhwe,kcde->nchwd", outputs.astype(float), filters[:, :, f, g].astype(float))
+            self.windows(plain)[..., f, g] += term
+        return plain[:, :, self.ph : self.ph + self.h, self.pw : self.pw + self.w]

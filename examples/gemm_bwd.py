@@ -10,7 +10,7 @@ with, or all are upfront (0), how many runs. With USE_BF16=1 all is bfloat16, th
 from __future__ import annotations
 
 import numpy as np
-from sample import Work, empty, is_narrow, report, run_length, uniform
+from sample import Work, begins, empty, is_narrow, report, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs, whole_parts
@@ -40,8 +40,8 @@ def build(string: str, *numbers: str) -> Work:
         with el.when(b == 0):
             el.tpp.zero(total)
         if private:
-            transposed = el.tpp.scratch((step, *block), dY.dtype)
-            with el.when(c % run_length(loop, "c") == 0):
+            transposed = el.tpp.scratch((depth, step, *block), dY.dtype)[a]
+            with el.when(begins(loop, "c", "b", c)):
                 for number in range(step):
                     turn(W[b + number, a].T, transposed[number])
             el.tpp.brgemm(transposed, dY[c, b : b + step], total)

@@ -10,7 +10,7 @@ upfront (0), how many partial sums: as threads, or as the grid's ways, if N is p
 from __future__ import annotations
 
 import numpy as np
-from sample import Work, empty, is_narrow, report, uniform
+from sample import Work, begins, empty, is_narrow, report, run_length, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs, whole_parts
@@ -41,10 +41,12 @@ def build(string: str, *numbers: str) -> Work:
         with el.when(c == (-1 if partials else 0)):  # Partial sums begin anywhere.
             el.tpp.zero(target)
         if private:
-            own = el.tpp.scratch((step, bn // 2, bm, 2), dY.dtype), el.tpp.scratch((step, bk, bn), dY.dtype)
+            own = el.tpp.scratch((step, bn // 2, bm, 2), dY.dtype), el.tpp.scratch((depth, step, bk, bn), dY.dtype)[a]
             for place in range(step):
-                el.tpp.interleave(dY[c + place, b], own[0][place])
-                el.tpp.copy(X[c + place, a].T, own[1][place])
+                with el.when(a % run_length(loop, "a") == 0):
+                    el.tpp.interleave(dY[c + place, b], own[0][place])
+                with el.when(begins(loop, "b", "c", b)):
+                    el.tpp.copy(X[c + place, a].T, own[1][place])
             el.tpp.brgemm(*own, target)
         else:
             el.tpp.brgemm(dY[c, b], X[c, a] if narrow else X[c, a].T, target, batch=step)

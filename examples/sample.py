@@ -7,12 +7,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from timeit import repeat
+from typing import Any
 
 import numpy as np
 
 import einloom as el
 
-__all__ = ["Work", "empty", "grouped", "is_narrow", "report", "run_length", "uniform"]
+__all__ = ["Work", "begins", "empty", "grouped", "is_narrow", "report", "run_length", "uniform"]
 
 LINE = 64
 """Kernels read vectors of so many bytes; one in two lines costs twice."""
@@ -45,6 +46,19 @@ def run_length(loop: el.ThreadedLoop, letter: str) -> int:
     """Return how many indices of a loop a thread runs through before another one changes; 1 if that is inside."""
     last = loop.nest.loops[-1]
     return max(last.lengths) if last.letter == letter and not (last.collapsed or last.ways) else 1
+
+
+def begins(loop: el.ThreadedLoop, letter: str, outer: str, index: Any) -> Any:
+    """Return when a thread begins with a loop inside another one: what it prepares for the others then, it may keep."""
+    loops, nest = loop.nest.loops, loop.nest
+    own = [each for each in loops if each.letter == letter]
+    inside = loops[max(place for place, each in enumerate(loops) if each.letter == outer) + 1 :]
+    if all(each in inside for each in own):
+        if not loop.get_loop_par_type(letter):
+            return index == 0
+        if nest.group == tuple(own) and nest.string.clause is None and own[0].trips % nest.threads == 0:
+            return index == loop.get_tid() * (own[0].trips // nest.threads)
+    return index % run_length(loop, letter) == 0
 
 
 def uniform(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
