@@ -12,7 +12,7 @@ from einloom.arrays.library import Array, Imported, element_strides, incoming
 from einloom.errors import EquationError, ScheduleError, ShapeError, UnsupportedTarget
 from einloom.expression.constants import with_constants
 from einloom.expression.conversion import PLAIN, conversion_of
-from einloom.expression.made import make_expression
+from einloom.expression.made import device_operands, make_expression, on_device
 from einloom.expression.options import DEFAULTS, GPU_TARGETS, Options
 from einloom.expression.remembered import Request, evaluate, evaluate_as, forget, listed_operands, remembered
 from einloom.expression.types import computed_type, operand_types
@@ -115,7 +115,7 @@ def _evaluated(equation: Any, operands: Sequence[Any], out: Array | None, option
         )
         conversion = conversion_of(asked["casting"], asked["order"])
     framework = framework_of(given)
-    if framework is not None:
+    if framework is not None and not on_device(given, how):
         return framework.compute(Request(text, asked["dtype"], conversion, how), given, out)
     if how is DEFAULTS:
         return evaluate(text, given, out)
@@ -166,6 +166,9 @@ def compile(
         EquationError, ShapeError, DTypeError, ScheduleError, UnsupportedTarget: it cannot be compiled so.
     """
     _check_kinds(equation, schedule, target)
+    if on_device(shapes_or_arrays, Options(target=target)):
+        label, found = device_operands(shapes_or_arrays)
+        shapes_or_arrays, dtype = tuple(found), label if dtype is None else dtype
     framework, items = framework_of(shapes_or_arrays), enumerate(shapes_or_arrays)
     if framework is not None:
         shapes_or_arrays = tuple(framework.memory(item, f"operand {position}") for position, item in items)

@@ -39,7 +39,8 @@ def test_random_leaves_run_and_write_nothing_else(made):
             name: np.concatenate([np.full(GUARD, 99, a.dtype), a, np.full(GUARD, 99, a.dtype)])
             for name, a in given.items()
         }
-        kernel = DEVICE.build(print_launch(_behind_guards(launch), OPENCL), launch.name)
+        program = DEVICE.compile(print_launch(_behind_guards(launch), OPENCL), launch.name)
+        kernel = DEVICE.load(program, launch.name)
         arguments, buffers = [], {}
         for array in launch.arguments:
             if array.space == "argument":
@@ -123,7 +124,7 @@ def test_misuse_says_what_to_do():
     with pytest.raises(el.ArgumentError, match="There are text, launch, nest, bound"):
         f.show("asm")
     with pytest.raises(DeviceError, match="could not compile"):
-        DEVICE.build("kernel void f( {", "f")
+        DEVICE.compile("kernel void f( {", "f")
     with pytest.raises(DeviceError, match="could not allocate"):
         DEVICE.allocate(1 << 60)
 

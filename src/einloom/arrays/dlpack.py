@@ -15,7 +15,7 @@ import numpy as np
 
 from einloom.errors import DTypeError
 
-__all__ = ["Exporter", "Imported", "Relabelled", "imported"]
+__all__ = ["DeviceMemory", "Exporter", "Imported", "Relabelled", "device_memory", "imported"]
 
 Array = np.ndarray[Any, Any]
 
@@ -99,15 +99,13 @@ def imported(exporter: Exporter, name: str) -> Imported:
     Raises:
         DTypeError: its library refuses, it does not lie in this process's memory, or NumPy has no room for its type.
     """
-    if isinstance(exporter, Negatable) and exporter.is_neg():  # which DLPack does not say
-        raise DTypeError(f"{name} is the negative of what its memory holds\n  Pass {name}.resolve_neg().")
-    try:
-        capsule = _capsule(exporter)
-    except Exception as error:  # of the other library, of whatever class
-        raise DTypeError(f"{name}: its library does not give its memory away: {error}\n  Pass a copy of it.") from error
+    capsule = _given_capsule(exporter, name)
     tensor, is_writable = _tensor_of(capsule)
     if tensor.device.type not in _CPU:
-        raise DTypeError(f"{name} lies on device {tensor.device.type} of DLPack, not in main memory\n  Copy it there.")
+        raise DTypeError(
+            f"{name} lies on device {tensor.device.type} of DLPack, not in main memory\n"
+            "  Copy it there, or compute where it lies: target='cuda'."
+        )
     typestr, dtype = _type_of(tensor.dtype, name)
     size = np.dtype(typestr).itemsize
     shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
@@ -122,11 +120,55 @@ def imported(exporter: Exporter, name: str) -> Imported:
     return Imported(np.asarray(_Memory(capsule, interface)), dtype)
 
 
-def _capsule(exporter: Exporter) -> object:
+@dataclass(frozen=True, slots=True)
+class DeviceMemory:
+    """Memory of a device, that no array of NumPy's can stand for: strides and size of an element are in bytes."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    size: int
+    dtype: str
+    capsule: object
+
+
+def device_memory(exporter: Exporter, name: str, stream: int) -> DeviceMemory:
+    """Return the memory of an array on a device; its library makes `stream` wait for what it has started.
+
+    Raises:
+        DTypeError: its library refuses, or nothing here has its type.
+    """
+    capsule = _given_capsule(exporter, name, stream=stream)
+    tensor, _ = _tensor_of(capsule)
+    typestr, dtype = _type_of(tensor.dtype, name)
+    size = np.dtype(typestr).itemsize
+    shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
+    steps = tensor.strides or _dense(shape)
+    strides = tuple(steps[axis] * size for axis in range(tensor.ndim))
+    return DeviceMemory((tensor.data or 0) + tensor.byte_offset, shape, strides, size, dtype, capsule)
+
+
+def _dense(shape: tuple[int, ...]) -> list[int]:
+    steps = [1] * len(shape)
+    for axis in reversed(range(len(shape) - 1)):
+        steps[axis] = steps[axis + 1] * shape[axis + 1]
+    return steps
+
+
+def _given_capsule(exporter: Exporter, name: str, **options: Any) -> object:
+    if isinstance(exporter, Negatable) and exporter.is_neg():  # which DLPack does not say
+        raise DTypeError(f"{name} is the negative of what its memory holds\n  Pass {name}.resolve_neg().")
     try:
-        return exporter.__dlpack__(max_version=(1, 0))
+        return _capsule(exporter, options)
+    except Exception as error:  # of the other library, of whatever class
+        raise DTypeError(f"{name}: its library does not give its memory away: {error}\n  Pass a copy of it.") from error
+
+
+def _capsule(exporter: Exporter, options: dict[str, Any]) -> object:
+    try:
+        return exporter.__dlpack__(max_version=(1, 0), **options)
     except TypeError:  # an exporter from before version 1, whose memory may be written
-        return exporter.__dlpack__()
+        return exporter.__dlpack__(**options)
 
 
 def _tensor_of(capsule: object) -> tuple[_Tensor, bool]:

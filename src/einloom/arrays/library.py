@@ -54,6 +54,10 @@ def incoming(thing: Any, name: str) -> Imported:
         raise DTypeError(f"{name} is a masked array, and its mask would be lost\n  Pass {name}.filled(…).")
     if _is_foreign(type(thing)):
         return imported(thing, name)
+    if type(thing).__module__.startswith("pyopencl"):
+        raise DTypeError(
+            f"{name} lies on a device of OpenCL\n  Compute where it lies: target='opencl'; or pass its get()."
+        )
     try:
         array = np.asarray(thing)
     except ValueError as error:

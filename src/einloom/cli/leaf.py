@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from einloom.errors import InternalError
+from einloom.expression.gpu_steps import loaded_kernel
 from einloom.ir.gpu.launch import Space as Memory
 from einloom.ir.gpu.text import write_launch
 from einloom.ir.numbers import elements_of, narrowed, wide_type
@@ -56,7 +57,7 @@ def _text(leaf: Candidate, form: str) -> str:
 def _measured(leaf: Candidate, kind: str) -> str:
     """Run a leaf on small whole numbers, compare, and return a line with its times."""
     driver, launch, kernel = open_gpu(kind), leaf.launch(), leaf.space.kernel
-    started = driver.build(print_launch(launch, DIALECTS[kind]), launch.name)
+    started = loaded_kernel(driver, print_launch(launch, DIALECTS[kind]), launch.name)
     given = dict(_arguments(leaf))
     arrays = {each.name: driver.upload(given[each.name]) for each in launch.arguments if each.space is Memory.GLOBAL}
     passed = [arrays.get(each.name, given[each.name][0]) for each in launch.arguments]

@@ -8,10 +8,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from einloom.arrays.device import home_of
 from einloom.expression.expression import Expression
 from einloom.expression.options import DEFAULTS, GPU_TARGETS, Options
 
-__all__ = ["Compiled", "make_expression"]
+__all__ = ["Compiled", "device_operands", "make_expression", "on_device"]
+
+
+def on_device(things: Sequence[Any], options: Options) -> bool:
+    """Whether one of the operands lies on a device, where a GPU is to compute."""
+    return options.target in GPU_TARGETS and any(home_of(each) is not None for each in things)
 
 
 class Compiled(Protocol):
@@ -26,6 +32,19 @@ class Compiled(Protocol):
         ...
 
 
+def device_operands(things: Sequence[Any]) -> tuple[str, list[tuple[int, ...]]]:
+    """Return the type of operands that lie on a device, and their shapes.
+
+    Raises:
+        DeviceError: they lie in several places.
+    """
+    from einloom.expression.on_gpu import described, shared_home  # Late, as below.
+
+    home = shared_home(things)
+    assert home is not None  # asked for
+    return described(things, home)
+
+
 def make_expression(
     equation: str,
     shapes: Sequence[tuple[int, ...]],
@@ -33,12 +52,13 @@ def make_expression(
     strides: Sequence[tuple[int, ...] | None] | None = None,
     options: Options = DEFAULTS,
     types: Sequence[str] | None = None,
+    in_place: bool = False,
 ) -> Compiled:
-    """Return the expression; its arguments are those of `Expression`."""
-    if options.target in GPU_TARGETS and any(0 in shape for shape in shapes):
+    """Return the expression; its arguments are those of `Expression`, and whether operands lie on a device."""
+    if options.target in GPU_TARGETS and any(0 in shape for shape in shapes) and not in_place:
         options = replace(options, target="cpu")  # No device takes arrays of no bytes, and there is nothing to do.
     if options.target in GPU_TARGETS:
         from einloom.expression.on_gpu import GpuExpression  # Late: it takes spaces and their constraint engine.
 
-        return GpuExpression(equation, shapes, dtype, options)
+        return GpuExpression(equation, shapes, dtype, options, in_place)
     return Expression(equation, shapes, dtype, strides, options, types)

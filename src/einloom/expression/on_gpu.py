@@ -1,63 +1,37 @@
 """`GpuExpression`: an einsum that runs on a GPU: the same problem, path and steps, and a kernel for each step.
 
-The schedule of a step is a leaf of the GPU's space, the expert leaf with the least bound. Arrays of NumPy are copied in
-and out.
+Arrays of NumPy are copied in and out. Arrays that lie on a device are read where they lie, with the strides that they
+have, and the result is one of the same library on the same device.
 """
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from einloom.arrays.library import Array, outgoing
-from einloom.dtypes import TYPES, DType
+from einloom.arrays.check import check_dtype, check_itself, check_shape
+from einloom.arrays.device import DeviceArray, Home, check_apart, device_array, fresh_like, home_of
+from einloom.arrays.library import outgoing
+from einloom.dtypes import TYPES
 from einloom.errors import ArgumentError, DeviceError, DTypeError, UnsupportedTarget
+from einloom.expression.gpu_program import GpuProgram, Lying
+from einloom.expression.gpu_steps import GpuStep
 from einloom.expression.operands import Expected
 from einloom.expression.options import Options
 from einloom.expression.types import numpy_type
-from einloom.ir.gpu.launch import Launch
 from einloom.ir.gpu.text import write_launch
 from einloom.ir.numbers import narrowed
-from einloom.ir.operation import Operation
-from einloom.jit.gpu.devices import open_gpu
-from einloom.jit.gpu.driver import GpuDriver, GpuKernel, GpuLimits
+from einloom.jit.gpu.devices import open_gpu, open_home
+from einloom.jit.gpu.driver import GpuDriver
 from einloom.once import OnceTable
 from einloom.plan.equation import caret_lines
 from einloom.plan.paths import contraction_path
-from einloom.plan.problem import make_problem
-from einloom.plan.steps import plan_problem
-from einloom.space.candidate import Candidate, Space
-from einloom.space.device import H200, GpuDevice
-from einloom.space.on_gpu.experts import expert_leaf
-from einloom.space.on_gpu.operations import BEFORE, kernel_of
+from einloom.plan.problem import contiguous_strides, make_problem
 from einloom.targets.gpu.dialects import DIALECTS
-from einloom.targets.gpu.printer import print_launch
 
-__all__ = ["GpuExpression", "GpuStep"]
-
-_STEPS: OnceTable[GpuStep] = OnceTable(1024)
-"""The compiled steps of all expressions, by device and operation."""
-
-
-@dataclass(frozen=True, eq=False)
-class GpuStep:
-    """An operation as a kernel: the leaf that decides it, its launch, its text, and the compiled kernel."""
-
-    operation: Operation
-    leaf: Candidate
-    launch: Launch
-    text: str
-    kernel: GpuKernel
-
-    def start(self, arrays: dict[str, object]) -> object:
-        """Run it on arrays of the device, by name."""
-        grid, block = (tuple(level.extent for level in levels) for levels in (self.launch.grid, self.launch.block))
-        return self.kernel.start(grid, block, [arrays[each.name] for each in self.launch.arguments])
-
+__all__ = ["GpuExpression", "described", "shared_home"]
 
 SHOWN: dict[str, Callable[[GpuStep], str]] = {
     "text": lambda step: step.text,
@@ -68,6 +42,21 @@ SHOWN: dict[str, Callable[[GpuStep], str]] = {
 """What `GpuExpression.show` shows of a step."""
 
 
+def shared_home(things: Sequence[Any]) -> Home | None:
+    """Return where arrays lie if one of them lies on a device.
+
+    Raises:
+        DeviceError: they lie in several places.
+    """
+    homes = [home_of(thing) for thing in things]
+    first = next((home for home in homes if home is not None), None)
+    for position, home in enumerate(homes):
+        if first is not None and home != first:
+            lies = "in main memory" if home is None else "on another device, or in another context of it"
+            raise DeviceError(f"operand {position} lies {lies}\n  Copy all operands to one device.")
+    return first
+
+
 class GpuExpression:
     """A compiled expression on a GPU: call it with operands of the shapes that it was compiled for.
 
@@ -76,6 +65,7 @@ class GpuExpression:
         shapes: of the operands.
         dtype: type that is computed in.
         options: how it is to be computed; its target is a kind of driver, or `gpu` for either.
+        in_place: whether operands lie on the device, so that kernels depend on their strides.
 
     Attributes:
         equation, shapes: as above.
@@ -87,7 +77,9 @@ class GpuExpression:
         DTypeError, UnsupportedTarget: GPUs have no code for the type, or for what is asked.
     """
 
-    def __init__(self, equation: str, shapes: Sequence[tuple[int, ...]], dtype: object, options: Options) -> None:
+    def __init__(
+        self, equation: str, shapes: Sequence[tuple[int, ...]], dtype: object, options: Options, in_place: bool = False
+    ) -> None:
         assert isinstance(options.target, str)
         _refuse(schedule=options.schedule, memory_limit=options.memory_limit)
         self._arguments = (equation, tuple(shapes), dtype, options)
@@ -97,28 +89,39 @@ class GpuExpression:
         types = DIALECTS[self.target].types
         if label not in types:
             raise DTypeError(f"GPUs compute in {', '.join(types)}, not in {label}\n  Convert the operands.")
+        self._label, self._options = label, options
         self._problem = make_problem(equation, shapes, [None] * len(shapes), TYPES[label], options.finish, ())
         self.equation, self.shapes = self._problem.equation.text, self._problem.shapes
         self.output_shape = self._problem.output_shape
-        labels = (label,) * len(shapes)
-        where = caret_lines(self.equation, ()).strip()
-        unit = self.dtype.itemsize
+        self._where = caret_lines(self.equation, ()).strip()
+        labels, unit = (label,) * len(shapes), self.dtype.itemsize
         self._expected = Expected(
-            self.shapes, self.output_shape, labels, label, self.dtype, unit, where, options.finish
+            self.shapes, self.output_shape, labels, label, self.dtype, unit, self._where, options.finish
         )
-        path = contraction_path(self._problem, options.optimize, options.memory_limit)
-        self._plan = plan_problem(self._problem, None, path)
+        self._path = contraction_path(self._problem, options.optimize, options.memory_limit)
         self._constants = [narrowed(np.full(1, factor), TYPES[label]) for factor in options.finish.constants]
-        self._steps = [self._step(step.operation) for step in self._plan.steps]
+        self._programs: OnceTable[GpuProgram] = OnceTable(64)
+        self._program = self._program_of(self._driver, [contiguous_strides(shape) for shape in self.shapes])
+        if not in_place:
+            assert self._program.steps  # A caller waits here for compilers, not at the first call.
 
-    def _step(self, operation: Operation) -> GpuStep:
-        return _STEPS.get((self._driver, operation), lambda: _compiled(operation, self._driver, self.target))
+    def _program_of(
+        self, driver: GpuDriver, strides: Sequence[tuple[int, ...]], output: tuple[int, ...] | None = None
+    ) -> GpuProgram:
+        """Return the steps for operands, and an output, of some strides."""
+
+        def made() -> GpuProgram:
+            finish = self._options.finish
+            problem = make_problem(self.equation, self.shapes, strides, TYPES[self._label], finish, ())
+            return GpuProgram(driver, problem, output, self._path)
+
+        return self._programs.get((driver, tuple(strides), output), made)
 
     def __call__(self, *operands: Any, out: Any = None) -> Any:
         """Compute.
 
         Args:
-            operands: arrays of the compiled shapes.
+            operands: arrays of the compiled shapes: of NumPy, or all on one device.
             out: takes the result.
 
         Returns:
@@ -127,44 +130,78 @@ class GpuExpression:
         Raises:
             EquationError, ShapeError, DTypeError, StrideError, OverlapError: an argument does not fit; nothing has been
                 written.
-            DeviceError: the device has no memory left, or refuses.
+            DeviceError: the device has no memory left, or refuses; operands lie in several places.
         """
+        home = shared_home(operands)
+        if home is not None:
+            return self._in_place(home, operands, out)
+        if home_of(out) is not None:
+            raise DeviceError("out lies on a device, the operands in main memory\n  Copy them there.")
         given = self._expected.operands(operands)
         arrays = [self._expected.readable(operand, position) for position, operand in enumerate(given)]
         output = self._expected.output(out, given)
-        self._compute([*arrays, *self._constants], output.written)
+        self._copied([*arrays, *self._constants], output.written)
         if out is not None:
             output.finish()
             return out
         return outgoing(output.written if self.output_shape else output.written[()], self._expected.label, operands[0])
 
-    def _compute(self, arrays: list[Array], written: Array) -> None:
-        driver = self._driver
-        tensors = [driver.upload(np.ascontiguousarray(array)) for array in arrays]
-        reads_output = any(each.name == BEFORE for each in self._steps[-1].launch.arrays)
-        before = driver.upload(np.ascontiguousarray(written)) if reads_output else None
-        for step, compiled in zip(self._plan.steps, self._steps):
-            operation = step.operation
-            result = driver.allocate(step.bytes)
-            names = [operand.name for operand in operation.operands[:-1]]
-            given = dict(zip(names, (tensors[number] for number in step.inputs)))
-            compiled.start({**given, BEFORE: before, operation.output.name: result})
-            tensors.append(result)
-        result = np.empty(self.output_shape, written.dtype)
-        driver.download(tensors[-1], result)
-        np.copyto(written, result)
+    def _copied(self, arrays: list[Any], written: Any) -> None:
+        """Compute on copies of NumPy's arrays, and copy the result back."""
+        driver, program = self._driver, self._program
+        tensors = [Lying(driver.upload(np.ascontiguousarray(array))) for array in arrays]
+        result = Lying(driver.allocate(max(written.nbytes, 1)))
+        if program.reads_output:
+            result = Lying(driver.upload(np.ascontiguousarray(written)))
+        program.run(tensors, result)
+        found = np.empty(self.output_shape, written.dtype)
+        driver.download(result.memory, found)
+        np.copyto(written, found)
+
+    def _in_place(self, home: Home, operands: Sequence[Any], out: Any) -> Any:
+        """Compute on arrays where they lie."""
+        if home.kind != self.target:
+            raise DeviceError(
+                f"the operands lie on a device of {home.kind}, the expression was compiled for {self.target}\n"
+                f"  Compile it with target={home.kind!r}."
+            )
+        driver = open_home(home.kind, home.place)
+        given = [self._operand(thing, home, position, driver) for position, thing in enumerate(operands)]
+        self._expected.check_shapes([each.shape for each in given])
+        if out is None:
+            self._options.finish.check_fresh(self._where)
+        target = fresh_like(operands[0], self.output_shape) if out is None else out
+        output = device_array(target, home, "out", driver.stream, written=True)
+        check_dtype("out", output.region.dtype, self._label, self._where)
+        check_shape("out", output.shape, self.output_shape, self._where)
+        check_itself(output.region, self._where)
+        check_apart(given, output, self._where)
+        strides = None if output.strides == contiguous_strides(self.output_shape) else output.strides
+        program = self._program_of(driver, [each.strides for each in given], strides)
+        queues = list(dict.fromkeys(each.queue for each in (*given, output) if each.queue is not None))
+        constants = [Lying(driver.upload(array)) for array in self._constants]
+        run = program.run([*map(_lying, given), *constants], _lying(output), driver.after(queues))
+        driver.before(queues, run)
+        return target
+
+    def _operand(self, thing: Any, home: Home, position: int, driver: GpuDriver) -> DeviceArray:
+        found = device_array(thing, home, f"operand {position}", driver.stream)
+        check_dtype(found.region.name, found.region.dtype, self._label, self._where)
+        if position in self._options.finish.conj and self.dtype.kind == "c":
+            raise UnsupportedTarget("conj= of arrays on a device\n  Conjugate them there before.")
+        return found
 
     # ---- looking -------------------------------------------------------------------------------------------------
 
     @property
     def flops(self) -> int:
         """Arithmetic of one call."""
-        return self._plan.flops
+        return self._program.plan.flops
 
     @property
     def path(self) -> tuple[tuple[int, ...], ...]:
         """The contraction path, as `opt_einsum` writes it."""
-        return self._plan.path
+        return self._program.plan.path
 
     def show(self, what: str = "text") -> str:
         """Return the expression as text, step by step.
@@ -175,7 +212,7 @@ class GpuExpression:
         """
         if what not in SHOWN:
             raise ArgumentError(f"there is no {what!r} to show of kernels on a GPU\n  There are {', '.join(SHOWN)}.")
-        return "\n\n".join(SHOWN[what](step) for step in self._steps)
+        return "\n\n".join(SHOWN[what](step) for step in self._program.steps)
 
     def __repr__(self) -> str:
         shapes = " ".join("x".join(map(str, shape)) or "scalar" for shape in self.shapes)
@@ -186,6 +223,17 @@ class GpuExpression:
         return GpuExpression, self._arguments
 
 
+def described(things: Sequence[Any], home: Home) -> tuple[str, list[tuple[int, ...]]]:
+    """Return the type of the first of some arrays on a device, and the shapes of all.
+
+    Raises:
+        DeviceError: they lie in several places.
+    """
+    driver = open_home(home.kind, home.place)
+    found = [device_array(each, home, f"operand {place}", driver.stream) for place, each in enumerate(things)]
+    return found[0].region.dtype, [each.shape for each in found]
+
+
 def _refuse(**options: object) -> None:
     """Refuse what GPUs do not take, instead of leaving it out."""
     given = [name for name, value in options.items() if value is not None]
@@ -193,35 +241,6 @@ def _refuse(**options: object) -> None:
         raise UnsupportedTarget(f"{given[0]}= is for processors\n  Leave it out, or compute with target='cpu'.")
 
 
-def _compiled(operation: Operation, driver: GpuDriver, kind: str) -> GpuStep:
-    types = [operand.dtype for operand in operation.operands]
-    if not driver.limits.computes_float64 and any(dtype.accumulate.name in NEEDS_FLOAT64 for dtype in types):
-        raise DeviceError(f"{driver.limits.name} has no 64-bit floats\n  Compute in float32.")
-    space = Space(kernel_of(operation), device_of(driver.limits, types))
-    leaf = expert_leaf(space)
-    launch = leaf.launch()
-    text = print_launch(launch, DIALECTS[kind], _comment(leaf))
-    return GpuStep(operation, leaf, launch, text, driver.build(text, launch.name))
-
-
-TOLD = ("dim_kind", "size", "mem_space", "cache")
-NEEDS_FLOAT64 = ("float64", "complex128")
-
-
-def device_of(limits: GpuLimits, types: Sequence[DType]) -> GpuDevice:
-    """Return what the space needs to know of a device; the rates that rank its leaves are an H200's."""
-    device = GpuDevice(
-        limits.name,
-        max_threads=limits.threads,
-        max_thread_extents=limits.extents,
-        shared_bytes=limits.shared_bytes,
-        rates=H200.rates,
-    )
-    return device.of(*types)
-
-
-def _comment(leaf: Candidate) -> str:
-    """Return what stands above a kernel: what it computes, its decisions about loops and memory, its bound."""
-    told = {name: value for name, value in leaf.assignment.items() if name.split("(")[0] in TOLD}
-    decisions = textwrap.fill(", ".join(f"{name} {value}" for name, value in sorted(told.items())), 110)
-    return f"{leaf.space.name}\n{decisions}\non {leaf.space.device.name}: {leaf.bound()}"
+def _lying(array: DeviceArray) -> Lying:
+    """Return where an array lies, in elements; it is known to lie at multiples of them."""
+    return Lying(array.memory, array.region.address if array.home.kind == "opencl" else 0, array.region.address)

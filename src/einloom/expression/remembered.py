@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from einloom.arrays.chain import Chain
 from einloom.arrays.library import element_strides, incoming, is_array
 from einloom.config import current_settings
+from einloom.errors import DTypeError, UnsupportedTarget
 from einloom.expression.conversion import PLAIN, Conversion
 from einloom.expression.expression import Expression
-from einloom.expression.made import Compiled, make_expression
+from einloom.expression.made import Compiled, device_operands, make_expression, on_device
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.programs import forget_programs
 from einloom.expression.types import computed_type, operand_types
@@ -71,12 +72,28 @@ def evaluate_as(
     """Evaluate an equation in a type (None: the operands' common one), with conversions around it, as options say."""
     if out is None:
         options.finish.check_fresh(text)
+    if on_device(operands, options):
+        return _evaluate_in_place(text, operands, out, dtype, conversion, options)
     given = [incoming(operand, f"operand {position}") for position, operand in enumerate(operands)]
     own = len(operands) - len(options.finish.operands) if options.finish.scales else len(operands)
     computed = computed_type(text, given[:own], dtype)
     types = *operand_types(given[:own], computed), *["float32"] * (len(operands) - own)
     converted = conversion.operands(operands, types, text)
     return conversion.result(_expression(text, converted, computed, options), operands, converted, out)
+
+
+def _evaluate_in_place(
+    text: str, operands: Sequence[Any], out: Any, dtype: object, conversion: Conversion, options: Options
+) -> Any:
+    """Evaluate an equation of arrays that lie on a device; none is converted there."""
+    label, shapes = device_operands(operands)
+    if dtype is not None and str(dtype) != label:
+        raise DTypeError(f"dtype={dtype!r} of operands of {label} on a device\n  Convert them there before.")
+    if conversion != PLAIN:
+        raise UnsupportedTarget("casting= and order= of arrays on a device\n  Leave them out.")
+    key = (text, tuple(shapes), label, "in place", options.key, current_settings().records)
+    made = _expressions.get(key, lambda: make_expression(text, shapes, label, None, options, None, True))
+    return made(*operands, out=out)
 
 
 class Request(NamedTuple):

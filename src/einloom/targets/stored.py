@@ -17,7 +17,7 @@ from einloom.machine import Machine
 from einloom.once import once
 from einloom.targets.image import Image
 
-__all__ = ["image_key", "image_store", "remembered_image"]
+__all__ = ["image_key", "image_store", "package_stamp", "remembered_image"]
 
 
 @once
@@ -27,7 +27,7 @@ def image_store() -> Store | None:
     It is asked once a process.
     """
     named = os.environ.get("EINLOOM_CACHE", "").strip()
-    if named in ("off", "none") or _stamp() is None:
+    if named in ("off", "none") or package_stamp() is None:
         return None
     try:
         folder = Path(named).absolute() if named else cache_folder() / "programs"
@@ -55,11 +55,11 @@ def image_key(operation: Operation, schedule: str, machine: Machine, threads: in
     The code refers to nothing outside itself, so neither Python nor NumPy is part of it.
     """
     target = (machine.isa, machine.vector, *sorted(machine.features), machine.l1d, machine.l2, machine.l3)
-    return repr((operation, schedule, threads, target, machine.cores, machine.name, machine.rates, _stamp()))
+    return repr((operation, schedule, threads, target, machine.cores, machine.name, machine.rates, package_stamp()))
 
 
 @once
-def _stamp() -> str | None:
+def package_stamp() -> str | None:
     """Return a digest of path, size and time of this package's files; None if they are not files."""
     try:
         files = sorted(_files(Path(__file__).parent.parent))

@@ -9,7 +9,7 @@ from typing import Any
 from einloom.errors import DeviceError
 from einloom.jit.gpu.driver import Array, GpuLimits, is_chosen
 
-__all__ = ["CudaDevice", "CudaKernel", "compile_cuda", "open_cuda"]
+__all__ = ["CudaDevice", "CudaKernel", "compile_cuda", "open_cuda", "open_cuda_number"]
 
 STATIC_SHARED = 48 * 1024
 """Shared memory of a block that arrays in the text may take."""
@@ -31,6 +31,19 @@ def open_cuda(choice: str) -> CudaDevice:
         names = ", ".join(f"{n}: {device.name}" for n, device in enumerate(devices)) or "none"
         raise DeviceError(f"EINLOOM_GPU={choice} is no CUDA device\n  Devices: {names}.")
     return CudaDevice(core, found[0])
+
+
+def open_cuda_number(number: int) -> CudaDevice:
+    """Return the device of a number, which arrays of other libraries lie on.
+
+    Raises:
+        DeviceError: a package or the driver is missing.
+    """
+    core = _core()
+    try:
+        return CudaDevice(core, core.Device(number))
+    except Exception as error:  # Each part of the driver that may be missing has an exception of its own.
+        raise DeviceError(f"CUDA finds no device {number}: {error}") from None
 
 
 def compile_cuda(text: str, architecture: str) -> Any:
@@ -66,20 +79,36 @@ class CudaDevice:
     def __init__(self, core: Any, device: Any) -> None:
         self.core, self.device, self.driver = core, device, _imported("cuda.bindings.driver")
         device.set_current()
-        self.stream = device.create_stream()
+        self.queue = device.create_stream()
+        self.stream = int(self.queue.handle)
         limits = device.properties
         extents = (limits.max_block_dim_x, limits.max_block_dim_y, limits.max_block_dim_z)
         memory = self._checked(self.driver.cuMemGetInfo(), "ask for its memory")[1]
-        self.limits = GpuLimits(device.name, limits.max_threads_per_block, extents, STATIC_SHARED, memory, True)
+        self.limits = GpuLimits(
+            device.name, limits.max_threads_per_block, extents, STATIC_SHARED, memory, True, f"sm_{device.arch}",
+            limits.multiprocessor_count,
+        )  # fmt: skip
+        self.identity = f"cuda sm_{device.arch} {core.__version__}"
 
-    def build(self, text: str, name: str) -> CudaKernel:
-        """Compile a text.
+    def compile(self, text: str, name: str) -> bytes:
+        """Compile a text and return its machine code.
 
         Raises:
             DeviceError: NVRTC refuses it; the message has its words.
         """
+        return bytes(compile_cuda(text, f"sm_{self.device.arch}").code)
+
+    def load(self, program: bytes, name: str) -> CudaKernel:
+        """Return the kernel of a name in machine code.
+
+        Raises:
+            DeviceError: the driver refuses it.
+        """
         self.device.set_current()
-        return CudaKernel(self, compile_cuda(text, f"sm_{self.device.arch}").get_kernel(name))
+        try:
+            return CudaKernel(self, self.core.ObjectCode.from_cubin(program).get_kernel(name))
+        except Exception as error:
+            raise DeviceError(f"{self.limits.name} could not load {name}: {error}") from None
 
     def allocate(self, size: int) -> Any:
         """Return so many bytes of the device's memory.
@@ -89,23 +118,49 @@ class CudaDevice:
         """
         self.device.set_current()
         try:
-            return self.device.allocate(max(size, 1), stream=self.stream)
+            return self.device.allocate(max(size, 1), stream=self.queue)
         except Exception as error:
             raise DeviceError(f"{self.limits.name} could not allocate {size} bytes: {error}") from None
 
     def upload(self, array: Array) -> Any:
         """Return a copy of a contiguous array."""
         buffer = self.allocate(array.nbytes)
-        given = self.driver.cuMemcpyHtoDAsync(buffer.handle, array.ctypes.data, array.nbytes, self.stream.handle)
+        given = self.driver.cuMemcpyHtoDAsync(buffer.handle, array.ctypes.data, array.nbytes, self.queue.handle)
         self._checked(given, "copy to the device")
-        self.stream.sync()
+        self.queue.sync()
         return buffer
 
     def download(self, source: Any, array: Array) -> None:
         """Fill a contiguous array, after everything that was started."""
-        given = self.driver.cuMemcpyDtoHAsync(array.ctypes.data, source.handle, array.nbytes, self.stream.handle)
+        given = self.driver.cuMemcpyDtoHAsync(array.ctypes.data, source.handle, array.nbytes, self.queue.handle)
         self._checked(given, "copy from the device")
-        self.stream.sync()
+        self.queue.sync()
+
+    def copy(self, memory: Any, start: int, size: int) -> Any:
+        """Return a copy of bytes of the device's memory, from `start` on."""
+        target = self.allocate(size)
+        given = self.driver.cuMemcpyDtoDAsync(target.handle, self.at(memory, start)[0], size, self.queue.handle)
+        self._checked(given, "copy on the device")
+        return target
+
+    def at(self, memory: Any, start: int) -> tuple[int, int]:
+        """Return the address where an array begins: from a buffer of this device, or another library's address."""
+        return (memory if isinstance(memory, int) else int(memory.handle)) + start, 0
+
+    def after(self, queues: Sequence[Any]) -> Sequence[Any]:
+        """Return nothing: DLPack lets this device's stream wait for what others have started."""
+        return ()
+
+    def before(self, queues: Sequence[Any], run: Any) -> None:
+        """Wait for the run: DLPack does not tell on which streams others go on with arrays that they own."""
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until everything that was started is done."""
+        try:
+            self.queue.sync()
+        except Exception as error:
+            raise DeviceError(f"{self.limits.name} could not finish what was started: {error}") from None
 
     def seconds(self, run: Any) -> float:
         """Return how long a run took on the device."""
@@ -127,13 +182,17 @@ class CudaKernel:
     def __init__(self, device: CudaDevice, kernel: Any) -> None:
         self.device, self.kernel = device, kernel
 
-    def start(self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[Any]) -> Any:
+    def start(
+        self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[Any], after: Sequence[Any] = ()
+    ) -> Any:
         """Run the kernel on blocks of threads, innermost dimension first; returns the events around it.
+
+        Work of others that it has to wait for was ordered before its stream by DLPack.
 
         Raises:
             DeviceError: the device refuses.
         """
-        core, stream = self.device.core, self.device.stream
+        core, stream = self.device.core, self.device.queue
         self.device.device.set_current()
         timed = core.EventOptions(timing_enabled=True)
         config = core.LaunchConfig(grid=grid or 1, block=block or 1)

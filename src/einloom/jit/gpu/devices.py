@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from typing import Any
 
 from einloom.errors import DeviceError
-from einloom.jit.gpu.cuda import open_cuda
+from einloom.jit.gpu.cuda import open_cuda, open_cuda_number
 from einloom.jit.gpu.driver import GpuDriver
-from einloom.jit.gpu.opencl import open_opencl
+from einloom.jit.gpu.opencl import open_context, open_opencl
 from einloom.once import OnceTable
 
-__all__ = ["GPU_KINDS", "open_gpu"]
+__all__ = ["GPU_KINDS", "open_gpu", "open_home"]
 
 GPU_KINDS: dict[str, Callable[[str], GpuDriver]] = {"opencl": open_opencl, "cuda": open_cuda}
 """Kinds of drivers, by the language of their kernels."""
@@ -29,6 +30,19 @@ def open_gpu(kind: str) -> GpuDriver:
     """
     choice = os.environ.get("EINLOOM_GPU", "")
     return _OPENED.get((kind, choice), lambda: _open(kind, choice))
+
+
+HOMES: dict[str, Callable[[Any], GpuDriver]] = {"opencl": open_context, "cuda": open_cuda_number}
+"""What opens the device that arrays lie on, by kind: from OpenCL's context, from CUDA's number."""
+
+
+def open_home(kind: str, place: Hashable) -> GpuDriver:
+    """Return the device that arrays lie on: OpenCL's by its context, CUDA's by its number.
+
+    Raises:
+        DeviceError: its package or its driver is missing, or a context has several devices.
+    """
+    return _OPENED.get((kind, place), lambda: HOMES[kind](place))
 
 
 def _open(kind: str, choice: str) -> GpuDriver:

@@ -24,6 +24,8 @@ class GpuLimits:
         shared_bytes: shared memory of one block.
         memory_bytes: the device's memory.
         computes_float64: whether it has 64-bit floats.
+        architecture: NVIDIA's, as in `sm_90`; `processor` of what emulates a GPU there; empty of others.
+        processors: multiprocessors, or whatever runs a block.
     """
 
     name: str
@@ -32,24 +34,44 @@ class GpuLimits:
     shared_bytes: int
     memory_bytes: int
     computes_float64: bool
+    architecture: str = ""
+    processors: int = 1
 
 
 class GpuKernel(Protocol):
     """A compiled kernel."""
 
-    def start(self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[object]) -> object:
-        """Run it on blocks of threads (innermost dimension first); arguments are the device's arrays and numbers."""
+    def start(
+        self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[object], after: Sequence[object] = ()
+    ) -> object:
+        """Run it on blocks of threads (innermost dimension first); arguments are the device's arrays and numbers.
+
+        `after` are the device's own events, of others' work, that it waits for.
+        """
         ...
 
 
 class GpuDriver(Protocol):
-    """A device. Work is done in the order of the calls; only `download` and `seconds` wait for it."""
+    """A device. Work is done in the order of the calls; only `download`, `seconds` and `wait` wait for it.
+
+    Attributes:
+        kind: `opencl` or `cuda`, as the language of its kernels.
+        limits: what it can hold and do.
+        identity: what programs that were compiled for it depend on: the device, its driver, their versions.
+        stream: CUDA's handle of the stream that kernels run on; 0 in OpenCL.
+    """
 
     kind: str
     limits: GpuLimits
+    identity: str
+    stream: int
 
-    def build(self, text: str, name: str) -> GpuKernel:
-        """Compile a text and return the kernel of a name in it."""
+    def compile(self, text: str, name: str) -> bytes:
+        """Compile a text and return the program, as `load` takes it."""
+        ...
+
+    def load(self, program: bytes, name: str) -> GpuKernel:
+        """Return the kernel of a name in a compiled program."""
         ...
 
     def allocate(self, size: int) -> object:
@@ -64,8 +86,28 @@ class GpuDriver(Protocol):
         """Fill a contiguous array from the device's memory."""
         ...
 
+    def copy(self, memory: object, start: int, size: int) -> object:
+        """Return a copy of bytes of the device's memory, from `start` on."""
+        ...
+
+    def at(self, memory: object, start: int) -> tuple[object, int]:
+        """Return a kernel's argument for memory that counts from byte `start` on, and how far in that still lies."""
+        ...
+
+    def after(self, queues: Sequence[object]) -> Sequence[object]:
+        """Return what kernels have to wait for that read what others compute on queues of theirs."""
+        ...
+
+    def before(self, queues: Sequence[object], run: object) -> None:
+        """Let what others start from now on, on queues of theirs, wait for a run."""
+        ...
+
     def seconds(self, run: object) -> float:
         """Return how long a run took on the device."""
+        ...
+
+    def wait(self) -> None:
+        """Wait until everything that was started is done."""
         ...
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from einloom.errors import DeviceError
 from einloom.jit.gpu.driver import Array, GpuLimits, is_chosen
 
-__all__ = ["OpenclDevice", "OpenclKernel", "open_opencl"]
+__all__ = ["OpenclDevice", "OpenclKernel", "open_context", "open_opencl"]
 
 T = TypeVar("T")
 
@@ -40,17 +40,29 @@ def open_opencl(choice: str) -> OpenclDevice:
     if not found:
         names = ", ".join(f"{n}: {device.name.strip()}" for n, device in enumerate(devices)) or "none"
         raise DeviceError(f"EINLOOM_GPU={choice} is no OpenCL device\n  Devices: {names}.")
-    return OpenclDevice(cl, found[0])
+    return OpenclDevice(cl, cl.Context([found[0]]))
+
+
+def open_context(context: Any) -> OpenclDevice:
+    """Return the device of a context that somebody else's arrays lie in.
+
+    Raises:
+        DeviceError: it has several.
+    """
+    if len(context.devices) != 1:
+        names = ", ".join(device.name.strip() for device in context.devices)
+        raise DeviceError(f"the arrays' context has {len(context.devices)} devices: {names}\n  Make one for each.")
+    return OpenclDevice(import_module("pyopencl"), context)
 
 
 class OpenclDevice:
-    """One device with a context, a queue and a pool of memory of its own. See `einloom.jit.gpu.driver.GpuDriver`."""
+    """The device of a context, with a queue and a pool of memory. See `einloom.jit.gpu.driver.GpuDriver`."""
 
-    kind = "opencl"
+    kind, stream = "opencl", 0
 
-    def __init__(self, cl: Any, device: Any) -> None:
-        self.cl, self.device = cl, device
-        self.context = cl.Context([device])
+    def __init__(self, cl: Any, context: Any) -> None:
+        self.cl, self.context, self.device = cl, context, context.devices[0]
+        device = self.device
         self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self.pool = cl.tools.MemoryPool(cl.tools.ImmediateAllocator(self.queue))
         self.limits = GpuLimits(
@@ -60,16 +72,30 @@ class OpenclDevice:
             device.local_mem_size,
             device.global_mem_size,
             "cl_khr_fp64" in device.extensions.split(),
+            "" if device.type & cl.device_type.GPU else "processor",
+            device.max_compute_units,
         )
+        self.identity = f"opencl {device.platform.version} {device.name.strip()} {device.driver_version}"
 
-    def build(self, text: str, name: str) -> OpenclKernel:
-        """Compile a text.
+    def compile(self, text: str, name: str) -> bytes:
+        """Compile a text and return the program.
 
         Raises:
             DeviceError: the device's compiler refuses it; the message has its words.
         """
-        program = self._asked(lambda: self.cl.Program(self.context, text).build(), f"compile {name}")
-        return OpenclKernel(self, getattr(program, name))
+        program = self._asked(lambda: self.cl.Program(self.context, text).build(cache_dir=False), f"compile {name}")
+        return program.get_info(self.cl.program_info.BINARIES)[0]
+
+    def load(self, program: bytes, name: str) -> OpenclKernel:
+        """Return the kernel of a name in a compiled program.
+
+        Raises:
+            DeviceError: the driver does not know the program.
+        """
+        loaded = self._asked(
+            lambda: self.cl.Program(self.context, [self.device], [program]).build(), f"load the program of {name}"
+        )
+        return OpenclKernel(self, self._asked(lambda: self.cl.Kernel(loaded, name), f"find {name}"))
 
     def allocate(self, size: int) -> Any:
         """Return so many bytes of the device's memory.
@@ -89,10 +115,44 @@ class OpenclDevice:
         """Fill a contiguous array, after everything that was started."""
         self._asked(lambda: self.cl.enqueue_copy(self.queue, array, source, is_blocking=True), "copy from the device")
 
+    def copy(self, memory: Any, start: int, size: int) -> Any:
+        """Return a copy of bytes of the device's memory, from `start` on."""
+        target, queue = self.allocate(size), self.queue
+        ask = lambda: self.cl.enqueue_copy(queue, target, memory, src_offset=start, byte_count=size)  # noqa: E731
+        self._asked(ask, "copy on the device")
+        return target
+
+    def at(self, memory: Any, start: int) -> tuple[Any, int]:
+        """Return the buffer itself: kernels are compiled for where in it an array begins."""
+        return memory, start
+
+    def after(self, queues: Sequence[Any]) -> Sequence[Any]:
+        """Return markers behind what was enqueued on queues of others.
+
+        Raises:
+            DeviceError: a queue is gone.
+        """
+        return [self._asked(lambda queue=queue: self._marker(queue), "wait for another queue") for queue in queues]
+
+    def _marker(self, queue: Any) -> Any:
+        marker = self.cl.enqueue_marker(queue)
+        queue.flush()
+        return marker
+
+    def before(self, queues: Sequence[Any], run: Any) -> None:
+        """Let what is enqueued on queues of others from now on wait for a run."""
+        self._asked(self.queue.flush, "start what was enqueued")
+        for queue in queues:
+            self._asked(lambda queue=queue: self.cl.enqueue_barrier(queue, wait_for=[run]), "hold another queue")
+
     def seconds(self, run: Any) -> float:
         """Return how long a run took on the device."""
         run.wait()
         return (run.profile.end - run.profile.start) * 1e-9
+
+    def wait(self) -> None:
+        """Wait until everything that was started is done."""
+        self._asked(self.queue.finish, "finish what was started")
 
     def _asked(self, ask: Callable[[], T], what: str) -> T:
         try:
@@ -108,7 +168,9 @@ class OpenclKernel:
         self.device, self.kernel = device, kernel
         self._lock = Lock()  # A kernel's arguments are set one by one.
 
-    def start(self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[Any]) -> Any:
+    def start(
+        self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[Any], after: Sequence[Any] = ()
+    ) -> Any:
         """Run the kernel on blocks of threads, innermost dimension first; the event tells when it is done.
 
         Raises:
@@ -118,5 +180,6 @@ class OpenclKernel:
         items = tuple(np.multiply(blocks, threads).tolist())
         with self._lock:
             return self.device._asked(
-                lambda: self.kernel(self.device.queue, items, threads, *arguments), f"run {self.kernel.function_name}"
+                lambda: self.kernel(self.device.queue, items, threads, *arguments, wait_for=list(after)),
+                f"run {self.kernel.function_name}",
             )

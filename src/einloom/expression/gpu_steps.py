@@ -1,0 +1,179 @@
+"""`GpuStep`: an operation as a compiled kernel of a device, and what is kept of it in memory and on disk.
+
+The leaf of the space that decides it is a record's, where the operation was tuned on this device, else the expert's.
+What was compiled once is found on disk, as a launch and a program: then no space is made and no compiler called.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from einloom.config import current_settings
+from einloom.errors import DeviceError, EinloomError
+from einloom.ir.gpu.launch import Launch
+from einloom.ir.gpu.text import read_launch, write_launch
+from einloom.ir.operation import Operation
+from einloom.jit.gpu.driver import GpuDriver, GpuKernel
+from einloom.once import OnceTable
+from einloom.plan.names import with_plain_names
+from einloom.search.gpu_records import gpu_key, recorded_leaf
+from einloom.search.records import readable_file
+from einloom.space.candidate import Candidate, Space
+from einloom.space.on_gpu.experts import expert_leaf
+from einloom.space.on_gpu.operations import kernel_of
+from einloom.targets.gpu.device import device_of
+from einloom.targets.gpu.dialects import DIALECTS
+from einloom.targets.gpu.printer import print_launch
+from einloom.targets.stored import image_store, package_stamp
+
+__all__ = ["GpuStep", "compiled_step", "forget_steps", "loaded_kernel"]
+
+NEEDS_FLOAT64 = ("float64", "complex128")
+TOLD = ("dim_kind", "size", "mem_space", "cache")
+
+_STEPS: OnceTable[GpuStep] = OnceTable(1024)
+"""The compiled steps of all expressions, by device, operation, and where in their memory arrays begin."""
+
+Shifts = tuple[tuple[str, int], ...]
+"""How many elements of its memory lie before those of an array, by its name; of none where it is not named."""
+
+
+@dataclass(frozen=True, eq=False)
+class GpuStep:
+    """An operation as a kernel.
+
+    Attributes:
+        space: of its implementations.
+        decisions: of the leaf that was taken.
+        launch: what threads do; text: the same as the device's compiler takes it.
+        kernel: compiled.
+    """
+
+    space: Space
+    decisions: Mapping[str, str | int]
+    launch: Launch
+    text: str
+    kernel: GpuKernel
+
+    @cached_property
+    def leaf(self) -> Candidate:
+        """The leaf of the space."""
+        return self.space.root.apply(self.decisions)
+
+
+def compiled_step(driver: GpuDriver, operation: Operation, shifts: Shifts = (), aligned: bool = True) -> GpuStep:
+    """Return the step of an operation on a device, compiled on first use.
+
+    Args:
+        driver: the device.
+        operation: what is computed.
+        shifts: where arrays begin.
+        aligned: whether they all lie at multiples of what a vector load takes.
+
+    Raises:
+        DeviceError: the device does not compute in this type, or its compiler refuses the text.
+        UnsupportedTarget: the operation has no scalar instructions.
+    """
+    plain = with_plain_names(operation)
+    key = (driver, plain, shifts, aligned, current_settings().records)
+    return _STEPS.get(key, lambda: _compiled(driver, plain, dict(shifts), aligned))
+
+
+def forget_steps() -> None:
+    """Forget what was compiled in this process: records may say something else now."""
+    _STEPS.clear()
+
+
+def _compiled(driver: GpuDriver, operation: Operation, shifts: Mapping[str, int], aligned: bool) -> GpuStep:
+    types = [operand.dtype for operand in operation.operands]
+    if not driver.limits.computes_float64 and any(dtype.accumulate.name in NEEDS_FLOAT64 for dtype in types):
+        raise DeviceError(f"{driver.limits.name} has no 64-bit floats\n  Compute in float32.")
+    space = Space(kernel_of(operation), device_of(driver.limits, types, aligned))
+    decided = _decided(space, driver)
+    launch = _shifted(decided.launch, shifts)
+    text = print_launch(launch, DIALECTS[driver.kind], decided.comment)
+    return GpuStep(space, decided.decisions, launch, text, loaded_kernel(driver, text, launch.name))
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """A leaf as it is kept on disk."""
+
+    decisions: Mapping[str, str | int]
+    launch: Launch
+    comment: str
+
+    @staticmethod
+    def of(leaf: Candidate) -> _Decided:
+        """Return what is kept of a leaf."""
+        return _Decided(leaf.assignment, leaf.launch(), _comment(leaf))
+
+    def text(self) -> bytes:
+        """Return it as bytes."""
+        told = {"decisions": self.decisions, "launch": write_launch(self.launch), "comment": self.comment}
+        return json.dumps(told).encode()
+
+    @staticmethod
+    def parse(text: bytes) -> _Decided | None:
+        """Return what bytes say; None if that is nothing."""
+        try:
+            found = json.loads(text)
+            return _Decided(found["decisions"], read_launch(found["launch"]), found["comment"])
+        except (ValueError, KeyError, TypeError, EinloomError):
+            return None
+
+
+def _decided(space: Space, driver: GpuDriver) -> _Decided:
+    """Return the record's leaf, or the expert's, which is looked for once on a machine."""
+    file = readable_file(current_settings().records)
+    recorded = None if file is None else recorded_leaf(space, gpu_key(space.name, driver.identity), file)
+    if recorded is not None:
+        return _Decided.of(recorded)
+    store, key = image_store(), f"expert {package_stamp()} {driver.identity} {space.name} {space.device!r}"
+    kept = store.read(key) if store else None
+    found = _Decided.parse(kept) if kept else None
+    if found is None:
+        found = _Decided.of(expert_leaf(space))
+        if store:
+            store.write(key, found.text())
+    return found
+
+
+def loaded_kernel(driver: GpuDriver, text: str, name: str) -> GpuKernel:
+    """Return the kernel of a text, from the program on disk if there is one that the driver takes.
+
+    Raises:
+        DeviceError: the device's compiler refuses the text.
+    """
+    store, key = image_store(), f"program {driver.identity} {text}"
+    kept = store.read(key) if store else None
+    if kept is not None:
+        try:
+            return driver.load(kept, name)
+        except DeviceError:
+            pass  # Another version of the driver made it.
+    program = driver.compile(text, name)
+    if store:
+        store.write(key, program)
+    return driver.load(program, name)
+
+
+def _shifted(launch: Launch, shifts: Mapping[str, int]) -> Launch:
+    """Return the launch on arrays that begin later in their memory.
+
+    `global in float32 a 8` -> `global in float32 a 11 from 3`
+    """
+    moved = ((each, shifts.get(each.name, 0)) for each in launch.arrays)
+    arrays = (replace(each, size=each.size + by, origin=each.origin + by) if by else each for each, by in moved)
+    return replace(launch, arrays=tuple(arrays))
+
+
+def _comment(leaf: Candidate) -> str:
+    """Return what stands above a kernel: what it computes, its decisions about loops and memory, its bound."""
+    told = {name: value for name, value in leaf.assignment.items() if name.split("(")[0] in TOLD}
+    decisions = textwrap.fill(", ".join(f"{name} {value}" for name, value in sorted(told.items())), 110)
+    return f"{leaf.space.name}\n{decisions}\non {leaf.space.device.name}: {leaf.bound()}"
