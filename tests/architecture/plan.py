@@ -52,6 +52,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     "arrays": (
         {"region", "dlpack", "entry", "__init__"},
         {"check", "library", "guards"},
+        {"device"},
         {"emit"},
         {"signature", "chain"},
     ),
@@ -84,7 +85,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"strategies", "problems", "ranking"},
         {"search"},
         {"worker", "measure", "progress", "result", "log"},
-        {"tune", "replay"},
+        {"tune", "replay", "on_gpu"},
     ),
     "cli": ({"sizes", "__init__"}, {REST}),
 }

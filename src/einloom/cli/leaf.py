@@ -10,7 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from einloom.errors import InternalError
-from einloom.expression.gpu_steps import loaded_kernel
+from einloom.expression.on_gpu.steps import loaded_kernel
 from einloom.ir.gpu.launch import Space as Memory
 from einloom.ir.gpu.text import write_launch
 from einloom.ir.numbers import elements_of, narrowed, wide_type

@@ -38,7 +38,7 @@ def device_operands(things: Sequence[Any]) -> tuple[str, list[tuple[int, ...]]]:
     Raises:
         DeviceError: they lie in several places.
     """
-    from einloom.expression.on_gpu import described, shared_home  # Late, as below.
+    from einloom.expression.on_gpu.expression import described, shared_home  # Late, as below.
 
     home = shared_home(things)
     assert home is not None  # asked for
@@ -58,7 +58,9 @@ def make_expression(
     if options.target in GPU_TARGETS and any(0 in shape for shape in shapes) and not in_place:
         options = replace(options, target="cpu")  # No device takes arrays of no bytes, and there is nothing to do.
     if options.target in GPU_TARGETS:
-        from einloom.expression.on_gpu import GpuExpression  # Late: it takes spaces and their constraint engine.
+        from einloom.expression.on_gpu.expression import (
+            GpuExpression,  # Late: it takes spaces and their constraint engine.
+        )
 
         return GpuExpression(equation, shapes, dtype, options, in_place)
     return Expression(equation, shapes, dtype, strides, options, types)

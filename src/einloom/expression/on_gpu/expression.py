@@ -16,8 +16,8 @@ from einloom.arrays.device import DeviceArray, Home, check_apart, device_array, 
 from einloom.arrays.library import outgoing
 from einloom.dtypes import TYPES
 from einloom.errors import ArgumentError, DeviceError, DTypeError, UnsupportedTarget
-from einloom.expression.gpu_program import GpuProgram, Lying
-from einloom.expression.gpu_steps import GpuStep
+from einloom.expression.on_gpu.program import GpuProgram, Lying
+from einloom.expression.on_gpu.steps import GpuStep
 from einloom.expression.operands import Expected
 from einloom.expression.options import Options
 from einloom.expression.types import numpy_type

@@ -20,7 +20,7 @@ from einloom.ir.operation import Operation
 from einloom.jit.gpu.driver import GpuDriver, GpuKernel
 from einloom.once import OnceTable
 from einloom.plan.names import with_plain_names
-from einloom.search.gpu_records import gpu_key, recorded_leaf
+from einloom.search.on_gpu.records import gpu_key, recorded_leaf
 from einloom.search.records import readable_file
 from einloom.space.candidate import Candidate, Space
 from einloom.space.on_gpu.experts import expert_leaf

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from einloom.expression.gpu_steps import GpuStep, compiled_step
+from einloom.expression.on_gpu.steps import GpuStep, compiled_step
 from einloom.ir.operation import Operand, Operation, Primitive, reach
 from einloom.jit.gpu.driver import GpuDriver
 from einloom.plan.paths import Path
