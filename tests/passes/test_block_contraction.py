@@ -82,6 +82,26 @@ def test_what_plans_become(operation: Operation, plan: Plan, expected: str) -> N
     assert str(Blocking(operation, identify_primitive(operation), LARGE).schedule(plan)) == expected
 
 
+def test_products_that_the_innermost_axis_counts_are_computed_one_by_one() -> None:
+    operation = contraction("b 40 c, h 3 c, m 32 m, n 32 n, k 16 k", "hmbk", "hbnk", "hmnb")
+    found = [each.proposal for each in _costed(operation) if each.proposal.family == "one by one"]
+    rows = "pack out@1 b m n pack in1@2 k n"
+    assert [str(each.schedule) for each in found] == [
+        f"seq h:1 seq b:1 prim m=n n=m k=k {rows} pack in0@2 m k",
+        f"seq h:1 seq b:1 prim m=n n=m k=k {rows}",
+    ]
+
+
+def test_an_input_that_varies_along_vectors_is_no_broadcast() -> None:
+    operation = contraction("b 16 c, m 32 m, n 32 n, k 16 k", "mbk", "bnk", "mnb")
+    in_place, packed = (
+        next(each.cost.arithmetic for each in _costed(operation) if each.proposal.family == family)
+        for family in ("vector block, element in place", "vector block")
+    )
+    lanes = 16  # each product of vectors has one of its own to put together, element by element
+    assert lanes / 2 < in_place / packed < 2 * lanes
+
+
 def test_a_plan_that_the_operation_has_no_room_for_is_none() -> None:
     blocks = Plan("staged blocks", staging=Staging.BLOCKS)
     adding = parse_operation(str(PRODUCT).replace("first=zero", "first=none"))

@@ -13,7 +13,7 @@ from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import Prims, Schedule
 from einloom.passes.values import Context, Pass, State
 
-__all__ = ["IDENTIFY", "LARGER", "identify_primitive", "vector_operand"]
+__all__ = ["IDENTIFY", "LARGER", "identify_primitive", "prims_of_one_product", "vector_operand"]
 
 LARGER = 4
 """An input more than this many times as large as the output decides in which order it is read."""
@@ -26,7 +26,9 @@ def identify_primitive(operation: Operation) -> Prims:
     after:  prim m=a n=b k=c batch=d
     """
     if operation.main.is_contraction:
-        return _identify_contraction(operation)
+        kept = (axis for axis in operation.axes if axis.role is not DimType.K)
+        m = min(kept, key=lambda axis: operation.distance(operation.output, axis), default=None)
+        return _contraction_along(operation, m)
     return _identify_element_wise(operation)
 
 
@@ -37,10 +39,26 @@ def vector_operand(operation: Operation, prims: Prims) -> int:
     return 1 if operation.axis(prims.m).role is DimType.N else 0
 
 
-def _identify_contraction(operation: Operation) -> Prims:
+def prims_of_one_product(operation: Operation) -> Prims | None:
+    """Return what the primitive takes of each product of a batch; None unless the output's innermost axis counts them.
+
+    before: brgemm over b:c i:m j:n k:k, in0 i=1, in1 k=1, out b=1
+    after:  prim m=i n=j k=k
+    """
+    counting = operation.contiguous_axis(operation.output)
+    own = [axis for axis in operation.axes if axis.role in (DimType.M, DimType.N)]
+    if counting is None or counting.role is not DimType.C or not own:
+        return None
+    of = {DimType.M: operation.inputs[0], DimType.N: operation.inputs[-1]}
+    prims = _contraction_along(operation, min(own, key=lambda axis: operation.distance(of[axis.role], axis)))
+    taken = next((axis for axis in own if axis.name == prims.n), None)
+    return prims if taken is not None else replace(prims, n=None)
+
+
+def _contraction_along(operation: Operation, m: Axis | None) -> Prims:
+    """Return the axes that the primitive of a contraction takes if its vectors run along `m`."""
     kept = [axis for axis in operation.axes if axis.role is not DimType.K]
     summed = [axis for axis in operation.axes if axis.role is DimType.K]
-    m = min(kept, key=lambda axis: operation.distance(operation.output, axis), default=None)
     vector = operation.inputs[-1 if m is not None and m.role is DimType.N else 0]
     other = operation.inputs[0 if m is not None and m.role is DimType.N else -1]
     columns = _column_axes(operation, kept, m)

@@ -16,7 +16,7 @@ from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine, VectorISA
 
-__all__ = ["Cost", "Demand", "Fragment", "Tile", "TileCosts", "fastest", "plain_demand"]
+__all__ = ["PLAIN", "Cost", "Demand", "Fragment", "Tile", "TileCosts", "fastest", "plain_demand"]
 
 FMA_LATENCY = 4
 """Of the processors that einloom runs on: Intel Golden Cove, AMD Zen 4 and 5, Arm Neoverse V1 and V2."""
@@ -79,6 +79,9 @@ PACES = {
 
 Fragment = tuple[Fetch, bool]
 """How an input is fetched, and whether it depends on n."""
+
+PLAIN: tuple[Fragment, ...] = ((VECTOR, False), (BROADCAST, True))
+"""Of a product whose vectors of m meet one element of each column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,17 +275,19 @@ class Demand:
         return Demand(costs, -(-product.m // lanes), product.n, product.steps, tail, group)
 
 
-def plain_demand(isa: VectorISA, size: int, m: int, n: int, steps: int, strided: bool = False) -> Demand:
-    """Return the demand of a product of which nothing but its sizes is known, and how the vectors of m are fetched.
+def plain_demand(
+    isa: VectorISA, size: int, m: int, n: int, steps: int, fragments: tuple[Fragment, ...] = PLAIN
+) -> Demand:
+    """Return the demand of a product of which nothing but its sizes is known, and how its inputs are fetched.
 
     Args:
         isa: the vector ISA.
         size: of an element in bytes.
         m, n, steps: extents; m is vectorised.
-        strided: whether vectors are put together from single elements; otherwise they begin where cache lines do.
+        fragments: of the inputs; vectors that are not put together from single elements begin where cache lines do.
     """
     lanes = isa.bits // 8 // size
-    fragments: tuple[Fragment, ...] = ((STRIDED if strided else VECTOR, False), (BROADCAST, True))
+    strided = any(fetch is STRIDED for fetch, _ in fragments)
     costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, True, isa.embedded_broadcast)
     return Demand(costs, -(-m // lanes), n, steps, m % lanes)
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
@@ -40,6 +41,9 @@ COMMON_VECTORS = 4
 
 UNPACKED_VECTOR = 1024
 """The same where nothing is packed: operands and output of a block fit L1."""
+
+PRODUCTS_RUN = 256
+"""Bytes of the output that a block of products should write in one piece: what is turned in registers are lines."""
 
 TILE_RUN = 1536
 """Bytes of a tile that is staged alone: few enough that the processor writes it while it computes the next one."""
@@ -89,6 +93,9 @@ class Blocking:
         self.sides = [self.a] if self.b is None else [self.a, self.b]
         own = {axis.name for side in self.sides for axis in side.axes}
         self.common = [a for a in self.operation.axes if a.name not in own and a.role is not DimType.K]
+        counts = self.plan.staging is Staging.PRODUCTS
+        self.counting = self.operation.contiguous_axis(self.operation.output) if counts else None
+        """The axis that counts the products of a staged block, if it holds several."""
 
     def _side(self, position: int, prim: str | None, tile: int) -> Side:
         role = DimType.N if position == 1 else DimType.M
@@ -142,6 +149,8 @@ class Blocking:
         packed = any(side.packed for side in self.sides)
         limits = {self.prims.n: self.targets.tile_n}
         limits[self.prims.m] = COMMON_VECTORS * self.targets.lanes if packed else UNPACKED_VECTOR
+        if self.counting is not None:
+            limits[self.counting.name] = equal_block(self.counting.extent, PRODUCTS_RUN // self._size)
         return {axis.name: max(min(limits.get(axis.name, 1), axis.extent), 1) for axis in self.common}
 
     # ---- staging ------------------------------------------------------------------------------------------------
@@ -154,6 +163,8 @@ class Blocking:
         m, n = self.prims.m, self.prims.n
         if self.plan.staging is Staging.BLOCKS:
             return n is not None
+        if self.plan.staging is Staging.PRODUCTS:
+            return m is not None
         if m is None or n is None or self.b is None or self.b.prim != n or self.a.prim != m:
             return False
         follow = self.places[m] == 1 and self.places[n] == self.extents[m]
@@ -173,8 +184,8 @@ class Blocking:
         """Choose how far blocks reach along the axes of one side; a staged block holds long runs of the output."""
         common = math.prod(self.common_steps.values())
         inside = math.prod(self.k_steps.values()) * common
-        staged = self.plan.staging is Staging.BLOCKS
-        runs = self._output_runs() if staged else {}
+        staged = self.plan.staging in (Staging.BLOCKS, Staging.PRODUCTS)
+        runs = self._output_runs() if self.plan.staging is Staging.BLOCKS else {}
         taken = common * math.prod(runs.get(axis.name, 1) for side in self.sides[1:] for axis in side.axes)
         for side, budget in zip(self.sides, self._budgets()):
             most = max(budget // inside, 1)
@@ -186,7 +197,7 @@ class Blocking:
     def _budgets(self) -> list[int]:
         """Return how many elements the blocks of the sides may have, in the order of the sides."""
         targets = self.targets
-        if self.plan.staging is Staging.BLOCKS:
+        if self.plan.staging in (Staging.BLOCKS, Staging.PRODUCTS):
             return [targets.staged, targets.resident]
         if self.b is None or not self.a.packed:
             return [targets.streamed, targets.alone]
@@ -250,9 +261,14 @@ class Blocking:
         for side in self.sides:
             loops += side.outer_loops(self._between_blocks(side))
             loops += self._reduced_loops() if side is self.sides[0] else []
-            packs += [self._pack(side, len(loops))] if side.packed else []
-        if self.plan.staging is Staging.BLOCKS:
+            packs += [self._pack(side, len(loops))] if side.packed and not self._is_packed_alone(side) else []
+        if self.plan.staging in (Staging.BLOCKS, Staging.PRODUCTS):
             packs.append(ScheduledPack(OUTPUT, len(loops), self._staged_layout(self._block_steps())))
+        if self.counting is not None:
+            loops.append(ScheduledLoop(self.counting.name, 1))
+            packs += [
+                self._pack(side, len(loops)) for side in self.sides if side.packed and self._is_packed_alone(side)
+            ]
         inner = self._inner_loops()
         if self.plan.staging is Staging.TILES:  # In the order of the output, which is written as it is computed.
             inner.sort(key=lambda loop: -abs(self.places[loop.axis]))
@@ -272,17 +288,27 @@ class Blocking:
 
     def _staged_layout(self, steps: dict[str, int]) -> tuple[Digit, ...]:
         """The staged block, in the order of the output."""
-        kept = [axis for axis in self.operation.axes if axis.name in steps]
-        return tuple(Digit(axis.name) for axis in self._as_written(kept) if steps[axis.name] > 1)
+        kept = self._as_written(axis for axis in self.operation.axes if steps.get(axis.name, 1) > 1)
+        if self.counting is not None:  # One product behind the other, each as kernels write it.
+            kept.sort(key=lambda axis: (axis is not self.counting, axis.name == self.prims.m))
+        return tuple(Digit(axis.name) for axis in kept)
 
     def _pack(self, side: Side, depth: int) -> ScheduledPack:
-        return self.packing.layout(side, depth, self.k_steps | self.common_steps, self.common, self.plan.panels)
+        pack = self.packing.layout(side, depth, self.k_steps | self.common_steps, self.common, self.plan.panels)
+        if self.counting is None or self._is_packed_alone(side):
+            return pack
+        return replace(pack, layout=(Digit(self.counting.name), *pack.layout))
+
+    def _is_packed_alone(self, side: Side) -> bool:
+        """Whether the copy is of one product's operand: it lies in pieces of its own."""
+        return self.counting is not None and abs(side.strides[self.counting.name]) != 1
 
     def _common_loops(self) -> list[ScheduledLoop]:
         return [
             ScheduledLoop(axis.name, self.common_steps[axis.name])
             for axis in self._as_written(self.common)
-            if self.common_steps[axis.name] < axis.extent or axis.name not in self.prims.names
+            if self.common_steps[axis.name] < axis.extent
+            or not (axis.name in self.prims.names or axis is self.counting)
         ]
 
     def _reduced_loops(self) -> list[ScheduledLoop]:

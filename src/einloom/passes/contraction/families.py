@@ -17,7 +17,7 @@ from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.fused_rows import fused_schedules
 from einloom.passes.contraction.large_input import vectorise_large_input
 from einloom.passes.contraction.plan import Plan, Staging
-from einloom.passes.identify import vector_operand
+from einloom.passes.identify import prims_of_one_product, vector_operand
 from einloom.passes.values import Options
 
 __all__ = ["FAMILIES", "VARIATIONS", "Family", "Proposal", "Setting", "Variation", "neighbours"]
@@ -118,7 +118,25 @@ def large_input(setting: Setting) -> Iterator[Proposal]:
         yield Proposal("large input in order", schedule)
 
 
-FAMILIES: tuple[Family, ...] = (in_place, vector_block, element_once, five_loops, large_input)
+def one_by_one(setting: Setting) -> Iterator[Proposal]:
+    """Where the output's innermost axis counts products (a batch), each is computed on its own; copies turn them.
+
+    Vectors along such an axis want it innermost in both inputs as well: else every copy of them is a transposition.
+    """
+    operation = setting.operation
+    prims = prims_of_one_product(operation) if setting.options.packing else None
+    if prims is None:
+        return
+    blocking = Blocking(operation, prims, setting.machine, setting.options.max_kernel_size)
+    gathers = operation.stride(operation.inputs[vector_operand(operation, prims)], prims.m or "") != 1
+    for packs_vector, packs_element in ((gathers, False), (gathers, True)):
+        plan = Plan("one by one", packs_vector, packs_element, staging=Staging.PRODUCTS)
+        schedule = blocking.schedule(plan)
+        if schedule is not None:
+            yield Proposal(plan.family, schedule)
+
+
+FAMILIES: tuple[Family, ...] = (in_place, vector_block, element_once, five_loops, large_input, one_by_one)
 """All families, the plainest first: of equally cheap proposals the first one is taken."""
 
 

@@ -9,11 +9,16 @@ __all__ = ["Plan", "Staging"]
 
 
 class Staging(StrEnum):
-    """How much of the output is computed in scratch before it is copied out, past the caches."""
+    """How much of the output is computed in scratch before it is copied out, past the caches.
+
+    `PRODUCTS`: blocks of several products, where the output's innermost axis counts products (a batch): each is
+    computed on its own, and the copy turns them.
+    """
 
     NONE = "none"
     BLOCKS = "blocks"
     TILES = "tiles"
+    PRODUCTS = "products"
 
 
 @dataclass(frozen=True, slots=True)

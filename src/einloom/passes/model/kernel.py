@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from einloom.kernels.contraction import bands
-from einloom.kernels.contraction.tiles import plain_demand
+from einloom.kernels.contraction.tiles import PLAIN, Fragment, plain_demand
 from einloom.machine import VectorISA
 
 __all__ = ["CALL", "Tiling", "copy_cycles", "tiling_of"]
@@ -32,17 +32,17 @@ class Tiling:
 
 
 @lru_cache(4096)
-def tiling_of(m: int, n: int, k: int, isa: VectorISA, size: int, strided: bool = False) -> Tiling:
+def tiling_of(m: int, n: int, k: int, isa: VectorISA, size: int, fragments: tuple[Fragment, ...] = PLAIN) -> Tiling:
     """Return the tiles of a contraction of m x n sums of k products each that take the fewest cycles.
 
     Args:
         m, n, k: the sizes; m is vectorised.
         isa: the vector ISA.
         size: of an element in bytes.
-        strided: whether the vector operand must be gathered, element by element.
+        fragments: how kernels fetch the inputs.
     """
     steps = min(k, MANY) if k < 4 else min(1 << k.bit_length() - 1, MANY)
-    tiles = bands.tiling_of(plain_demand(isa, size, m, n, steps, strided))
+    tiles = bands.tiling_of(plain_demand(isa, size, m, n, steps, fragments))
     first = tiles.bands[0]
     return Tiling(first.vectors * isa.bits // 8 // size, first.columns, tiles.step * k + tiles.end)
 

@@ -15,6 +15,8 @@ from einloom.ir.fused import FusedView
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import OUTPUT, Digit, Fused, Schedule
 from einloom.kernels.contraction.ahead import is_worth_asking
+from einloom.kernels.contraction.tiles import Fragment
+from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine
 from einloom.passes.model.footprint import LINE, Footprint
@@ -165,14 +167,14 @@ class Flow:
         calls = walk.runs[-1]
         for part in (ms, ns, ks, batches):
             calls /= sum(count for _, count in part)
-        gathers, cycles = self._gathers(), 0.0
+        fragments, cycles = self._fragments(operation), 0.0
         for m, each in ms:
             for n, columns in ns:
                 for k, steps in ks:
                     for batch, times in batches:
-                        tiling = tiling_of(m, n, k * batch, isa, size, gathers)
+                        tiling = tiling_of(m, n, k * batch, isa, size, fragments)
                         cycles += each * columns * steps * times * (CALL + tiling.cycles)
-        tiles = tiling_of(ms[0][0], ns[0][0], 64, isa, size, gathers)
+        tiles = tiling_of(ms[0][0], ns[0][0], 64, isa, size, fragments)
         self._add_steps(((prims.m, tiles.m), (prims.n, tiles.n)))
         self.tile = walk.depth
         self._add_steps(((prims.batch, 1), (prims.k, 1)))
@@ -213,15 +215,23 @@ class Flow:
         whole, rest = divmod(self.walk.extents[i], step)
         return [(step, whole), (rest, 1)] if rest else [(step, whole)]
 
-    def _gathers(self) -> bool:
-        """Whether kernels gather the vector operand, or scatter the output, element by element."""
-        m = self.schedule.prims.m
-        place = self.walk.places[m] if m is not None else -1
-        return any(
-            each.axis == place and each.stride != 1 and position not in self.packs
-            for position, strided in enumerate(self.buffers.strided)
-            for each in strided
-        )
+    def _fragments(self, operation: Operation) -> tuple[Fragment, ...]:
+        """How kernels fetch the inputs; to scatter the output counts as if its vectors were gathered."""
+        m, n = (self.walk.places.get(name or "") for name in (self.schedule.prims.m, self.schedule.prims.n))
+        scatters = self._fetch(self.output, m) is STRIDED
+        found = [(self._fetch(i, m), self._along(i, n) != []) for i in range(len(operation.inputs))]
+        found += [(BROADCAST, True)] if len(found) == 1 else []
+        return tuple((STRIDED if scatters and fetch is VECTOR else fetch, per_column) for fetch, per_column in found)
+
+    def _fetch(self, position: int, m: int | None) -> Fetch:
+        strides = self._along(position, m)
+        if not strides:
+            return BROADCAST
+        return VECTOR if position in self.packs or strides == [1] else STRIDED
+
+    def _along(self, position: int, axis: int | None) -> list[int]:
+        """Return the strides of an operand along an axis: none where it does not depend on it, several if fused."""
+        return [each.stride for each in self.buffers.strided[position] if each.axis == axis]
 
     # ---- packs ------------------------------------------------------------------------------------------------------
 
