@@ -89,8 +89,8 @@ def _calls(variant: Variant, operands: Sequence[Data | Number], places: Sequence
     for number, compiled in enumerate(variant.steps):
         assert compiled.executable is not None
         reads = [sources[tensor] for tensor in compiled.step.inputs]
-        scratch = Scratch(0) if compiled.executable.image.scratch_bytes else Number(0)
-        values = (*reads, sources[first + number], scratch)
+        word = compiled.fixed_word
+        values = (*reads, sources[first + number], Scratch(0) if word is None else Number(word))
         calls.append(Call(compiled.executable.address, values, compiled.executable.shares(compiled.threads)))
     return calls
 

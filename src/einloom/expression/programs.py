@@ -48,7 +48,7 @@ def program_of(operation: Operation, schedule: Schedule | str | None, machine: M
 
     def compiled() -> Executable:
         key = image_key(operation, "" if schedule is None else str(schedule), machine, threads)
-        return Executable(remembered_image(key, operation, machine, made))
+        return Executable(remembered_image(key, len(operation.operands), machine, made))
 
     def made() -> Image:
         from einloom.ir.bind import bind

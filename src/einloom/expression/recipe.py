@@ -26,10 +26,14 @@ from einloom.plan.problem import Problem
 from einloom.plan.slices import Lengths, Slicing
 from einloom.plan.steps import Plan, Step, plan_problem
 from einloom.search.records import problem_key, records_at
+from einloom.targets.by_table import is_tiny, table_of, table_program
 
 __all__ = ["Recipe", "Strides"]
 
 Strides = tuple[int, ...]
+
+MANY_STEPS = 3
+"""Steps of a tree from which on its tiny ones share a program: fewer are worth code of their own."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,14 @@ class Recipe:
 
     def _compile_plan(self, plan: Plan, threads: int, finish: Finish) -> Variant:
         constants = self.constants if finish.constants else ()
-        return Variant(tuple(self._compile_step(step, threads) for step in plan.steps), plan.arena, constants)
+        by_table = len(plan.steps) >= MANY_STEPS and not self.is_interpreted
+        steps = [self._by_table(step) if by_table and is_tiny(step.operation) else None for step in plan.steps]
+        compiled = (known or self._compile_step(step, threads) for step, known in zip(plan.steps, steps))
+        return Variant(tuple(compiled), plan.arena, constants)
+
+    def _by_table(self, step: Step) -> CompiledStep:
+        program = table_program(step.operation, self.machine())
+        return CompiledStep(step, executable=program, table=table_of(step.operation))
 
     def _compile_slices(
         self, cut: Slicing, strides: tuple[Strides, ...], output_strides: Strides | None, threads: int
@@ -142,17 +153,20 @@ class Recipe:
         """Return the schedule that an operation was tuned to on this host."""
         if self.records is None or self.slicing is not None or isinstance(self.target, Machine):
             return None
+        records = records_at(self.records)
+        if not records.any_confirmed:
+            return None
         machine = self.machine()
         key = problem_key(str(with_plain_names(operation)), machine, threads)
-        if records_at(self.records).best(key) is None:
+        if records.best(key) is None:
             return None
         from einloom.search.problems import recorded_schedule  # Late: with the binder, which few programs need.
 
         return recorded_schedule(operation, machine, threads, self.records)
 
     def decided(self, compiled: CompiledStep) -> tuple[Operation, Schedule] | None:
-        """Return a step's operation with its axes fused, and its schedule; None where there is no code."""
-        if compiled.executable is None:
+        """Return a step's operation with its axes fused, and its schedule; None where there is no code of its own."""
+        if compiled.executable is None or compiled.table is not None:
             return None
         return decided(compiled.step.operation, compiled.schedule, self.machine(), compiled.threads)
 
@@ -171,6 +185,10 @@ class Recipe:
         Raises:
             UnsupportedTarget: there is no such target, or no code for it.
         """
+        return self._machine
+
+    @cached_property
+    def _machine(self) -> Machine:
         machine = self.target if isinstance(self.target, Machine) else self._host()
         if isinstance(self.target, str) and self.target not in ("cpu", "interpreter"):
             raise UnsupportedTarget(f"target {self.target!r}\n  Targets: 'cpu', 'interpreter' or a Machine.")

@@ -208,12 +208,14 @@ class _Layout:
         self._constants = [array_address(constant) for constant in variant.constants]
         self._places = [variant.kernel_scratch + place for place in variant.arena.places]
         self._functions = np.array([step.executable.address for step in variant.steps if step.executable], np.int64)
+        self._fixed = [step.fixed_word or 0 for step in variant.steps]
         self._starts: list[int] = []
         self._words: list[int] = []
-        results = -len(variant.steps) - 1  # Behind what is given come the results of all steps, then the scratch.
+        count = len(variant.steps)  # Behind what is given: the results of all steps, the scratch, their fixed words.
         for number, step in enumerate(variant.steps):
             self._starts.append(8 * len(self._words))
-            self._words += [*step.step.inputs, results + number, -1]
+            scratch = -count - 1 if step.fixed_word is None else number - count
+            self._words += [*step.step.inputs, number - 2 * count - 1, scratch]
 
     def calls(self, tensors: Words, work: int) -> tuple[Words, Words]:
         """Return the calls (slices x steps x 2), and the blocks that they refer to.
@@ -224,8 +226,8 @@ class _Layout:
         """
         given = np.broadcast_to(np.array(self._constants, np.int64), (len(tensors), len(self._constants)))
         between = np.broadcast_to(np.array(self._places, np.int64) + work, (len(tensors), len(self._places)))
-        scratch = np.full((len(tensors), 1), work)
-        columns = np.concatenate([tensors[:, :-1], given, between, tensors[:, -1:], scratch], axis=1)
+        last = np.broadcast_to(np.array([work, *self._fixed], np.int64), (len(tensors), 1 + len(self._fixed)))
+        columns = np.concatenate([tensors[:, :-1], given, between, tensors[:, -1:], last], axis=1)
         blocks = np.take(columns, self._words, axis=1)
         rows = np.empty((len(tensors), len(self._functions), 2), np.int64)
         rows[..., 0] = self._functions

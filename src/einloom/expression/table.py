@@ -74,6 +74,8 @@ def table_text(rows: Sequence[StepRow], recipe: Recipe) -> list[str]:
 
 
 def _code(row: StepRow) -> str:
+    if row.compiled.table is not None:
+        return "by table"
     if row.code:
         return f"{row.code:,} of code"
     return "NumPy" if row.compiled.by_numpy else "interpreted"

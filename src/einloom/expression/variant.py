@@ -19,6 +19,7 @@ from einloom.ir.schedule import Schedule
 from einloom.jit.arrays import array_address
 from einloom.plan.arena import Arena
 from einloom.plan.steps import Step
+from einloom.targets.by_table import Table
 from einloom.targets.executable import Executable, scratch
 
 __all__ = ["CompiledStep", "Variant"]
@@ -29,7 +30,7 @@ class CompiledStep:
     """A step, how many threads it was compiled for and, unless it is interpreted, its executable.
 
     Where there is no code for the type of its elements, NumPy computes it. Its schedule, if it was given or recorded:
-    else the passes decided.
+    else the passes decided. Its table, if it is tiny: then the executable is that of all tables.
     """
 
     step: Step
@@ -37,6 +38,20 @@ class CompiledStep:
     executable: Executable | None = None
     by_numpy: bool = False
     schedule: Schedule | str | None = None
+    table: Table | None = None
+
+    @property
+    def fixed_word(self) -> int | None:
+        """What the executable is given for the address of its scratch, where that is the same in all calls."""
+        if self.table is not None:
+            return array_address(self.table)
+        return None if self.executable and self.executable.image.scratch_bytes else 0
+
+    def run(self, addresses: Sequence[int], place: int) -> None:
+        """Run the executable on operands, the output last, with scratch from `place` on."""
+        assert self.executable is not None
+        word = self.fixed_word
+        self.executable.run(addresses, self.threads, place if word is None else word)
 
     def compute(self, operands: Sequence[Array]) -> None:
         """Compute without an executable on these operands, the output last, whose strides are the step's."""
@@ -84,9 +99,7 @@ class Variant:
             tensors += [place + begin + offset for offset in self.arena.places]
             written = [*tensors[len(operands) + len(self.constants) :], array_address(result)]
             for compiled, output in zip(self.steps, written):
-                assert compiled.executable is not None
-                inputs = [tensors[i] for i in compiled.step.inputs]
-                compiled.executable.run([*inputs, output], compiled.threads, place)
+                compiled.run([*(tensors[i] for i in compiled.step.inputs), output], place)
 
     def _compute(self, operands: Sequence[Array], result: Array) -> None:
         tensors = [*operands, *self.constants]

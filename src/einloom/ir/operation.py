@@ -374,7 +374,7 @@ def _check_strides(operation: Operation, operand: Operand) -> None:
     span = reach(operation, operand)
     is_output = span is not None and any(operand is operation.operands[position] for position in operation.written)
     for axis, stride in zip(operation.axes, operand.strides):
-        if not _role_allows(operation, operand, axis) and stride != 0:
+        if stride != 0 and not _role_allows(operation, operand, axis):
             raise StrideError(
                 f"dimension {axis.name} has role {axis.role}, on which {operand.name} does not depend, "
                 f"but its stride there is {stride}\n  Set the stride to 0, or change the role.",

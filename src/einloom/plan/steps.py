@@ -206,7 +206,8 @@ class _Planner:
         operation = operation_of(inputs, target, self.sizes, [*(self.types[number] for number in numbers), dtype])
         extras = [*([] if first in (None, FRESH) else [(Primitive.MUL, first)]), *touches]
         read = [number for _, number in extras if number is not None]
-        operation = finished(operation, first, extras, [self._extra(number) for number in read], self.problem.dtype)
+        if extras or first != FRESH:
+            operation = finished(operation, first, extras, [self._extra(number) for number in read], self.problem.dtype)
         shape = tuple(self.sizes[label] for label in target.labels)
         if dtype.kind is Kind.COMPLEX:
             return self._add_complex(operation, numbers, target, shape)

@@ -216,6 +216,12 @@ class Records:
                 if record is not None and key in (None, record.key):
                     yield record
 
+    @property
+    def any_confirmed(self) -> bool:
+        """Whether there is a confirmed record of any problem."""
+        self._refresh()
+        return bool(self._best)
+
     def best(self, key: str) -> Record | None:
         """Return the last confirmed record of a problem."""
         self._refresh()

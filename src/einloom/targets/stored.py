@@ -17,7 +17,7 @@ from einloom.machine import Machine
 from einloom.once import once
 from einloom.targets.image import Image
 
-__all__ = ["image_key", "image_store", "package_stamp", "remembered_image"]
+__all__ = ["image_key", "image_store", "package_stamp", "program_key", "remembered_image"]
 
 
 @once
@@ -36,12 +36,12 @@ def image_store() -> Store | None:
     return Store(folder) if folder.is_absolute() else None  # Nobody's home is known, or it is no place.
 
 
-def remembered_image(key: str, operation: Operation, machine: Machine, make: Callable[[], Image]) -> Image:
-    """Return the image that is kept under a key; make it and keep it if there is none of this operation and machine."""
+def remembered_image(key: str, operands: int, machine: Machine, make: Callable[[], Image]) -> Image:
+    """Return the image that is kept under a key; make it and keep it if there is none for so many operands there."""
     store = image_store()
     content = store.read(key) if store else None
     known = None if content is None else Image.from_bytes(content)
-    if known is not None and known.fits(len(operation.operands), machine):
+    if known is not None and known.fits(operands, machine):
         return known
     image = make()
     if store:
@@ -50,12 +50,17 @@ def remembered_image(key: str, operation: Operation, machine: Machine, make: Cal
 
 
 def image_key(operation: Operation, schedule: str, machine: Machine, threads: int) -> str:
+    """Return all that decides the program of an operation."""
+    return program_key((operation, schedule, threads), machine)
+
+
+def program_key(decided: object, machine: Machine) -> str:
     """Return all that decides a program: what is computed and how, the machine, and the einloom that makes it.
 
     The code refers to nothing outside itself, so neither Python nor NumPy is part of it.
     """
     target = (machine.isa, machine.vector, *sorted(machine.features), machine.l1d, machine.l2, machine.l3)
-    return repr((operation, schedule, threads, target, machine.cores, machine.name, machine.rates, package_stamp()))
+    return repr((decided, target, machine.cores, machine.name, machine.rates, package_stamp()))
 
 
 @once
