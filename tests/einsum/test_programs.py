@@ -24,11 +24,11 @@ def renamed(operation: Operation, rng: random.Random) -> Operation:
 
 
 def test_steps_of_one_shape_share_a_program() -> None:
-    chain = el.compile("ab,bc,cd,de->ae", *[(8, 8)] * 4, optimize=[(0, 1), (0, 1), (0, 1)], threads=1)
+    chain = el.compile("ab,bc,cd,de->ae", *[(16, 16)] * 4, optimize=[(0, 1), (0, 1), (0, 1)], threads=1)
     code = chain.code
     assert len(code) % 3 == 0
     assert code == code[: len(code) // 3] * 3
-    before = el.compile("ik,kj->ij", (8, 8), (8, 8), threads=1)
+    before = el.compile("ik,kj->ij", (16, 16), (16, 16), threads=1)
     assert before.code in code
 
 
@@ -40,3 +40,11 @@ def test_names_of_axes_decide_nothing(machine: Machine) -> None:
         threads = rng.choice((1, 2))
         shown = image_of(bind(*decided(renamed(operation, rng), None, machine, threads)), machine)
         assert program_of(operation, None, machine, threads).image == shown, str(operation)
+
+
+def test_tiny_steps_of_a_tree_share_one_program() -> None:
+    chain = el.compile("ab,bc,cd,de->ae", (2, 3), (3, 4), (4, 5), (5, 6), threads=1)
+    code = chain.code
+    assert code == code[: len(code) // 3] * 3
+    assert "by table" in repr(chain)
+    assert "by table" not in repr(el.compile("ab,bc,cd->ad", (2, 3), (3, 4), (4, 5), threads=1))
