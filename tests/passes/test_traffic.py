@@ -22,6 +22,18 @@ ROWS = contraction("m 160 m, n 192 n, k 200 k", "mk", "kn", "mn")
 TENSORS = contraction("a 12 m, b 17 n, c 16 n, d 24 m, e 52 k", "ead", "ebc", "adbc")
 LITTLE = contraction("m 320 m, n 192 n, k 32 k", "mk", "kn", "mn")
 
+APART = parse_operation(
+    """
+    gemm first=zero last=none
+    axis m 64 m
+    axis n 48 n
+    axis k 100 k
+    in0 float32 m=100 k=1
+    in1 float32 k=48 n=1
+    out float32 m=1024 n=1
+    """
+)
+
 TURNED = parse_operation(
     """
     identity first=none last=none
@@ -71,6 +83,7 @@ CASES = [
         "seq m:40 seq m:8 seq n:48 prim m=n n=m k=k pack in1@0 n:48 k n pack out@1 m n",
         id="staged blocks",
     ),
+    pytest.param(APART, "seq m:8 seq n:16 prim m=n n=m k=k pack in1@0 n:16 k n", id="rows of sums a page apart"),
     pytest.param(TURNED, "seq b:64 seq a:64 prim m=b n=a", id="a permutation written directly"),
     pytest.param(TURNED, "seq a:32 seq b:32 prim m=b n=a pack out@2 b a", id="a permutation in the input's order"),
     pytest.param(TURNED, "seq b:80 seq a:128 prim m=b n=a pack out@2 b a", id="a permutation staged in L2"),

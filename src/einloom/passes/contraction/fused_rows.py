@@ -1,17 +1,18 @@
 """Axes that are one run in the output, but not in an input, walked as one: full tiles where each leaves rests.
 
 The axes c and d of 56 indices each are three and a half vectors of AVX-512; together they are 196 whole ones. The input
-is packed straight, rows of d one behind the other, and kernels see one axis of 3,136 indices.
+is packed in panels that cut rows of d, and kernels see one axis of 3,136 indices. Likewise several axes that are summed
+become one, where there are more than kernels take: else sums would leave the registers for each index of the others.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from einloom.ir.fused import FusedView, rows_of
-from einloom.ir.operation import Axis, Operation
+from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import Digit, Fused, Prims, Schedule, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
@@ -23,31 +24,37 @@ __all__ = ["fused_schedules"]
 WIDE = 8
 """Axes of so many tiles are left alone: what their rests cost is little."""
 
+TAKEN = 2
+"""Summed axes that a primitive takes."""
+
 
 def fused_schedules(
     operation: Operation, prims: Prims, machine: Machine, plan: Plan, most: int | None = None
 ) -> Iterator[Schedule]:
-    """Yield schedules of a plan that packs both inputs, in which the primitive takes several axes as its m or n.
+    """Yield schedules of a plan that packs both inputs, in which the primitive takes several axes as its m, n or k.
 
-    before: prim m=d n=b k=f batch=e          (aefb,fdce->abcd)
-    after:  fuse cd=c*d seq cd:336 … prim m=cd n=b k=f batch=e … pack in1@2 e f cd
+    before: prim m=d n=b k=f batch=e          (aebf,dfce->abcd)
+    after:  fuse cd=c*d seq cd:336 … prim m=cd n=b k=f batch=e … pack in1@2 cd:48 e f cd
     """
     tile = machine.vector_bits // 8 // operation.accumulate.size * 3
     m = _joined(operation, prims.m, WIDE * tile)
     n = _joined(operation, prims.n, WIDE * 8)
+    k = _summed(operation)
     if prims.m and prims.n and operation.axis(prims.m).role is operation.axis(prims.n).role:
-        return  # A batch: its axes are no rows of an input each.
-    for taken in dict.fromkeys(((m, None), (None, n), (m, n))):
-        fused = tuple(each for each in taken if each is not None)
+        m = n = None  # A batch: its axes are no rows of an input each.
+    for first, second in dict.fromkeys(((None, None), (m, None), (None, n), (m, n))):
+        fused = tuple(each for each in (first, second, k) if each is not None)
         if not fused or {each.name for each in fused} & set(operation.names):
             continue
         view = FusedView.of(operation, fused)
-        taking = replace(prims, m=taken[0].name if taken[0] else prims.m, n=taken[1].name if taken[1] else prims.n)
+        taking = replace(prims, m=first.name if first else prims.m, n=second.name if second else prims.n)
+        taking = replace(taking, k=k.name, batch=None) if k else taking
         walked = view.stand_in(operation)
         schedule = Blocking(walked, taking, machine, most).schedule(plan)
         rows = None if schedule is None else _in_whole_rows(walked, view, schedule)
         if rows is not None:
-            yield replace(rows, fused=fused)
+            longest = view.rows(first.name) if first else 1
+            yield replace(_in_whole_panels(walked, longest, rows), fused=fused)
 
 
 def _joined(operation: Operation, name: str | None, enough: int) -> Fused | None:
@@ -61,31 +68,73 @@ def _joined(operation: Operation, name: str | None, enough: int) -> Fused | None
         if outer is None:
             break
         axes.insert(0, outer)
-    names = tuple(axis.name for axis in axes)
-    return Fused("".join(names).replace("*", ""), names) if len(axes) > 1 else None
+    return _fused(axis.name for axis in axes) if len(axes) > 1 else None
+
+
+def _summed(operation: Operation) -> Fused | None:
+    """The axes that are summed, as the input has them that lies in long runs of them, if a primitive takes not all."""
+    axes = [axis for axis in operation.axes if axis.role is DimType.K and axis.extent > 1]
+    if len(axes) <= TAKEN:
+        return None
+    closest = min(operation.inputs, key=lambda each: min(operation.distance(each, axis) for axis in axes))
+    return _fused(axis.name for axis in operation.outermost_first(closest, axes))
+
+
+def _fused(names: Iterable[str]) -> Fused:
+    parts = tuple(names)
+    return Fused("".join(parts).replace("*", ""), parts)
 
 
 def _lies(operation: Operation, axis: Axis, stride: int, inner: Axis) -> bool:
     return axis.role is inner.role and operation.stride(operation.output, axis.name) == stride
 
 
+def _in_whole_panels(walked: Operation, rows: int, schedule: Schedule) -> Schedule:
+    """The schedule with blocks that end with a panel where they ended inside one: twice as wide, of half of k."""
+    loops, prims = list(schedule.loops), schedule.prims
+    steps = {loop.axis: loop.step for loop in reversed(loops)}
+    halved = (axis.name for axis in walked.axes if axis.role is DimType.K and steps.get(axis.name, 1) % 2 == 0)
+    half, m = next(halved, None), prims.m
+    panel = min((loop.step for loop in loops if loop.axis == m), default=1)
+    if m is None or half is None or steps.get(m, 0) % panel == 0 or 2 * steps[m] % math.lcm(rows, panel):
+        return schedule
+    wide = {m: 2 * steps[m], half: steps[half] // 2}
+    first = {name: next(i for i, loop in enumerate(loops) if loop.axis == name) for name in wide}
+    for name, place in first.items():
+        loops[place] = replace(loops[place], step=wide[name])
+    return replace(schedule, loops=tuple(loops))
+
+
 def _in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule) -> Schedule | None:
-    """The schedule with blocks of whole rows outside the packs of inputs whose rows lie apart, which they walk."""
-    loops, packs = list(schedule.loops), list(schedule.packs)
+    """The schedule with blocks of whole rows outside the packs of operands whose rows lie apart."""
+    loops, packs = list(schedule.loops), [_straightened(pack) for pack in schedule.packs]
     for position, operand in enumerate(walked.operands):
         for axis, parts in view.parts[operand.name].items():
-            place = next((i for i, pack in enumerate(packs) if pack.operand == position), None)
-            if place is None or all(digit.axis != axis for digit in packs[place].layout):
+            pack = next((each for each in packs if each.operand == position), None)
+            if pack is None or all(digit.axis != axis for digit in pack.layout):
                 return None  # No rows are packed: the operand is read in place, or its blocks are of one index.
-            packs[place] = _straight(packs[place], axis)
-            for i, loop in enumerate(loops[: packs[place].loop]):
+            for i, loop in enumerate(loops[: pack.loop]):
                 if loop.axis == axis:
-                    loops[i] = replace(loop, step=round_up(loop.step, rows_of(parts)))
+                    loops[i] = replace(loop, step=_whole_rows(loop.step, rows_of(parts), _panel(pack, axis)))
     return replace(schedule, loops=tuple(loops), packs=tuple(packs))
 
 
-def _straight(pack: ScheduledPack, axis: str) -> ScheduledPack:
-    """The pack without panels of the axis: rows of parts lie one behind the other."""
-    last = max(i for i, digit in enumerate(pack.layout) if digit.axis == axis)
-    kept = (digit for i, digit in enumerate(pack.layout) if digit.axis != axis or i == last)
-    return replace(pack, layout=tuple(Digit(d.axis) if d.axis == axis else d for d in kept))
+def _panel(pack: ScheduledPack, axis: str) -> int:
+    """The indices of an axis in one panel of a pack."""
+    return min((digit.step for digit in pack.layout if digit.axis == axis and digit.step > 1), default=1)
+
+
+def _whole_rows(step: int, row: int, panel: int) -> int:
+    """The step in whole rows, and in whole panels where that is no more than a third away."""
+    for multiple in (math.lcm(row, panel), row):
+        near = max(round(step / multiple), 1) * multiple
+        if 2 * step <= 3 * near <= 4 * step:
+            return near
+    return round_up(step, row)
+
+
+def _straightened(pack: ScheduledPack) -> ScheduledPack:
+    """The pack without panels that follow each other as their indices do: a copy of whole rows."""
+    following = zip(pack.layout, (*pack.layout[1:], Digit("")))
+    kept = (digit for digit, inner in following if digit.axis != inner.axis)
+    return replace(pack, layout=tuple(kept))

@@ -32,6 +32,9 @@ TLBS = ((64, 8), (1536, 50))
 FULL, OVER = 0.8, 1.2
 """Up to which share of a cache everything stays, and from which on nothing does."""
 
+CROWDED = 1.5
+"""How many times the room of its lines a buffer needs whose lines fall into few sets."""
+
 STREAMS = 16
 """Pieces next to each other that are read ahead, each beyond its end."""
 
@@ -125,10 +128,11 @@ class Flow:
         self.scratch_bytes = 0
         for position, strided in enumerate(buffers.strided):
             pack = self.packs.get(position)
-            last = walk.depth if pack is None else pack.loop
+            inner = self.tile if position == self.output else walk.depth  # Sums stay in registers while k runs.
+            last = inner if pack is None else pack.loop
             self.tensors.append(buffers.use(position, walk, strided, 0, last))
             if pack is not None:
-                self.scratch[position] = buffers.use(position, walk, self._packed(position), last, walk.depth)
+                self.scratch[position] = buffers.use(position, walk, self._packed(position), last, inner)
         self.caches = (machine.l1d, machine.l2, machine.l3)
         self.asked = self._asked()
         self._forget()
@@ -151,10 +155,20 @@ class Flow:
         for use in (*self.tensors, *self.scratch.values()):
             for depth in range((use.last if not use.first else self.walk.depth) + 1):
                 footprint = use.at[depth]
-                rooms[depth] += 0.0 if use is past else footprint.room
+                rooms[depth] += 0.0 if use is past else footprint.lines * LINE
                 pages[depth] += footprint.pages
         self.forgets = [_forgotten(rooms, cache) for cache in self.caches]
         self.misses = [_forgotten(pages, entries) for entries, _ in TLBS]
+
+    def _forgets_of(self, use: Use) -> list[tuple[list[float], int]]:
+        """Return what the caches forget of one buffer: lines of its own may push each other out of a few sets."""
+        if all(at.room <= CROWDED * LINE * at.lines for at in use.at):
+            return self.forgets
+        own = [_forgotten([at.room for at in use.at], cache) for cache in self.caches]
+        return [
+            (list(map(max, gone, crowded)), max(innermost, inner))
+            for (gone, innermost), (crowded, inner) in zip(self.forgets, own)
+        ]
 
     # ---- the kernel -------------------------------------------------------------------------------------------------
 
@@ -271,7 +285,7 @@ class Flow:
         return found
 
     def _tensor_traffic(self, position: int, use: Use) -> Traffic:
-        lines = tuple([use.fetched(self.walk, *forgets, LINES) for forgets in self.forgets])
+        lines = tuple([use.fetched(self.walk, *forgets, LINES) for forgets in self._forgets_of(use)])
         packed, writes = position in self.scratch, position == self.output
         streams = packed and writes
         at = use.at[use.last if streams else self._touched(use, writes)]
@@ -302,7 +316,7 @@ class Flow:
         block, runs = use.at[use.first], self.walk.runs[use.first]
         staged = position == self.output
         lines: list[float] = []
-        for gone, forgets in zip(overflows, self.forgets):
+        for gone, forgets in zip(overflows, self._forgets_of(use)):
             again = runs * max(use.fetched(self.walk, *forgets, LINES) - block.lines * (1 - gone), 0.0)
             lines.append(max(again, block.lines) if staged else again)
         return Traffic(f"scratch of {self.buffers.names[position]}", tuple(lines), 0.0, staged)
