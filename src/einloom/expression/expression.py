@@ -200,6 +200,21 @@ class Expression(Native):
             return out
         return outgoing(output.written if self.output_shape else output.written[()], expected.label, operands[0])
 
+    @property
+    def recipe(self) -> Recipe:
+        """How its variants are made."""
+        return self._recipe
+
+    def readable(self, operands: Sequence[Any]) -> list[Array]:
+        """Return C-contiguous operands in the types that code reads them in.
+
+        Raises:
+            EquationError, ShapeError, DTypeError: an operand does not fit.
+        """
+        given = self._expected.operands(operands)
+        arrays = (self._expected.readable(operand, position) for position, operand in enumerate(given))
+        return [array if array.flags.c_contiguous else array.copy("C") for array in arrays]
+
     def _summed_in(self, label: str) -> Expression | None:
         """Return the expression whose result has a type that sums are kept in, if `label` is such a wider one."""
         if label not in wider_results(self._expected.label):

@@ -22,7 +22,7 @@ from einloom.plan.carriers import widened
 from einloom.plan.finish import Finish
 from einloom.plan.names import with_plain_names
 from einloom.plan.paths import Path
-from einloom.plan.problem import Problem
+from einloom.plan.problem import Problem, contiguous_strides
 from einloom.plan.slices import Lengths, Slicing
 from einloom.plan.steps import Plan, Step, plan_problem
 from einloom.search.records import problem_key, records_at
@@ -115,19 +115,36 @@ class Recipe:
         return CompiledStep(step, executable=program, table=table_of(step.operation))
 
     def _compile_slices(
-        self, cut: Slicing, strides: tuple[Strides, ...], output_strides: Strides | None, threads: int
+        self,
+        cut: Slicing,
+        strides: tuple[Strides, ...],
+        output_strides: Strides | None,
+        threads: int,
+        apart: bool = False,
     ) -> SlicedVariant:
-        """Return slices for one thread each: then it is the same code, whoever runs it."""
+        """Return slices for one thread each: then it is the same code, whoever runs it.
+
+        `apart`: their results are tensors of their own, not parts of one.
+        """
         problem = replace(self.problem, strides=strides)
         slicing = replace(cut, problem=problem)
         result = problem.output_term(output_strides)
-        kinds = {lengths: self._kind(slicing, lengths, result.strides) for lengths, _ in slicing.kinds}
+        written = None if apart else result.strides
+        kinds = {lengths: self._kind(slicing, lengths, written) for lengths, _ in slicing.kinds}
         terms = [problem.input_term(i) for i in range(len(problem.equation.inputs))] + problem.finish_terms()
         sizes = [problem.operand_type(i).size for i in range(len(terms))] + [problem.dtype.size]
         moves = slicing.steps_between([*terms, result]) * (np.array(sizes) * self.parts)
         return SlicedVariant(slicing, kinds, min(threads, len(slicing)), moves)
 
-    def _kind(self, slicing: Slicing, lengths: Lengths, output_strides: Strides) -> Kind:
+    def compile_units(self, threads: int) -> SlicedVariant:
+        """Return slices of C-contiguous operands, with results of their own, for whoever computes some of them."""
+        assert self.slicing is not None
+        strides = tuple(contiguous_strides(shape) for shape in self.problem.shapes)
+        variant = self._compile_slices(self.slicing, strides, None, threads, apart=True)
+        variant.moves[:, -1] = 0
+        return variant
+
+    def _kind(self, slicing: Slicing, lengths: Lengths, output_strides: Strides | None) -> Kind:
         """Return what computes slices of one kind."""
 
         def compiled(problem: Problem, strides: Strides | None) -> Variant:

@@ -18,6 +18,7 @@ from einloom.jit.arrays import array_address
 from einloom.jit.calls import Calls, run_calls
 from einloom.plan.shares import Run, shared_runs
 from einloom.plan.slices import Lengths, Slicing, additions_behind, first_half, heights
+from einloom.plan.units import Unit
 
 __all__ = ["Kind", "SliceCalls", "Words"]
 
@@ -56,14 +57,17 @@ class SliceCalls:
         kinds: what computes slices, by the lengths of their pieces.
         threads: how many share them.
         moves: how far the next piece of each cut (rows) is from the last in operands and result (columns), in bytes.
+        unit: the slices that are computed; None: all.
 
     Attributes:
         scratch_bytes: scratch that a call needs: for every thread, and for the sums at the ends of their runs.
     """
 
-    def __init__(self, slicing: Slicing, kinds: dict[Lengths, Kind], threads: int, moves: Words) -> None:
-        self._slicing, self._kinds, self._moves = slicing, kinds, moves
-        self._shares = shared_runs(slicing, threads)
+    def __init__(
+        self, slicing: Slicing, kinds: dict[Lengths, Kind], threads: int, moves: Words, unit: Unit | None = None
+    ) -> None:
+        self._slicing, self._kinds, self._moves, self._unit = slicing, kinds, moves, unit
+        self._shares = shared_runs(slicing, threads, unit)
         self._layouts = {id(variant): _Layout(variant) for kind in kinds.values() for variant in kind.variants}
         self._work = _whole_lines(max(v.scratch_bytes for kind in kinds.values() for v in kind.variants))
         self._sum = _whole_lines(max(kind.slice.steps[-1].step.bytes for kind in kinds.values()))
@@ -72,19 +76,28 @@ class SliceCalls:
         kept = sum(run.sums > 0 for runs in self._shares for run in runs)
         self.scratch_bytes = threads * self._thread + kept * self._sum
 
-    def run(self, addresses: Sequence[int], begin: int) -> None:
-        """Compute all slices of operands and a result at these addresses, with scratch from `begin` on."""
+    def run(self, addresses: Sequence[int], begin: int) -> int:
+        """Compute the slices of operands and a result at these addresses, with scratch from `begin` on.
+
+        Returns:
+            Where the sums lie in the scratch, for a unit that is only a part of a place; else 0.
+        """
         given = np.array(addresses, np.int64)
         calls = max(sum(len(variant.steps) for variant in kind.variants) for kind in self._kinds.values())
         most, longest = max(CALLS_AT_ONCE // calls, 1), max(map(_length, self._shares))
         for first in range(0, longest, most):
             tables = [self._table(share, first, most, given, begin) for share in range(len(self._shares))]
             run_calls([table.rows for table in tables])
-        ends = _Table()
-        for run in (runs[0] for runs in self._by_place().values()):
-            self._join(ends, run.start // self._slicing.leaves, given, begin)
+        ends, unit = _Table(), self._unit
+        if unit is not None and unit.count < self._slicing.leaves:
+            sums = self._joined(ends, unit, begin)
+        else:
+            sums = 0
+            for place in self._by_place():
+                self._end(ends, Unit(place * self._slicing.leaves, self._slicing.leaves), given, begin)
         if ends.parts:
             run_calls([ends.in_order().rows])
+        return sums
 
     # ---- slices ------------------------------------------------------------------------------------------------
 
@@ -154,15 +167,12 @@ class SliceCalls:
             places.setdefault(run.start // self._slicing.leaves, []).append(run)
         return places
 
-    def _join(self, table: _Table, place: int, given: Words, begin: int) -> None:
-        """Add what makes a part of the result of the sums that are left of it."""
-        slicing, first = self._slicing, place * self._slicing.leaves
-        left = {run.start: run for run in self._by_place()[place]}
-        numbers = np.array([first])
-        indices = slicing.indices(numbers)
-        kind, _ = next(self._by_kind(slicing.lengths(indices)))
-        assert kind.addition is not None and kind.ending is not None
-        addition, ending = self._layouts[id(kind.addition)], self._layouts[id(kind.ending)]
+    def _joined(self, table: _Table, unit: Unit, begin: int) -> int:
+        """Add the additions of the sums that are left of a unit, and return where the last one is."""
+        left = {run.start: run for run in self._by_place()[unit.start // self._slicing.leaves]}
+        kind, _ = self._first_kind(unit)
+        assert kind.addition is not None
+        addition = self._layouts[id(kind.addition)]
 
         def sums(start: int, count: int) -> int:
             if start in left and left[start].count == count:
@@ -172,10 +182,21 @@ class SliceCalls:
             table.add(np.array([table.slices]), addition.calls(np.array([[other, into]]), begin))
             return into
 
-        inputs = len(slicing.problem.equation.inputs)
-        parts = (given + indices @ self._moves)[0, inputs:]
-        reads = np.concatenate([[sums(first, slicing.leaves)], parts])[None]
-        table.add(np.array([table.slices]), ending.calls(reads, begin))
+        return sums(unit.start, unit.count)
+
+    def _end(self, table: _Table, whole: Unit, given: Words, begin: int) -> None:
+        """Add what makes a part of the result of the sums that are left of a whole place."""
+        kind, indices = self._first_kind(whole)
+        assert kind.ending is not None
+        parts = (given + indices @ self._moves)[0, len(self._slicing.problem.equation.inputs) :]
+        reads = np.concatenate([[self._joined(table, whole, begin)], parts])[None]
+        table.add(np.array([table.slices]), self._layouts[id(kind.ending)].calls(reads, begin))
+
+    def _first_kind(self, unit: Unit) -> tuple[Kind, Words]:
+        """Return the kind of a unit's first slice, whose sums are as large as those of others; and its pieces."""
+        indices = self._slicing.indices(np.array([unit.start]))
+        kind, _ = next(self._by_kind(self._slicing.lengths(indices)))
+        return kind, indices
 
 
 @dataclass(frozen=True, slots=True)

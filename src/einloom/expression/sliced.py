@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from einloom.expression.variant import CompiledStep
 from einloom.ir.numbers import elements_of
 from einloom.jit.arrays import array_address
 from einloom.plan.slices import Lengths, Slicing, first_half
+from einloom.plan.units import Unit
 from einloom.targets.executable import scratch
 
 __all__ = ["SlicedVariant"]
@@ -65,6 +67,37 @@ class SlicedVariant:
         with scratch(self.scratch_bytes) as begin:
             self._calls.run([array_address(array) for array in (*operands, result)], begin)
 
+    def run_unit(self, unit: Unit, operands: Sequence[Array], result: Array) -> None:
+        """Compute the part of the result that a unit is, or the sums of its slices where it is a part of that.
+
+        The variant is one whose slices have results of their own (`Recipe.compile_units`).
+        """
+        inputs = operands[: len(self.slicing.problem.equation.inputs)]
+        is_whole = unit.count == self.slicing.leaves
+        if self.is_interpreted:
+            if is_whole:
+                self._interpret(unit.start // unit.count, operands, result)
+            else:
+                result[...] = self._sums(inputs, result.dtype, unit.start, unit.count).reshape(result.shape)
+            return
+        calls = SliceCalls(self.slicing, self.kinds, min(self.threads, unit.count), self.moves, unit)
+        with scratch(calls.scratch_bytes) as begin:
+            sums = calls.run([array_address(array) for array in (*operands, result)], begin)
+            if sums:
+                ctypes.memmove(array_address(result), sums, result.nbytes)
+
+    def finish(self, place: int, sums: Array, result: Array) -> None:
+        """Make a part of the result of all its sums."""
+        kind = self._kind(place * self.slicing.leaves)
+        assert kind.ending is not None
+        kind.ending.run([sums], result)
+
+    @property
+    def sums_dtype(self) -> np.dtype[Any] | None:
+        """NumPy's type of sums of slices, where it is not the result's."""
+        wide = self.slicing.sum_type != self.slicing.problem.dtype
+        return np.dtype(elements_of(self.slicing.sum_type).name) if wide else None
+
     def _interpret(self, place: int, operands: Sequence[Array], result: Array) -> None:
         """Compute a part of the result slice by slice: what threads share otherwise, said plainly."""
         slicing = self.slicing
@@ -79,9 +112,7 @@ class SlicedVariant:
         """Return the sums of `count` slices from `first` on, all leaves below one node of the tree."""
         kind = self._kind(first)
         if count == 1:
-            wide = self.slicing.sum_type != self.slicing.problem.dtype
-            own = np.dtype(elements_of(self.slicing.sum_type).name) if wide else dtype
-            sums = np.empty(kind.slice.steps[-1].step.shape, own)
+            sums = np.empty(kind.slice.steps[-1].step.shape, self.sums_dtype or dtype)
             kind.slice.run(self.slicing.views(first, operands), sums)
             return sums
         half = first_half(count)

@@ -26,9 +26,15 @@ from einloom.plan.problem import Problem
 from einloom.plan.slices import Cut, Slicing
 from einloom.plan.steps import plan_problem
 
-__all__ = ["cuts_of", "limited_path"]
+__all__ = ["cuts_for", "cuts_of", "limited_path"]
 
 Labels = tuple[str, ...]
+
+LEAST_PIECE = 16
+"""Indices in a piece of a label that is cut for the sake of those who share the slices."""
+
+LEAST_POINTS = 2**16
+"""Points that such a slice walks at least: some tens of microseconds."""
 
 
 def limited_path(problem: Problem, optimize: Any, memory_limit: Any) -> tuple[Path, Slicing | None]:
@@ -56,6 +62,35 @@ def cuts_of(problem: Problem, path: Path, limit: int) -> tuple[Cut, ...]:
     return _Cutting.of(problem, path, limit).cuts
 
 
+def cuts_for(problem: Problem, path: Path, count: int) -> tuple[Cut, ...]:
+    """Return cuts into about `count` slices, for whoever shares them; none if there is less to do than that is worth.
+
+    Labels are halved, that one first which costs least arithmetic more; of equal ones those of the result, and the
+    longest pieces. How many share the slices plays no part: the cuts decide the bits.
+    """
+    steps, extents = _labels_of_steps(problem, path), dict(problem.sizes)
+    walked = [names for names, _ in steps]
+    points = _points(walked, extents)
+    while points and math.prod(-(-n // extents[x]) for x, n in problem.sizes.items()) < count:
+        found = [(x, _points(walked, extents | {x: -(-n // 2)})) for x, n in extents.items() if n >= 2 * LEAST_PIECE]
+        if not found or points < count * LEAST_POINTS:
+            break
+        costs = [(2 * cost, x not in problem.equation.output, -extents[x], x) for x, cost in found]
+        _, _, _, label = min(costs)
+        extents[label] = -(-extents[label] // 2)
+    return _cuts(problem, extents)
+
+
+def _points(walked: Sequence[Labels], extents: dict[str, int]) -> float:
+    return sum(math.prod(extents[x] for x in names) for names in walked)
+
+
+def _cuts(problem: Problem, extents: dict[str, int]) -> tuple[Cut, ...]:
+    """Return the cuts that leave these extents; those of labels that the result has come first."""
+    cuts = [Cut(label, problem.sizes[label], n) for label, n in extents.items() if n < problem.sizes[label]]
+    return tuple(sorted(cuts, key=lambda cut: cut.label not in problem.equation.output))
+
+
 @dataclass(frozen=True, slots=True)
 class _Cutting:
     """A path and its cuts, and how many points all steps of all slices walk."""
@@ -71,12 +106,9 @@ class _Cutting:
         while large := [labels for labels in made if math.prod(extents[x] for x in labels) > limit]:
             label, extent = _next_cut(extents, [walked for walked, _ in steps], large, limit)
             extents[label] = extent
-        cuts = [Cut(label, problem.sizes[label], n) for label, n in extents.items() if n < problem.sizes[label]]
-        cuts.sort(key=lambda cut: cut.label not in problem.equation.output)
-        points = math.prod(cut.count for cut in cuts) * sum(
-            math.prod(extents[x] for x in labels) for labels, _ in steps
-        )
-        return cls(path, tuple(cuts), points)
+        cuts = _cuts(problem, extents)
+        points = math.prod(cut.count for cut in cuts) * _points([labels for labels, _ in steps], extents)
+        return cls(path, cuts, points)
 
 
 def _labels_of_steps(problem: Problem, path: Path) -> list[tuple[Labels, Labels]]:

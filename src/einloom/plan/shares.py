@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from einloom.plan.slices import Slicing, first_half
+from einloom.plan.units import Unit
 
 __all__ = ["Run", "shared_runs"]
 
@@ -42,18 +43,23 @@ class Run:
     sums: int = 0
 
 
-def shared_runs(slicing: Slicing, threads: int) -> list[list[Run]]:
+def shared_runs(slicing: Slicing, threads: int, unit: Unit | None = None) -> list[list[Run]]:
     """Return the runs of slices that each thread computes; sums of parts of a place have numbers instead of addresses.
 
     Numbers begin at 1, in the order of the slices.
+
+    Args:
+        slicing: what is cut.
+        threads: how many share the slices.
+        unit: those that are computed; None: all.
     """
-    count, leaves = len(slicing), slicing.leaves
+    leaves, (first, count) = slicing.leaves, (0, len(slicing)) if unit is None else (unit.start, unit.count)
     grain = 1 << max(count // (GRAIN * threads), 1).bit_length() - 1
     ends = [*(min(-(-count * share // (threads * grain)) * grain, count) for share in range(threads)), count]
     number, shares = 0, list[list[Run]]()
     for low, high in pairwise(ends):
         runs = list[Run]()
-        for run in _runs_between(low, high, leaves):
+        for run in _runs_between(first + low, first + high, leaves):
             number += run.sums
             runs.append(Run(run.start, run.stop, run.count, number if run.sums else 0))
         shares.append(runs)

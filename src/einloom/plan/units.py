@@ -1,0 +1,105 @@
+"""`Work`: the slices of a contraction as units that anyone may compute, anywhere, in any order, to the same bits.
+
+A unit is all slices below one node of the tree in which the slices of a place are summed. It reads views of the
+operands. Sums of units are added along the rest of that tree; what places are made of lies side by side. How large
+units are follows from the contraction alone, never from who computes them.
+
+>>> from einloom.plan.problem import make_problem
+>>> from einloom.plan.slices import Cut, Slicing
+>>> problem = make_problem("ab,b->a", [(4, 6), (6,)], [None] * 2, "float32")
+>>> work = Work(Slicing(problem, ((0, 1),), (Cut("b", 6, 1),)), 4)
+>>> work.units
+(Unit(start=0, count=4), Unit(start=4, count=2))
+>>> work.folded(0, str, lambda a, b: f"({a} + {b})")
+'(0:4 + 4:6)'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from einloom.plan.slices import Slicing, first_half
+
+__all__ = ["Unit", "Work"]
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Slices of one place: the `count` leaves from `start` on, all that are below one node of its tree of sums."""
+
+    start: int
+    count: int
+
+    @property
+    def stop(self) -> int:
+        """The number behind the last slice."""
+        return self.start + self.count
+
+    @property
+    def halves(self) -> tuple[Unit, Unit]:
+        """The nodes below this one, of two slices at least."""
+        half = first_half(self.count)
+        return Unit(self.start, half), Unit(self.start + half, self.count - half)
+
+    def __str__(self) -> str:
+        return f"{self.start}:{self.stop}"
+
+
+@dataclass(frozen=True)
+class Work:
+    """The slices of a contraction, in units of at most `grain` slices.
+
+    Attributes:
+        slicing: what is cut.
+        grain: a power of two.
+    """
+
+    slicing: Slicing
+    grain: int = 1
+
+    @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """All units, in the order of their slices."""
+        return tuple(unit for place in range(self.slicing.places) for unit in self.of_place(place))
+
+    def of_place(self, place: int) -> Iterator[Unit]:
+        """Yield the units of a place."""
+        leaves = self.slicing.leaves
+        yield from self._below(Unit(place * leaves, leaves))
+
+    def place(self, unit: Unit) -> int:
+        """Return the place that a unit is part of."""
+        return unit.start // self.slicing.leaves
+
+    def is_whole(self, unit: Unit) -> bool:
+        """Whether a unit is all of its place, so that its result is a part of the contraction's."""
+        return unit.count == self.slicing.leaves
+
+    def folded(self, place: int, leaf: Callable[[Unit], Value], add: Callable[[Value, Value], Value]) -> Value:
+        """Return what the tree of sums makes of a place's units.
+
+        Args:
+            place: its number.
+            leaf: what stands for a unit.
+            add: what stands for the sum of two neighbours, the left one first.
+        """
+        return self._folded(Unit(place * self.slicing.leaves, self.slicing.leaves), leaf, add)
+
+    def _folded(self, node: Unit, leaf: Callable[[Unit], Value], add: Callable[[Value, Value], Value]) -> Value:
+        if node.count <= self.grain:
+            return leaf(node)
+        left, right = node.halves
+        first = self._folded(left, leaf, add)
+        return add(first, self._folded(right, leaf, add))
+
+    def _below(self, node: Unit) -> Iterator[Unit]:
+        if node.count <= self.grain:
+            yield node
+        else:
+            for half in node.halves:
+                yield from self._below(half)
