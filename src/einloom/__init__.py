@@ -38,7 +38,7 @@ from einloom.machine import Machine
 from einloom.threadpools import register as _register_thread_pool
 
 if TYPE_CHECKING:
-    from einloom import asm, jit, primitives, space
+    from einloom import asm, cluster, jit, primitives, space
     from einloom.ir.configuration import TensorOperationConfig
     from einloom.loops import tpp
     from einloom.loops.trace.recorder import when
@@ -80,6 +80,7 @@ __all__ = [
     "UnsupportedTarget",
     "asm",
     "clear_cache",
+    "cluster",
     "compile",
     "contract_path",
     "einsum",
@@ -97,7 +98,14 @@ __all__ = [
 ]
 
 
-_LAYERS = {"asm": "asm", "jit": "jit", "primitives": "primitives", "space": "space", "tpp": "loops.tpp"}
+_LAYERS = {
+    "asm": "asm",
+    "cluster": "cluster",
+    "jit": "jit",
+    "primitives": "primitives",
+    "space": "space",
+    "tpp": "loops.tpp",
+}
 _MEMBERS = {
     "Budget": "search.search",
     "LoopSpec": "threaded_loop",

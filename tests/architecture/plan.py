@@ -15,7 +15,7 @@ FLOORS: tuple[set[str], ...] = (
     {"search"},
     {"expression", "execution", "tensor_operation", "primitives", "threadpools", "api", "products", "__init__"}
     | {"threaded_loop", "traced_body", "loop_tuning", "tuning"},
-    {"bench", "cli", "__main__"},
+    {"bench", "cli", "cluster", "__main__"},
 )
 """What lies directly in `einloom`: everything imports from lower floors, and from its own floor without a circle."""
 
@@ -88,5 +88,13 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"tune", "replay", "on_gpu"},
     ),
     "cli": ({"sizes", "__init__"}, {REST}),
+    "cluster": (
+        {"drawing", "peers", "checkpoint", "progress"},
+        {"run"},
+        {"shared"},
+        {"on_dask", "on_mpi"},
+        {"contraction"},
+        {"__init__"},
+    ),
 }
 """The parts of large packages, in the order of their imports; on one floor they import each other without a circle."""

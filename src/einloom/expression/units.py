@@ -112,12 +112,11 @@ class UnitProgram:
 def unit_program(expression: Expression) -> UnitProgram | None:
     """Return what computes a contraction in units; None: it is too small to be shared."""
     recipe = expression.recipe
-    slicing = recipe.slicing
-    if slicing is None:
-        cuts = cuts_for(recipe.problem, recipe.path, LEAST_SLICES)
-        slicing = Slicing(recipe.problem, recipe.path, cuts) if cuts else None
-    if slicing is None:
+    limited = () if recipe.slicing is None else recipe.slicing.cuts
+    cuts = cuts_for(recipe.problem, recipe.path, LEAST_SLICES, limited)
+    if not cuts:
         return None
+    slicing = Slicing(recipe.problem, recipe.path, cuts)
     recipe = replace(recipe, slicing=slicing, records=None)
     seconds = predicted_seconds(recipe) / len(slicing)
     return UnitProgram(recipe, expression.dtype, Work(slicing, _grain(slicing, seconds)), seconds)

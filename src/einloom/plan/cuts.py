@@ -62,23 +62,29 @@ def cuts_of(problem: Problem, path: Path, limit: int) -> tuple[Cut, ...]:
     return _Cutting.of(problem, path, limit).cuts
 
 
-def cuts_for(problem: Problem, path: Path, count: int) -> tuple[Cut, ...]:
+def cuts_for(problem: Problem, path: Path, count: int, cuts: Sequence[Cut] = ()) -> tuple[Cut, ...]:
     """Return cuts into about `count` slices, for whoever shares them; none if there is less to do than that is worth.
+
+    `cuts` are there already.
 
     Labels are halved, that one first which costs least arithmetic more; of equal ones those of the result, and the
     longest pieces. How many share the slices plays no part: the cuts decide the bits.
     """
-    steps, extents = _labels_of_steps(problem, path), dict(problem.sizes)
-    walked = [names for names, _ in steps]
-    points = _points(walked, extents)
-    while points and math.prod(-(-n // extents[x]) for x, n in problem.sizes.items()) < count:
+    extents = problem.sizes | {cut.label: cut.step for cut in cuts}
+    walked = [names for names, _ in _labels_of_steps(problem, path)]
+    while (points := _points(walked, extents)) and _count(problem, extents) < count:
         found = [(x, _points(walked, extents | {x: -(-n // 2)})) for x, n in extents.items() if n >= 2 * LEAST_PIECE]
-        if not found or points < count * LEAST_POINTS:
+        if not found or points * _count(problem, extents) < count * LEAST_POINTS:
             break
         costs = [(2 * cost, x not in problem.equation.output, -extents[x], x) for x, cost in found]
         _, _, _, label = min(costs)
         extents[label] = -(-extents[label] // 2)
     return _cuts(problem, extents)
+
+
+def _count(problem: Problem, extents: dict[str, int]) -> int:
+    """Return how many slices there are."""
+    return math.prod(-(-n // max(extents[x], 1)) for x, n in problem.sizes.items())
 
 
 def _points(walked: Sequence[Labels], extents: dict[str, int]) -> float:

@@ -1,0 +1,111 @@
+"""`Checkpoint`: finished units of a contraction in a folder, for a run that goes on where another one ended.
+
+A file holds one unit: a line of JSON with shape, type and digest, then the elements. It is written beside its place,
+flushed to the disk and renamed, so there is never half of one; what does not fit its digest counts as not there. Names
+begin with the digest of the contraction and its operands, so several may share a folder. Every process that computes
+needs to reach the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from einloom.arrays.library import Array
+from einloom.config import VERSION
+from einloom.errors import DeviceError
+from einloom.plan.units import Unit
+
+__all__ = ["Checkpoint", "opened_checkpoint"]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where finished units of one contraction lie.
+
+    Attributes:
+        folder: absolute.
+        name: what the names of its files begin with.
+        grain: how many slices a unit has at most, since the first run.
+    """
+
+    folder: str
+    name: str
+    grain: int
+
+    def load(self, unit: Unit) -> Array | None:
+        """Return a finished unit; None where there is none, or a damaged one."""
+        try:
+            head, _, data = self._file(unit).read_bytes().partition(b"\n")
+            told: dict[str, Any] = json.loads(head)
+            if sha256(data).hexdigest() != told["digest"]:
+                return None
+            return np.frombuffer(data, np.dtype(told["dtype"])).reshape(told["shape"]).copy()
+        except (OSError, ValueError, KeyError):
+            return None
+
+    def save(self, unit: Unit, result: Array) -> None:
+        """Keep a finished unit.
+
+        Raises:
+            DeviceError: the folder takes no more.
+        """
+        data = result.tobytes()
+        told = {"shape": result.shape, "dtype": result.dtype.str, "digest": sha256(data).hexdigest()}
+        _write(self._file(unit), json.dumps(told).encode() + b"\n" + data)
+
+    def finished(self) -> int:
+        """Return how many units are there."""
+        return len(list(Path(self.folder).glob(f"{self.name}-*.unit")))
+
+    def told(self, units: int) -> str:
+        """Return how far a run of so many units came."""
+        return f"{self.finished():,} of {units:,} units are kept in {self.folder}: the same call goes on from there."
+
+    def _file(self, unit: Unit) -> Path:
+        return Path(self.folder, f"{self.name}-{unit.start}-{unit.stop}.unit")
+
+
+def opened_checkpoint(folder: str | os.PathLike[str], digest: str, operands: Sequence[Array], grain: int) -> Checkpoint:
+    """Return the checkpoint of a contraction of these operands; the size of units is that of the run that began it.
+
+    Raises:
+        DeviceError: there can be no such folder.
+    """
+    whole = sha256(f"{digest} {VERSION}".encode())
+    for operand in operands:
+        whole.update(np.ascontiguousarray(operand).reshape(-1).view(np.uint8).data)
+    place, name = Path(folder).absolute(), whole.hexdigest()[:24]
+    file = place / f"{name}.json"
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        if file.exists():
+            grain = int(json.loads(file.read_text())["grain"])
+    except (OSError, ValueError, KeyError) as error:
+        raise DeviceError(f"checkpoint={str(folder)!r}: {error}\n  Name a folder that can be written.") from error
+    _write(file, json.dumps({"grain": grain, "einloom": VERSION}).encode())
+    return Checkpoint(str(place), name, grain)
+
+
+def _write(file: Path, data: bytes) -> None:
+    """Write a file that is there whole or not at all."""
+    beside = file.with_name(f"{file.name}.{os.getpid()}.{os.urandom(4).hex()}")
+    try:
+        with beside.open("xb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        beside.replace(file)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise DeviceError(
+            f"checkpoint: {file.parent} takes no file of {len(data):,} bytes: {error.strerror}\n"
+            "  Make room; the units that are there already are kept."
+        ) from error

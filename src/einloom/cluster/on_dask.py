@@ -1,0 +1,203 @@
+"""Units of a contraction as tasks of Dask: scattered operands, units, the tree of their sums, parts of the result.
+
+A worker computes one unit at a time on all of its threads, which are einloom's team meanwhile: the resource `einloom`,
+of which every worker has 1, tells Dask. When a worker dies, Dask computes again what it held; where scattered operands
+are lost with it, they are scattered again.
+"""
+
+# pyright: standard
+# Dask's types are unknown where it is not installed.
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import distributed  # pyright: ignore[reportMissingImports]
+import numpy as np
+from distributed import KilledWorker, WorkerPlugin  # pyright: ignore[reportMissingImports]
+
+from einloom.arrays.library import Array
+from einloom.cluster.peers import check_peers, this_peer
+from einloom.cluster.run import Event
+from einloom.cluster.shared import Shared, UnitTask
+from einloom.errors import ArgumentError, DeviceError
+from einloom.expression.units import added
+from einloom.plan.units import Unit
+
+__all__ = ["compute_on_workers"]
+
+RESOURCE = "einloom"
+ROUNDS = 16
+"""How often operands are scattered again after all workers that had them died."""
+
+Piece = tuple[Array, tuple[Event, ...]]
+"""The result of a unit or of a sum of some, and who did what for it."""
+
+
+def compute_on_workers(shared: Shared, client: Any) -> tuple[Array, list[Event]]:
+    """Return the result, and who did what.
+
+    Raises:
+        ArgumentError: there is no client, or workers have too little memory.
+        UnsupportedTarget: a worker would compute other bits.
+        DeviceError: workers died again and again.
+    """
+    assert shared.program is not None
+    client = _client(client)
+    task = shared.task(shared.program)
+    operands = shared.operands
+    check_peers(client.run(this_peer), task.peer)
+    _check_memory(client, task)
+    client.register_plugin(Team())
+    result = np.empty(task.program.output_shape, task.program.dtype)
+    places, events = list(range(task.program.work.slicing.places)), list[Event]()
+    with _shown(client, task, shared.progress) as topic:
+        for _ in range(ROUNDS):
+            submission = _Submission(client, task, _scattered(client, operands), _scattered(client, [task])[0], topic)
+            places = submission.gather(places, result, events)
+            if not places:
+                return result, events
+    raise DeviceError(f"{_where(task)}: all workers that had the operands died, {ROUNDS} times{_resumable(task)}")
+
+
+def _client(client: Any) -> Any:
+    if client is not None:
+        return client
+    try:
+        return distributed.default_client()
+    except ValueError:
+        raise ArgumentError(
+            "there is no client of Dask\n  Make one, client = distributed.Client(…), or pass comm= for MPI."
+        ) from None
+
+
+class Team(WorkerPlugin):
+    """Lets a worker compute one unit at a time; workers that come later get it, too."""
+
+    name = RESOURCE
+    idempotent = True
+
+    async def setup(self, worker: Any) -> None:
+        """Tell Dask that there is one team."""
+        await worker.set_resources(**{RESOURCE: 1})
+
+
+@dataclass(frozen=True)
+class _Submission:
+    """The tasks of one attempt.
+
+    Attributes:
+        client: of Dask.
+        task: what computes units.
+        operands: scattered.
+        scattered: the task, scattered.
+        topic: where units are reported; empty: nowhere.
+    """
+
+    client: Any
+    task: UnitTask
+    operands: list[Any]
+    scattered: Any
+    topic: str
+
+    def gather(self, places: Sequence[int], result: Array, events: list[Event]) -> list[int]:
+        """Compute places into the result; return those that were lost with the operands."""
+        name = f"{_where(self.task)}-{uuid.uuid4().hex}"
+        futures = {self._place(place, name): place for place in places}
+        program, lost = self.task.program, list[int]()
+        while futures:
+            for future in distributed.as_completed(list(futures)):
+                place = futures.pop(future)
+                if future.status == "finished":
+                    part, told = future.result()
+                    result[program.part(place)] = part
+                    events += told
+                elif future.status == "error":
+                    raise self._error(future)
+                else:
+                    lost.append(place)
+                del future
+        return lost
+
+    def _error(self, future: Any) -> BaseException:
+        error = future.exception()
+        if isinstance(error, KilledWorker):
+            return DeviceError(f"{_where(self.task)}: {error}{_resumable(self.task)}")
+        return error
+
+    def _place(self, place: int, name: str) -> Any:
+        """Submit the tasks of a place; no unit's future is kept, so that Dask forgets what has been added."""
+        work = self.task.program.work
+
+        def unit(each: Unit) -> tuple[Any, Unit]:
+            key = (name, each.start, each.stop)
+            arguments = (self.scattered, each, self.topic, *self.operands)
+            return self.client.submit(_compute, *arguments, key=key, resources={RESOURCE: 1}, pure=False), each
+
+        def add(left: tuple[Any, Unit], right: tuple[Any, Unit]) -> tuple[Any, Unit]:
+            both = Unit(left[1].start, left[1].count + right[1].count)
+            key = (f"add {name}", both.start, both.stop)
+            return self.client.submit(_add, left[0], right[0], key=key, priority=1, pure=False), both
+
+        sums, _ = work.folded(place, unit, add)
+        if work.is_whole(next(work.of_place(place))):
+            return sums
+        key = (f"finish {name}", place)
+        return self.client.submit(_finish, self.scattered, place, sums, key=key, priority=1, pure=False)
+
+
+def _compute(task: UnitTask, unit: Unit, topic: str, *operands: Array) -> Piece:
+    """Compute a unit on a worker."""
+    worker = distributed.get_worker()
+    result, event = task.compute(unit, operands, worker.state.nthreads, str(worker.name))
+    if topic:
+        worker.log_event(topic, unit.count)
+    return result, (event,)
+
+
+def _add(left: Piece, right: Piece) -> Piece:
+    return added(left[0], right[0]), left[1] + right[1]
+
+
+def _finish(task: UnitTask, place: int, sums: Piece) -> Piece:
+    return task.program.finished(place, sums[0]), sums[1]
+
+
+def _scattered(client: Any, things: Sequence[Any]) -> list[Any]:
+    """Return futures of things that all workers have; what is given twice is sent once."""
+    once = {id(thing): thing for thing in things}
+    try:
+        futures = dict(zip(once, client.scatter(list(once.values()), broadcast=True, hash=False)))
+    except TimeoutError as error:
+        raise DeviceError(f"the cluster has no worker\n  Start some: {client}") from error
+    return [futures[id(thing)] for thing in things]
+
+
+def _check_memory(client: Any, task: UnitTask) -> None:
+    need = task.program.bytes
+    for address, told in client.scheduler_info(n_workers=-1)["workers"].items():
+        if 0 < (told["memory_limit"] or 0) < need:
+            raise ArgumentError(
+                f"{_where(task)} needs {need:,} bytes a worker, and {address} has {told['memory_limit']:,}\n"
+                "  Pass a smaller memory_limit=, or give workers more memory."
+            )
+
+
+def _where(task: UnitTask) -> str:
+    """The contraction as the dashboard shows it: without hyphens, where Dask ends a name."""
+    return f"einsum {task.program.recipe.problem.equation.text.replace('->', '→')}"
+
+
+def _resumable(task: UnitTask) -> str:
+    if task.checkpoint is None:
+        return "\n  Give workers more memory, or pass checkpoint= to keep what is finished."
+    return f"\n  {task.checkpoint.told(len(task.program.work.units))}"
+
+
+def _shown(client: Any, task: UnitTask, progress: bool) -> Any:
+    from einloom.cluster.progress import shown_units
+
+    return shown_units(client if progress else None, len(task.program.work.slicing), _where(task))

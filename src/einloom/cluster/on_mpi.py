@@ -1,0 +1,204 @@
+"""Units of a contraction dealt over the ranks of an MPI communicator, and the tree of their sums across ranks.
+
+A rank computes neighbouring units. Sums that lie below one node of the tree are its own; above, the rank of the right
+half sends to the rank of the left one. Before ranks exchange anything they agree that nobody has failed.
+"""
+
+# pyright: standard
+# mpi4py's types are unknown where it is not installed.
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from einloom.arrays.library import Array
+from einloom.cluster.peers import check_peers, this_peer
+from einloom.cluster.progress import shown_slices
+from einloom.cluster.run import Event
+from einloom.cluster.shared import Shared, UnitTask
+from einloom.config import thread_count
+from einloom.errors import DeviceError, EinloomError, ShapeError
+from einloom.expression.units import UnitProgram, added
+from einloom.jit.host import host
+from einloom.plan.units import Unit
+
+__all__ = ["agreed", "compute_on_ranks"]
+
+Value = TypeVar("Value")
+
+
+def agreed(comm: Any, work: Callable[[], Value], what: str, told: Callable[[], str] = str) -> Value:
+    """Return what this rank's work gives, if that of no rank fails; every rank calls this.
+
+    Args:
+        comm: the communicator.
+        work: touches no other rank.
+        what: is done, for the message.
+        told: what can be said in addition, when a rank failed.
+
+    Raises:
+        EinloomError: what this rank failed with; DeviceError, naming the ranks, where others did.
+    """
+    own: EinloomError | None = None
+    value: Any = None
+    try:
+        value = work()
+    except EinloomError as error:
+        own = error
+    except Exception as error:
+        own = DeviceError(f"{type(error).__name__}: {error}")
+        own.__cause__ = error
+    failed = {rank: text for rank, text in enumerate(comm.allgather(None if own is None else str(own))) if text}
+    if own is not None:
+        raise own
+    if failed:
+        lines = "\n".join(f"  rank {rank}: {text}" for rank, text in list(failed.items())[:8])
+        raise DeviceError(f"{len(failed)} of {comm.size} ranks failed to {what}\n{lines}{told()}")
+    return value
+
+
+def compute_on_ranks(shared: Shared, comm: Any) -> tuple[Array, list[Event]]:
+    """Return the result, and who did what; every rank calls this with the same operands, and gets the same.
+
+    Raises:
+        UnsupportedTarget: a rank would compute other bits.
+        ShapeError: operands differ between ranks.
+        DeviceError: a rank failed; the message names it, and what is kept.
+    """
+    check_peers({f"rank {i}": peer for i, peer in enumerate(comm.allgather(this_peer()))}, comm.bcast(this_peer()))
+    agreed(comm, lambda: shared.operands, "read the operands")
+    _check_operands(shared, comm)
+    # One rank plans: strategies for paths may draw.
+    program: UnitProgram | None = comm.bcast(shared.program)
+    if program is None:
+        return np.asarray(agreed(comm, lambda: shared.expression(*shared.given), "compute")), []
+    task = agreed(comm, lambda: shared.task(program), "open the checkpoint")
+    ranks = _Ranks(task, comm)
+    agreed(comm, lambda: ranks.compute(shared.operands, shared.progress), "compute", lambda: _resumable(task))
+    ranks.join()
+    result = ranks.result()
+    return result, [event for events in comm.allgather(ranks.events) for event in events]
+
+
+def _check_operands(shared: Shared, comm: Any) -> None:
+    own = shared.expression.equation, [(each.shape, each.dtype.str) for each in shared.operands]
+    first = comm.bcast(own)
+    differ = [rank for rank, same in enumerate(comm.allgather(own == first)) if not same]
+    if differ:
+        raise ShapeError(
+            f"operands of rank{'s' * (len(differ) > 1)} {', '.join(map(str, differ[:8]))} differ from those of rank 0\n"
+            f"  rank 0: {first[0]} {first[1]}\n  here: {own[0]} {own[1]}\n"
+            "  Give every rank the same operands, or say with distribution= which blocks they are."
+        )
+
+
+def _resumable(task: UnitTask) -> str:
+    if task.checkpoint is None:
+        return "\n  Pass checkpoint= to keep what is finished."
+    return f"\n  {task.checkpoint.told(len(task.program.work.units))}"
+
+
+@dataclass
+class _Ranks:
+    """The ranks' shares, and what this rank has.
+
+    Attributes:
+        task: what computes units.
+        comm: the communicator.
+        events: what this rank did.
+    """
+
+    task: UnitTask
+    comm: Any
+    events: list[Event] = field(default_factory=list)
+    _sums: dict[Unit, Array] = field(default_factory=dict)
+
+    def owner(self, unit: Unit) -> int:
+        """Return the rank that computes a unit: in proportion to its first slice."""
+        return unit.start * self.comm.size // len(self.task.program.work.slicing)
+
+    def compute(self, operands: list[Array], progress: bool) -> None:
+        """Compute this rank's units, and add them up as far as that goes without others."""
+        work = self.task.program.work
+        threads, who = thread_count(cores=host().cores), f"rank {self.comm.rank}"
+        own = [unit for unit in work.units if self.owner(unit) == self.comm.rank]
+        total = sum(unit.count for unit in own)
+        with shown_slices(progress and self.comm.rank == 0, total, f"rank 0 of {self.comm.size}") as advance:
+            for unit in own:
+                self._sums[unit], event = self.task.compute(unit, operands, threads, who)
+                self.events.append(event)
+                self._add_up(unit)
+                advance(unit.count)
+
+    def _add_up(self, unit: Unit) -> None:
+        """Add a unit to its left neighbours as far as they are below one node."""
+        parents = self._parents(unit)
+        for node in reversed(parents):
+            left, right = node.halves
+            if left in self._sums and right in self._sums:
+                self._sums[node] = added(self._sums.pop(left), self._sums.pop(right))
+
+    def _parents(self, unit: Unit) -> list[Unit]:
+        """Return the nodes above a unit, the root of its place first."""
+        leaves = self.task.program.work.slicing.leaves
+        node, found = Unit(unit.start // leaves * leaves, leaves), list[Unit]()
+        while node.count > unit.count:
+            found.append(node)
+            left, right = node.halves
+            node = left if unit.start < right.start else right
+        return found
+
+    def join(self) -> None:
+        """Add up across ranks, and make parts of the result: the rank of a place's first unit has it in the end."""
+        sends: list[Any] = []
+        work = self.task.program.work
+        for place in range(work.slicing.places):
+            whole = Unit(place * work.slicing.leaves, work.slicing.leaves)
+            self._join(whole, sends)
+            if self.owner(whole) == self.comm.rank and not work.is_whole(next(work.of_place(place))):
+                self._sums[whole] = self.task.program.finished(place, self._sums[whole])
+        for request in sends:
+            request.Wait()
+
+    def _join(self, node: Unit, sends: list[Any]) -> None:
+        """Add up what is below a node; all ranks walk in the same order."""
+        if node in self._sums or node.count <= self.task.program.work.grain or not self._touches(node):
+            return
+        left, right = node.halves
+        self._join(left, sends)
+        self._join(right, sends)
+        giver, taker, rank = self.owner(right), self.owner(left), self.comm.rank
+        if giver != taker and giver == rank:
+            sends.append(self.comm.Isend(self._sums[right], dest=taker))
+        if taker == rank:
+            own = self._sums.pop(left)
+            other = self._sums.pop(right) if giver == rank else np.empty_like(own)
+            if giver != rank:
+                self.comm.Recv(other, source=giver)
+            self._sums[node] = added(own, other)
+
+    def _touches(self, node: Unit) -> bool:
+        """Whether this rank may have some of the units below a node."""
+        return self.owner(node) <= self.comm.rank <= self.owner(Unit(node.stop - 1, 1))
+
+    def result(self) -> Array:
+        """Return the result, of which every rank gets the others' parts."""
+        program = self.task.program
+        result, leaves = np.empty(program.output_shape, program.dtype), program.work.slicing.leaves
+        by_rank: dict[int, list[int]] = {}
+        for place in range(program.work.slicing.places):
+            by_rank.setdefault(self.owner(Unit(place * leaves, leaves)), []).append(place)
+        for rank, places in by_rank.items():
+            flat = np.empty(sum(int(np.prod(program.shape(place))) for place in places), program.dtype)
+            parts = np.split(flat, np.cumsum([int(np.prod(program.shape(place))) for place in places])[:-1])
+            if rank == self.comm.rank:
+                for place, part in zip(places, parts):
+                    part[:] = self._sums[Unit(place * leaves, leaves)].reshape(-1)
+            self.comm.Bcast(flat.view(np.uint8), root=rank)
+            for place, part in zip(places, parts):
+                result[program.part(place)] = part.reshape(program.shape(place))
+        return result

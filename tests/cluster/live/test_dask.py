@@ -1,0 +1,155 @@
+"""Contractions on the workers of a `LocalCluster`: the same bits whatever happens to them."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import distributed
+import numpy as np
+import pytest
+
+import einloom as el
+from tests.cluster.live.cases import LIMIT, NETWORK, drawn, network_operands
+from tests.soak import soak_count
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    settings = {"distributed.scheduler.allowed-failures": 30, "distributed.comm.timeouts.connect": "60s"}
+    with (
+        distributed.dask.config.set(settings),
+        distributed.LocalCluster(n_workers=5, threads_per_worker=1, dashboard_address=None) as cluster,
+    ):
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster: Any) -> Iterator[Any]:
+    with distributed.Client(cluster) as client:
+        yield client
+
+
+def scaled(cluster: Any, client: Any, count: int) -> None:
+    """Wait until the cluster has so many workers."""
+    cluster.scale(count)
+    deadline = time.monotonic() + 60
+    while len(client.scheduler_info(n_workers=-1)["workers"]) != count:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_the_same_bits_for_any_number_of_workers(cluster: Any, client: Any) -> None:
+    operands = network_operands()
+    f = el.cluster.compile(*NETWORK, memory_limit=LIMIT)
+    assert f.slicing is not None and len(f.slicing) > 100
+    expected = f.expression(*operands)
+    for count in (5, 3, 2, 1):
+        scaled(cluster, client, count)
+        assert f(*operands, client=client).tobytes() == expected.tobytes(), count
+        assert f.run is not None and f.run.computed == len(f.program.work.units)
+    assert np.allclose(expected, np.einsum(NETWORK[0], *operands, optimize=True))
+
+
+@pytest.mark.soak
+def test_random_expressions(cluster: Any, client: Any) -> None:
+    scaled(cluster, client, 2)
+    shared = 0
+    for seed in range(soak_count(300, 0.07)):
+        f, operands = drawn(seed)
+        result = f(*operands, client=client)
+        assert np.array_equal(result, np.einsum(f.expression.equation, *operands, optimize=True)), seed
+        shared += f.program is not None
+    assert shared
+
+
+def test_el_cluster_einsum_takes_arrays_of_two_libraries(cluster: Any, client: Any) -> None:
+    class Foreign:
+        """An array of another library."""
+
+        def __init__(self, array: np.ndarray) -> None:
+            self.array = array
+
+        def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+            return self.array
+
+    a, b, c, d = network_operands()
+    whole = el.einsum(NETWORK[0], a, b, c, d, memory_limit=LIMIT)
+    result = el.cluster.einsum(NETWORK[0], a, b[:], Foreign(np.asfortranarray(c)), d, memory_limit=LIMIT)
+    assert np.array_equal(result, whole)  # The client is the current one.
+
+
+def test_tasks_have_names(cluster: Any, client: Any) -> None:
+    seen: set[str] = set()
+    operands = network_operands()
+    el.cluster.einsum(NETWORK[0], *operands, client=client, memory_limit=LIMIT)
+    for events in client.run(lambda dask_worker: [str(entry) for entry in dask_worker.state.stimulus_log]).values():
+        seen.update(text for text in events if "einsum abcd,cdef,efgh,ghi→ai" in text)
+    assert seen
+
+
+@pytest.mark.soak
+def test_a_killed_worker_changes_nothing(cluster: Any, client: Any) -> None:
+    """At random moments; the cluster's nanny starts another one."""
+    scaled(cluster, client, 2)
+    operands = network_operands()
+    f = el.cluster.compile(*NETWORK, memory_limit=LIMIT)
+    expected = f.expression(*operands).tobytes()
+    begin = time.monotonic()
+    assert f(*operands, client=client).tobytes() == expected
+    usual, rng = time.monotonic() - begin, random.Random(3)
+    for _ in range(soak_count(20, 0.1)):
+        pid = rng.choice(list(client.run(os.getpid).values()))
+        killer = threading.Timer(rng.random() * usual, os.kill, (pid, signal.SIGKILL))
+        killer.start()
+        assert f(*operands, client=client).tobytes() == expected
+        killer.join()
+        client.wait_for_workers(2, timeout=60)
+
+
+def test_a_checkpoint_spares_what_is_finished(cluster: Any, client: Any, tmp_path: Path) -> None:
+    operands = network_operands()
+    f = el.cluster.compile(*NETWORK, memory_limit=LIMIT)
+    expected = f.expression(*operands).tobytes()
+    assert f(*operands, client=client, checkpoint=tmp_path).tobytes() == expected
+    files = sorted(tmp_path.glob("*.unit"))
+    for file in files[::3]:
+        file.unlink()
+    assert f(*operands, client=client, checkpoint=tmp_path).tobytes() == expected
+    assert f.run is not None and f.run.computed == len(files[::3]) < len(files)
+    assert sorted(tmp_path.glob("*.unit")) == files
+
+
+def test_other_workers_are_refused(cluster: Any, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("einloom.cluster.peers.VERSION", "9.9")
+    with pytest.raises(el.UnsupportedTarget, match="Install one version everywhere"):
+        el.cluster.einsum(NETWORK[0], *network_operands(), client=client, memory_limit=LIMIT)
+
+
+def test_a_full_disk_ends_cleanly(cluster: Any, client: Any) -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full")
+    with pytest.raises(el.DeviceError, match="Name a folder"):
+        el.cluster.einsum(
+            NETWORK[0], *network_operands(), client=client, memory_limit=LIMIT, checkpoint="/dev/full/folder"
+        )
+
+
+def test_workers_with_too_little_memory_are_named() -> None:
+    with (
+        distributed.LocalCluster(n_workers=1, processes=False, memory_limit="1 MB", dashboard_address=None) as small,
+        distributed.Client(small) as client,
+        pytest.raises(el.ArgumentError, match="Pass a smaller memory_limit="),
+    ):
+        el.cluster.einsum("ab,bc->ac", np.ones((512, 512)), np.ones((512, 512)), client=client)
+
+
+def test_without_a_client() -> None:
+    with pytest.raises(el.ArgumentError, match="there is no client of Dask"):
+        el.cluster.einsum("ab,bc->ac", np.ones((512, 512)), np.ones((512, 512)))
