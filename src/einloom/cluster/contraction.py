@@ -68,7 +68,8 @@ def einsum(
         return einsum_here(equation, *operands, memory_limit=memory_limit, optimize=optimize, dtype=dtype, conj=conj)
 
     def compiled() -> Contraction:
-        return compile(equation, *operands, memory_limit=memory_limit, optimize=optimize, dtype=dtype, conj=conj)
+        arrays = [incoming(operand, f"operand {position}") for position, operand in enumerate(operands)]
+        return compile(equation, *arrays, memory_limit=memory_limit, optimize=optimize, dtype=dtype, conj=conj)
 
     if comm is not None:
         from einloom.cluster.on_mpi import agreed

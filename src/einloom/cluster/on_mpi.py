@@ -70,7 +70,7 @@ def compute_on_ranks(shared: Shared, comm: Any) -> tuple[Array, list[Event]]:
         DeviceError: a rank failed; the message names it, and what is kept.
     """
     check_peers({f"rank {i}": peer for i, peer in enumerate(comm.allgather(this_peer()))}, comm.bcast(this_peer()))
-    agreed(comm, lambda: shared.operands, "read the operands")
+    agreed(comm, lambda: (shared.operands, shared.described), "read the operands")
     _check_operands(shared, comm)
     # One rank plans: strategies for paths may draw.
     program: UnitProgram | None = comm.bcast(shared.program)
@@ -85,7 +85,7 @@ def compute_on_ranks(shared: Shared, comm: Any) -> tuple[Array, list[Event]]:
 
 
 def _check_operands(shared: Shared, comm: Any) -> None:
-    own = shared.expression.equation, [(each.shape, each.dtype.str) for each in shared.operands]
+    own = shared.expression.equation, shared.described
     first = comm.bcast(own)
     differ = [rank for rank, same in enumerate(comm.allgather(own == first)) if not same]
     if differ:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from einloom.arrays.library import Array
+from einloom.arrays.library import Array, incoming
 from einloom.cluster.checkpoint import Checkpoint, opened_checkpoint
 from einloom.cluster.peers import Peer, check_peers, this_peer
 from einloom.cluster.run import Event
@@ -42,6 +42,12 @@ class Shared:
     def operands(self) -> list[Array]:
         """The operands as code reads them."""
         return self.expression.readable(self.given)
+
+    @cached_property
+    def described(self) -> list[tuple[tuple[int, ...], str]]:
+        """The operands' shapes and types as they came."""
+        found = [incoming(each, f"operand {position}") for position, each in enumerate(self.given)]
+        return [(each.array.shape, each.dtype) for each in found]
 
     def task(self, program: UnitProgram) -> UnitTask:
         """Return what computes units, with the checkpoint opened.

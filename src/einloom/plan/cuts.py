@@ -70,9 +70,12 @@ def cuts_for(problem: Problem, path: Path, count: int, cuts: Sequence[Cut] = ())
     Labels are halved, that one first which costs least arithmetic more; of equal ones those of the result, and the
     longest pieces. How many share the slices plays no part: the cuts decide the bits.
     """
+    if 0 in problem.sizes.values():
+        return ()
     extents = problem.sizes | {cut.label: cut.step for cut in cuts}
     walked = [names for names, _ in _labels_of_steps(problem, path)]
-    while (points := _points(walked, extents)) and _count(problem, extents) < count:
+    while _count(problem, extents) < count:
+        points = _points(walked, extents)
         found = [(x, _points(walked, extents | {x: -(-n // 2)})) for x, n in extents.items() if n >= 2 * LEAST_PIECE]
         if not found or points * _count(problem, extents) < count * LEAST_POINTS:
             break
@@ -84,7 +87,7 @@ def cuts_for(problem: Problem, path: Path, count: int, cuts: Sequence[Cut] = ())
 
 def _count(problem: Problem, extents: dict[str, int]) -> int:
     """Return how many slices there are."""
-    return math.prod(-(-n // max(extents[x], 1)) for x, n in problem.sizes.items())
+    return math.prod(-(-n // extents[x]) for x, n in problem.sizes.items())
 
 
 def _points(walked: Sequence[Labels], extents: dict[str, int]) -> float:
