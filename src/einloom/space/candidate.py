@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from math import prod
 from pathlib import Path
 from random import Random
 
@@ -26,6 +27,9 @@ from einloom.space.partial import PartialImplementation, SearchSpace
 from einloom.space.saved import Saved
 
 __all__ = ["Candidate", "Space"]
+
+_BY_WEIGHT = ("dim_kind",)
+"""Choices whose decisions are taken by how often the instruction runs that they are about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +65,22 @@ class Space(SearchSpace):
     def root(self) -> Candidate:
         """The candidate that holds every implementation."""
         return Candidate(self, self.problem.root)
+
+    def weight(self, variable: csp.Variable) -> float:
+        """Return how often the instruction runs that a decision is about, with all its objects: the heavier first."""
+        if variable.choice not in _BY_WEIGHT:
+            return 0.0
+        return min((self._runs.get(name, 0.0) for name in variable.objects), default=0.0)
+
+    @cached_property
+    def _runs(self) -> dict[str, float]:
+        """How often instructions run, and the most often run one that a dimension repeats."""
+        backbone, found = self.backbone, dict[str, float]()
+        for each in backbone.instruction.values():
+            runs = float(prod(backbone.axis[axis].size for axis in backbone.axes_of(each)))
+            for name in (each.name, *each.dimensions):
+                found[name] = max(found.get(name, 0.0), runs)
+        return found
 
     def random_leaf(self, seed: int | Random = 0) -> Candidate:
         """Return a leaf, by uniform random decisions from the root; see `Candidate.complete`."""

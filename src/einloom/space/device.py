@@ -34,6 +34,8 @@ class GpuDevice:
         vector_widths: numbers of elements that one vector load or store moves.
         element_bytes: size of an element in registers and shared memory, in bytes.
         stored_bytes: size of an element in the device's memory, in bytes; 0: the same.
+        caches_loads: whether loads of the device's memory may hit in L1 or in the cache for read-only data; where they
+            never do, all go to L2 whatever their decision says.
         global_temporaries: whether temporary arrays may also lie in the device's memory, with a copy for each block;
             the paper's experiments (section 5.2) use shared memory only.
         rates: how fast it can be at best, which bounds need and constraints do not.
@@ -50,6 +52,7 @@ class GpuDevice:
     vector_widths: tuple[int, ...] = (2, 4)
     element_bytes: int = 4
     stored_bytes: int = 0
+    caches_loads: bool = True
     global_temporaries: bool = False
     rates: GpuRates | None = field(default=None, repr=False)
 
@@ -79,8 +82,9 @@ class GpuDevice:
         return replace(self, element_bytes=held, stored_bytes=stored if stored != held else 0, vector_widths=widths)
 
 
-K4000 = GpuDevice("Quadro K4000", rates=K4000_RATES)
-"""The Kepler GPU of the paper's experiments (CUDA C programming guide, compute capability 3.0)."""
+K4000 = GpuDevice("Quadro K4000", caches_loads=False, rates=K4000_RATES)
+"""The Kepler GPU of the paper's experiments (CUDA C programming guide, compute capability 3.0: L1 is for local memory
+alone, and loads through the cache for read-only data begin with 3.2)."""
 
 H100 = GpuDevice("H100", shared_bytes=227 * 1024)
 """Compute capability 9.0; shared memory above 48 KiB has to be asked for at launch."""

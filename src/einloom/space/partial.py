@@ -81,8 +81,12 @@ class SearchSpace(ABC):
         named = order.split(",") if isinstance(order, str) else order
         groups = self.order if named is None else tuple(group.strip() for group in named)
         if groups not in self._slots:
-            self._slots[groups] = decision_slots(self.problem, groups)
+            self._slots[groups] = decision_slots(self.problem, groups, self.weight)
         return self._slots[groups]
+
+    def weight(self, variable: csp.Variable) -> float:
+        """Return how much depends on a decision: within its group, those with more are taken first."""
+        return 0.0
 
     def decided(self, state: csp.State) -> dict[str, str | int]:
         """Return the decisions of a state of the engine that have one value, by name."""

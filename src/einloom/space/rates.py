@@ -24,7 +24,7 @@ class GpuRates:
         issue: instructions of warps that start per cycle.
         warp_issue: instructions of one warp that start per cycle.
         arithmetic_lanes: 32-bit floating-point operations per cycle (a multiply-add is one).
-        memory_lanes: threads whose load or store starts per cycle.
+        memory_lanes: threads whose load or store starts per cycle, each of a word; requests of wider ones are split.
         shared_words: 32-bit words per cycle that shared memory delivers without conflicts.
         l2_bytes: bytes per cycle between L2 and all processors together.
         memory_bandwidth: bytes per second between L2 and the device's memory.
@@ -75,17 +75,17 @@ K4000_RATES = GpuRates(
     registers=65536,
     shared_capacity=48 * 1024,
     arithmetic_latency=9,
-    shared_latency=20,
-    cached_latency=20,
-    l2_latency=100,
+    shared_latency=23,
+    cached_latency=23,
+    l2_latency=160,
 )
 """Quadro K4000 (GK106, compute capability 3.0).
 
 Its data sheet: 768 CUDA cores, 134.8 GB/s, 1.24 TFLOP/s, hence 810 MHz. Kepler GK110 white paper: 192 cores, 32
 load/store units, four schedulers that start two instructions each, and 64 warps a processor; shared memory delivers 64
 bits a bank. L2: three memory partitions of 128 KiB and 128 bytes a cycle each, as in the GTX 680 white paper (512 bytes
-for four). CUDA C programming guide: about 11 cycles of arithmetic latency, 200 to 400 of global memory; measurements in
-the literature reach 9 cycles. The latencies here are below all of them.
+for four). CUDA C programming guide: about 11 cycles of arithmetic latency, 200 to 400 of global memory. The paper's authors
+measured 10, 24 (shared memory) and 164 (L2) on theirs. The latencies here are below all of them.
 """
 
 H200_RATES = GpuRates(

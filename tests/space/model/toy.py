@@ -156,10 +156,11 @@ class Toy:
         if statement.operator not in ("load", "store"):
             self.demand["arithmetic"] += 1
             return
-        self.demand["memory"] += 1
         place = statement.output if statement.operator == "store" else statement.inputs[0]
         assert isinstance(place, Place)
         elements = {value(place, lane) for lane in lanes}
+        requests = 1 if "shared" in statement.flags else len(elements) * self.device.element_bytes / (4 * WARP)
+        self.demand["memory"] += max(1, requests)
         if "shared" in statement.flags:
             words = len(elements) * self.device.element_bytes / 4
             self.demand["shared"] += max(1, words / self.rates.shared_words)
@@ -167,7 +168,7 @@ class Toy:
         found = {(place.buffer, element * self.device.element_bytes // SECTOR) for element in elements}
         if place.buffer in {region.name for region in self.leaf.backbone.regions}:
             self.touched |= found
-        if not {"cache=l1", "cache=read_only"} & set(statement.flags):
+        if not self.may_hit(statement):
             self.demand["L2"] += len(found)
 
     # -- latency ------------------------------------------------------------------------------------------------------
@@ -180,8 +181,11 @@ class Toy:
             return self.rates.arithmetic_latency
         if "shared" in statement.flags:
             return self.rates.shared_latency
-        cached = {"cache=l1", "cache=read_only"} & set(statement.flags)
-        return self.rates.cached_latency if cached else self.rates.l2_latency
+        return self.rates.cached_latency if self.may_hit(statement) else self.rates.l2_latency
+
+    def may_hit(self, statement: Statement) -> bool:
+        """Whether a load may find its value before L2."""
+        return self.device.caches_loads and bool({"cache=l1", "cache=read_only"} & set(statement.flags))
 
 
 class Clock:

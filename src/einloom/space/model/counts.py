@@ -34,6 +34,8 @@ class Surroundings:
     Attributes:
         table: the instruction.
         lanes: most threads of one warp that run it at the same time.
+        own_lanes: the same of its own dimensions: how many of its values one execution makes at most. Threads of foreign
+            dimensions make the same ones again.
         width: most elements that one execution moves.
         repeats: least number of times that foreign dimensions repeat it.
         apart: the same without dimensions that may be threads: such repetitions are never in one warp's execution.
@@ -48,6 +50,7 @@ class Surroundings:
 
     table: InstructionTable
     lanes: float
+    own_lanes: float
     width: int
     repeats: float
     apart: float
@@ -61,7 +64,7 @@ class Surroundings:
     @property
     def executions(self) -> float:
         """Least number of executions by warps, in the whole grid."""
-        return self.table.instances * self.repeats / (self.lanes * self.width)
+        return self.table.instances * max(self.repeats / self.lanes, self.apart / self.own_lanes) / self.width
 
 
 @dataclass(slots=True)
@@ -145,14 +148,15 @@ class _Reader:
                 self.asleep |= bit
 
     def _surroundings(self, table: InstructionTable) -> Surroundings:
-        found = Surroundings(table, 1.0, 1, 1.0, 1.0, 1.0, 0, 0, 0, [], [])
+        found = Surroundings(table, 1.0, 1.0, 1, 1.0, 1.0, 1.0, 0, 0, 0, [], [])
         for group in table.groups:
             own = group[0].own
             if own:
                 self._count_own(found, group[0])
             if len(group) > own:
                 self._count_foreign(found, group[own:], own)
-        found.lanes, found.width = min(found.lanes, WARP), min(found.width, self.tables.widest)
+        found.lanes, found.own_lanes = min(found.lanes, WARP), min(found.own_lanes, WARP)
+        found.width = min(found.width, self.tables.widest)
         return found
 
     def _count_own(self, found: Surroundings, own: Around) -> None:
@@ -162,6 +166,7 @@ class _Reader:
             found.copied.append((own.bit, self.high[own.tile], _holds_copies(kind)))
         if kind & THREAD:
             found.lanes *= self.high[own.tile]
+            found.own_lanes *= self.high[own.tile]
         if kind & VECTOR:
             found.width = max(found.width, self.high[own.tile])
         if not kind & ~SEQUENTIAL:

@@ -24,7 +24,7 @@ class Resources:
 
     def __init__(self, tables: Tables, device: GpuDevice, rates: GpuRates) -> None:
         self.device, self.rates = device, rates
-        self.element_words = device.element_bytes / 4
+        self.element_words, self.memory_words = device.element_bytes / 4, device.memory_bytes / 4
         backbone = tables.backbone
         arrays = [tuple((backbone.axis[a].size, abs(s)) for a, s in zip(r.axes, r.strides)) for r in backbone.regions]
         self.arrays = [
@@ -44,7 +44,7 @@ class Resources:
             if each.table.cache < 0:
                 arithmetic += executions
                 continue
-            accesses += executions
+            accesses += self._requests(each, domains)
             if self._is_shared(each, domains):
                 shared += max(executions, self._shared_cycles(each))
             elif self._is_far(each, domains):
@@ -75,9 +75,19 @@ class Resources:
 
     @staticmethod
     def _is_far(each: Surroundings, domains: Sequence[int]) -> bool:
-        """Whether a load or store surely goes past L1 to L2."""
+        """Whether a load or store surely goes to L2."""
         table = each.table
         return not domains[table.space] & table.shared and not domains[table.cache] & table.cached
+
+    def _requests(self, each: Surroundings, domains: Sequence[int]) -> float:
+        """Return the least requests that the executions of a load or store are.
+
+        What a warp asks of the device's memory is split into requests of 128 bytes (CUDA C programming guide): a
+        vector of four words is four requests.
+        """
+        if domains[each.table.space] & each.table.shared:
+            return each.executions
+        return max(each.executions, each.table.instances * each.apart * self.memory_words / WARP)
 
     def _shared_cycles(self, each: Surroundings) -> float:
         """Return the cycles that the words of a load or store of shared memory take without conflicts."""
@@ -120,7 +130,7 @@ class Resources:
 
         yield term("issue", of(lambda e: True, lambda e: e.executions), rates.issue)
         yield term("arithmetic", of(lambda e: e.table.cache < 0, lambda e: e.executions), rates.arithmetic_lanes / WARP)
-        in_memory = of(lambda e: e.table.cache >= 0, lambda e: e.executions)
+        in_memory = of(lambda e: e.table.cache >= 0, lambda e: self._requests(e, domains))
         yield term("memory instructions", in_memory, rates.memory_lanes / WARP)
         shared = of(
             lambda e: e.table.cache >= 0 and self._is_shared(e, domains),

@@ -60,7 +60,8 @@ class Tables:
     def _instruction(self, each: Instruction, numbers: dict[str, int]) -> InstructionTable:
         cache, cached, space, shared = -1, 0, -1, 0
         if each.address:
-            cache, cached = self._choice(f"cache({each.name})", "L1", "READ_ONLY")
+            caches = ("L1", "READ_ONLY") if self.device.caches_loads else ()
+            cache, cached = self._choice(f"cache({each.name})", *caches)
             space, shared = self._choice(f"mem_space({each.address.region})", "SHARED")
         temporary = self.owner.get(each.name)
         return InstructionTable(
