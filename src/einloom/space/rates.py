@@ -84,8 +84,8 @@ K4000_RATES = GpuRates(
 Its data sheet: 768 CUDA cores, 134.8 GB/s, 1.24 TFLOP/s, hence 810 MHz. Kepler GK110 white paper: 192 cores, 32
 load/store units, four schedulers that start two instructions each, and 64 warps a processor; shared memory delivers 64
 bits a bank. L2: three memory partitions of 128 KiB and 128 bytes a cycle each, as in the GTX 680 white paper (512 bytes
-for four). CUDA C programming guide: about 11 cycles of arithmetic latency, 200 to 400 of global memory. The paper's authors
-measured 10, 24 (shared memory) and 164 (L2) on theirs. The latencies here are below all of them.
+for four). CUDA C programming guide: about 11 cycles of arithmetic latency, 200 to 400 of global memory. The paper's
+authors measured 10, 24 (shared memory) and 164 (L2) on theirs. The latencies here are below all of them.
 """
 
 H200_RATES = GpuRates(
