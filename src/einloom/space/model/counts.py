@@ -34,8 +34,8 @@ class Surroundings:
     Attributes:
         table: the instruction.
         lanes: most threads of one warp that run it at the same time.
-        own_lanes: the same of its own dimensions: how many of its values one execution makes at most. Threads of foreign
-            dimensions make the same ones again.
+        own_lanes: the same of its own dimensions: how many of its values one execution makes at most. Threads of
+            foreign dimensions make the same ones again.
         width: most elements that one execution moves.
         repeats: least number of times that foreign dimensions repeat it.
         apart: the same without dimensions that may be threads: such repetitions are never in one warp's execution.
