@@ -35,31 +35,25 @@ def machine_for(asm: Assembler, machine: Machine) -> AnyMachine:
     return make(asm, machine)
 
 
-# Imported with the first use: nobody needs the verbs of all ISAs.
+# Imported with the first use: nobody needs the verbs of all ISAs, and few those of all types.
 
 
 def _avx512(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.avx512 import Avx512Vectors
-    from einloom.kernels.verbs.avx512_integers import Avx512Integers
-    from einloom.kernels.verbs.narrow_x86 import NarrowX86
-    from einloom.kernels.verbs.widened_x86 import WidenedAvx512
     from einloom.kernels.verbs.x86 import X86Machine
 
-    vectors, converted = _by_kind(Avx512Vectors, Avx512Integers), _conversion(WidenedAvx512, _halves)
+    vectors, converted = _by_kind(Avx512Vectors, _avx512_integers), _conversion(_widened_avx512, _halves)
     return _packing_bytes(
-        X86Machine(asm, machine, vectors, NarrowX86, converted, _dot_products_x86, _tiles(asm, machine))
+        X86Machine(asm, machine, vectors, _narrow_x86, converted, _dot_products_x86, _tiles(asm, machine))
     )
 
 
 def _avx2(asm: Assembler, machine: Machine) -> AnyMachine:
     from einloom.kernels.verbs.avx2 import Avx2Vectors
-    from einloom.kernels.verbs.avx2_integers import Avx2Integers
-    from einloom.kernels.verbs.narrow_x86 import NarrowX86
-    from einloom.kernels.verbs.widened_x86 import WidenedAvx2
     from einloom.kernels.verbs.x86 import X86Machine
 
-    vectors, converted = _by_kind(Avx2Vectors, Avx2Integers), _conversion(WidenedAvx2, _halves)
-    return _packing_bytes(X86Machine(asm, machine, vectors, NarrowX86, converted, _dot_products_x86))
+    vectors, converted = _by_kind(Avx2Vectors, _avx2_integers), _conversion(_widened_avx2, _halves)
+    return _packing_bytes(X86Machine(asm, machine, vectors, _narrow_x86, converted, _dot_products_x86))
 
 
 def _packing_bytes(km: Any) -> Any:
@@ -136,6 +130,36 @@ def _byte_words(km: Any, memory: DType) -> Copies:
     from einloom.kernels.verbs.packed_x86 import ByteWords
 
     return ByteWords(km, memory)
+
+
+def _avx512_integers(km: Any, dtype: DType) -> Vectors:
+    from einloom.kernels.verbs.avx512_integers import Avx512Integers
+
+    return Avx512Integers(km, dtype)
+
+
+def _avx2_integers(km: Any, dtype: DType) -> Vectors:
+    from einloom.kernels.verbs.avx2_integers import Avx2Integers
+
+    return Avx2Integers(km, dtype)
+
+
+def _narrow_x86(km: Any, dtype: DType) -> Any:
+    from einloom.kernels.verbs.narrow_x86 import NarrowX86
+
+    return NarrowX86(km, dtype)
+
+
+def _widened_avx512(km: Any, memory: DType, vec: Any) -> Copies:
+    from einloom.kernels.verbs.widened_x86 import WidenedAvx512
+
+    return WidenedAvx512(km, memory, vec)
+
+
+def _widened_avx2(km: Any, memory: DType, vec: Any) -> Copies:
+    from einloom.kernels.verbs.widened_x86 import WidenedAvx2
+
+    return WidenedAvx2(km, memory, vec)
 
 
 def _halves(km: AnyMachine, memory: DType, single: Vectors) -> Copies:
