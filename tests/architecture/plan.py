@@ -77,7 +77,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"check", "choice", "contestant", "elementwise", "plot"},
         {"peers"},
         {"measure", "worker"},
-        {"loops", "report"},
+        {"loops", "strings", "report"},
         {"table"},
     ),
     "search": (

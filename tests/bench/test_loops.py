@@ -39,6 +39,6 @@ def test_what_fails_is_said() -> None:
 
 def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("einloom.cli.bench_loops.load_loop_cases", lambda substring: [replace(TINY, narrow=True)])
-    assert main(["bench", "loops", "--runs", "1", "--seconds", "0.001", "--json", "-"]) == 0
+    assert main(["bench", "loops", "--cases", "tiny", "--runs", "1", "--seconds", "0.001", "--json", "-"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row["name"] == "tiny" and row["flops"] == 2 * 64**3 and 1e-5 < row["error"] < 2**-6

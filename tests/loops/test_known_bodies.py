@@ -38,6 +38,21 @@ def test_other_values_make_another_body(other: Any) -> None:
     assert loop().body(scaled(2)) is not loop().body(scaled(other))
 
 
+def test_functions_and_types_of_libraries_are_fixed() -> None:
+    tpp, when, integer = el.tpp, el.when, np.int64
+
+    def inner() -> Any:
+        def body(a: Any, b: Any, X: Any) -> None:
+            with when(a == integer(0)):
+                tpp.zero(X[a])
+
+        return body
+
+    assert loop().body(inner()) is loop().body(inner())
+    own = {"helper": lambda: 1}
+    assert trace_key(eval("lambda a, X: helper()", own)) is None  # Without a module, and it may be changed.
+
+
 def test_what_may_change_is_traced_again() -> None:
     names = ["X"]
     out = np.ones((4, 6), np.float32)

@@ -25,7 +25,7 @@ ELEMENT_WISE = "elementwise"
 """The suite of kernels that no peer offers by themselves: it is measured beside loads and stores alone."""
 
 LOOPS = "loops"
-"""The samples of loops, which are no einsums: torch is the peer that does such work."""
+"""The samples of loops, which are no einsums: torch is a peer that does such work, g++ one that compiles nests."""
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:

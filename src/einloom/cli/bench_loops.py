@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from importlib.util import find_spec
 from math import exp, log
 from pathlib import Path
 from typing import Any
 
 from einloom.bench.loops import LoopRow, load_loop_cases, measure_loops
+from einloom.bench.peers.cpp_loops import COMPILER
+from einloom.bench.strings import measure_strings
 from einloom.jit.host import host
 
 __all__ = ["run_loops"]
 
+STRINGS = "strings"
+"""What is measured beside the cases: the cost of a string. It is a choice like the names of cases."""
+
 
 def run_loops(substring: str, peers: str, threads: int, runs: int, seconds: float, json_file: str | None) -> int:
-    """Measure the cases that `substring` chooses, print a line for each; return 1 if one failed, else 0."""
+    """Measure the cases that `substring` chooses, and what strings cost, and print a line for each.
+
+    Returns:
+        1 if a case failed, else 0.
+    """
     names = ["einloom", *(["torch"] if "torch" in peers.split(",") and find_spec("torch") else [])]
     rows: list[LoopRow] = []
-    for case in load_loop_cases(substring):
+    costs = measure_strings(COMPILER in peers.split(",")) if substring in ("", STRINGS) else None
+    if costs and json_file != "-":
+        print(costs, flush=True)
+    for case in load_loop_cases(substring) if substring != STRINGS else ():
         rows.append(measure_loops(case, names, threads, runs, seconds))
         if json_file != "-":
             print(_line(rows[-1]), flush=True)
@@ -26,6 +39,7 @@ def run_loops(substring: str, peers: str, threads: int, runs: int, seconds: floa
         "suite": "loops",
         "machine": host().name,
         "threads": threads,
+        "strings": None if costs is None else asdict(costs),
         "rows": list(map(_json, rows)),
     }
     if json_file == "-":

@@ -24,7 +24,7 @@ from einloom.ir.loop_string import LETTERS, Level, LoopString
 from einloom.ir.sharing import Clause, Grid, Ways
 from einloom.loops.spec import LoopSpec
 
-__all__ = ["LETTERS", "LoopNest", "NestLoop"]
+__all__ = ["LETTERS", "LoopNest", "NestLoop", "ends_of", "start_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ def _lines(nest: LoopNest) -> Iterator[str]:
             collapse = f"collapse({len(nest.group)}) " if len(nest.group) > 1 else ""
             clause = f"{nest.string.clause} " if nest.string.clause else ""
             yield f"{indent}#pragma omp for {collapse}{clause}nowait"
-        yield f"{indent}for {loop.name} = {_start(nest, loop)} to {_end(nest, loop)} with step {loop.step}"
+        yield f"{indent}for {loop.name} = {start_of(nest, loop)} to {_end(nest, loop)} with step {loop.step}"
     indices = ", ".join(loop.name for loop in nest.innermost)
     yield f"{'  ' * len(nest.loops)}// Logical indices to use for the computation are {indices}"
     for place in reversed(range(len(nest.loops))):
@@ -256,19 +256,23 @@ def _lines(nest: LoopNest) -> Iterator[str]:
             yield f"{'  ' * (group.start if place in group else place)}#pragma omp barrier"
 
 
-def _start(nest: LoopNest, loop: NestLoop) -> str:
+def start_of(nest: LoopNest, loop: NestLoop) -> str:
+    """Return where a loop begins: a number, or the index of the block around it."""
     return f"{loop.letter}{loop.depth - 1}" if loop.depth else str(nest.specs[LETTERS.index(loop.letter)].start)
 
 
 def _end(nest: LoopNest, loop: NestLoop) -> str:
-    ends = _ends(nest, loop)
+    ends = ends_of(nest, loop)
     return ends[0] if len(ends) == 1 else f"min({', '.join(ends)})"
 
 
-def _ends(nest: LoopNest, loop: NestLoop) -> list[str]:
-    """Where the loop ends: behind the block around it, and where that may be short, where what encloses it ends."""
+def ends_of(nest: LoopNest, loop: NestLoop) -> list[str]:
+    """Return where a loop ends, at the least of these.
+
+    Behind the block around it, and where that may be short, where what encloses it ends.
+    """
     if not loop.depth:
         return [str(nest.specs[LETTERS.index(loop.letter)].bound)]
     outer = next(each for each in nest.loops if each.letter == loop.letter and each.depth == loop.depth - 1)
     whole = f"{outer.name} + {outer.step}"
-    return [whole] if loop.lengths == (outer.step,) else [whole, *_ends(nest, outer)]
+    return [whole] if loop.lengths == (outer.step,) else [whole, *ends_of(nest, outer)]

@@ -30,7 +30,8 @@ def captured_values(function: Callable[..., Any]) -> tuple[Any, ...]:
 def trace_key(function: Callable[..., Any]) -> Hashable | None:
     """Return what two functions have in common if tracing them records the same; None where that cannot be said.
 
-    It can be if nothing that they see may change: numbers, texts, tuples of those, modules that hold functions alone.
+    It can be if nothing that they see may change: numbers, texts, tuples of those, modules that hold functions alone,
+    and functions and types of such modules.
     """
     if not isinstance(function, FunctionType):
         return None  # A method sees its object.
@@ -47,8 +48,14 @@ def _names(code: CodeType) -> Iterator[str]:
 
 def _is_fixed(value: Any) -> bool:
     if isinstance(value, ModuleType):
-        return value.__name__.partition(".")[0] in _LIBRARIES
+        return _is_library(value.__name__)
+    if isinstance(value, FunctionType | type):
+        return _is_library(value.__module__ or "")
     return all(map(_is_fixed, value)) if type(value) in _NESTED else isinstance(value, _FIXED)
+
+
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in _LIBRARIES
 
 
 def _typed(value: Any) -> Hashable:
