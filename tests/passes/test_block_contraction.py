@@ -61,8 +61,8 @@ COLUMNS = contraction("i 1600 m, j 1600 n, k 1600 k", "ki", "kj", "ij")
         pytest.param(
             contraction("d 84 m, b 84 m, e 84 k, a 84 m, c 24 n", "dbea", "ec", "abcd"),
             Plan("vector block, element in place", packs_element=False, long_runs=True),
-            "seq d:16 seq b:1 seq a:1 prim m=d n=c k=e pack in0@2 a e d",
-            id="a block holds runs of a tensor that is read once: all of a and e, panels of one vector",
+            "seq d:32 seq b:1 seq a:1 prim m=d n=c k=e pack in0@2 a e d",
+            id="a block holds runs of a tensor that is read once: all of a and e, panels of two vectors",
         ),
         pytest.param(
             contraction("e 400 m, g 24 k, a 16 m, f 20 n, c 320 n", "ega", "gfc", "acef"),
@@ -73,7 +73,7 @@ COLUMNS = contraction("i 1600 m, j 1600 n, k 1600 k", "ki", "kj", "ij")
         pytest.param(
             contraction("e 32 m, f 32 k, b 36 m, a 36 m, d 36 m, c 24 n", "efbad", "cf", "abcde"),
             Plan("vector block, element in place", packs_element=False, long_runs=True),
-            "seq b:1 seq a:4 seq a:1 seq d:1 prim m=e n=c k=f pack in0@2 f a d e",
+            "seq b:1 seq a:6 seq a:1 seq d:1 prim m=e n=c k=f pack in0@2 f a d e",
             id="the reduced axis stands outside where neighbours would alias in L1",
         ),
     ],

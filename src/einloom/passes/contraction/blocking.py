@@ -172,11 +172,16 @@ class Blocking:
 
     def _widen_tiles(self) -> None:
         """Let a tile be as wide as a run of the output."""
-        assert self.b is not None and self.prims.m is not None and self.prims.n is not None
-        run = TILE_RUN // self._size
+        assert self.b is not None and self.prims.m is not None
         self.a.tile = self.extents[self.prims.m]
-        self.b.tile = equal_part(self.extents[self.prims.n], max(run // self.a.tile, 1))
         self.b.in_panels = True
+        self._fill_tiles()
+
+    def _fill_tiles(self) -> None:
+        """Give tiles that are staged alone as many columns as there is room for."""
+        if self.plan.staging is Staging.TILES and self.b is not None and self.prims.n is not None:
+            run = TILE_RUN // self._size
+            self.b.tile = equal_part(self.extents[self.prims.n], max(run // self.a.tile, 1))
 
     # ---- blocks -------------------------------------------------------------------------------------------------
 
@@ -192,6 +197,8 @@ class Blocking:
             if staged:
                 most = min(most, max(self.targets.staged // taken, 1))
             self._block_side(side, most, runs)
+            if side is self.a:
+                self._fill_tiles()
             taken = common * math.prod(side.steps.values())
 
     def _budgets(self) -> list[int]:
@@ -220,7 +227,7 @@ class Blocking:
         """Choose how far the block reaches along each own axis: the primitive's first, then what lies closest."""
         order = sorted(side.axes, key=lambda a: (a.name != side.prim, abs(side.strides[a.name])))
         if side.packed and self.plan.long_runs and self.plan.staging is not Staging.BLOCKS:
-            least = self.packing.least(side, budget + budget // 3, self.k_steps | self.common_steps)
+            least = self.packing.least(side, budget + budget // 2, self.k_steps | self.common_steps)
         else:
             least = self._whole_lines([side])
             least |= {side.prim: max(least.get(side.prim, 1), side.tile)} if side.prim else {}

@@ -144,7 +144,8 @@ def staged(setting: Setting, plan: Plan) -> Iterator[Plan]:
     """Blocks or tiles of the output are computed in scratch and leave it in long runs past the caches."""
     if setting.exceeds_cache:
         yield Plan("staged blocks", packs_element=plan.packs_element, staging=Staging.BLOCKS)
-        yield Plan("staged tiles", packs_element=plan.packs_element, staging=Staging.TILES)
+        tiles = Plan("staged tiles", packs_element=plan.packs_element, staging=Staging.TILES)
+        yield from (tiles, replace(tiles, long_runs=True))
 
 
 def fused_rows(setting: Setting, plan: Plan) -> Iterator[Proposal]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from einloom.ir.fused import FusedView, rows_of
+from einloom.ir.fused import FusedView, Part, rows_of
 from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import Digit, Fused, Prims, Schedule, ScheduledPack
 from einloom.machine import Machine
@@ -113,10 +113,23 @@ def _in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule) -> Sc
             pack = next((each for each in packs if each.operand == position), None)
             if pack is None or all(digit.axis != axis for digit in pack.layout):
                 return None  # No rows are packed: the operand is read in place, or its blocks are of one index.
+            if _transposes(parts):
+                pack = _straight(pack, axis)
+                packs = [pack if each.operand == position else each for each in packs]
             for i, loop in enumerate(loops[: pack.loop]):
                 if loop.axis == axis:
                     loops[i] = replace(loop, step=_whole_rows(loop.step, rows_of(parts), _panel(pack, axis)))
     return replace(schedule, loops=tuple(loops), packs=tuple(packs))
+
+
+def _transposes(parts: tuple[Part, ...]) -> bool:
+    """Whether rows lie across what is contiguous in the tensor: a copy then takes both, in whole rows alone."""
+    return abs(parts[-1].stride) != 1 and any(abs(part.stride) == 1 for part in parts)
+
+
+def _straight(pack: ScheduledPack, axis: str) -> ScheduledPack:
+    """The pack without panels of the axis: rows of parts lie one behind the other."""
+    return replace(pack, layout=tuple(digit for digit in pack.layout if digit.axis != axis or digit.step == 1))
 
 
 def _panel(pack: ScheduledPack, axis: str) -> int:

@@ -103,7 +103,7 @@ class Packing:
             steps = self._grown(side, most, others)
             if side.run >= self.targets.read // 2 or side.tile - lanes < narrowest:
                 return steps
-            side.tile -= lanes
+            side.tile -= side.tile % lanes or lanes
 
     def _grown(self, side: Side, most: int, others: Mapping[str, int]) -> dict[str, int]:
         """Return steps along axes that follow each other in memory, until a run is long or the block is full."""

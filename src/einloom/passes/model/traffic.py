@@ -32,6 +32,9 @@ TLBS = ((64, 8), (1536, 50))
 FULL, OVER = 0.8, 1.2
 """Up to which share of a cache everything stays, and from which on nothing does."""
 
+OPEN = 32
+"""Pieces next to each other that are written, each going on where it ended: as many pages as processors follow."""
+
 CROWDED = 1.5
 """How many times the room of its lines a buffer needs whose lines fall into few sets."""
 
@@ -304,7 +307,10 @@ class Flow:
         and permutations read ahead, as far as the next block goes on where one ends.
         """
         if not self.moves or writes:
-            return max(min(use.last, self.tile) - writes, 0)
+            depth = max(min(use.last, self.tile) - writes, 0)
+            while writes and depth and use.at[depth - 1].pieces <= OPEN:
+                depth -= 1
+            return depth
         depth = min(use.last, self.block)
         return max(depth - 1, 0) if use.at[depth].pieces <= STREAMS else depth
 
