@@ -57,7 +57,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"signature", "chain"},
     ),
     "expression": (
-        {"programs", "types", "options"},
+        {"programs", "types", "weak", "options"},
         {"fallback"},
         {"variant", "operands"},
         {"on_gpu"},

@@ -13,6 +13,7 @@ import pytest
 
 import einloom as el
 from einloom.errors import ArgumentError, DTypeError
+from einloom.jit.host import host
 
 INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64")
 HALVES = ("bfloat16", "float16")
@@ -144,6 +145,53 @@ def test_sums_of_integers_are_scaled_to_float32(types: tuple[str, str], size: tu
     f = el.compile("mk,kn->mn", a, b, scale, bias, epilogue=(("scale", "m"), ("add", "n")))
     for _ in range(2):
         assert np.array_equal(f(a, b, scale, bias, out=turned), expected)
+
+
+@pytest.mark.parametrize("vector", ["avx512", "avx2"])
+@pytest.mark.parametrize("equation", ["mk,kn->mn", "mk,kn->nm", "mk->m", "mk->km", "mk,kn,nj->mj"])
+def test_scales_are_part_of_the_last_operation(equation: str, vector: str) -> None:
+    """On every vector ISA and the interpreter; the sums wrap before they are rounded."""
+    machine = host()
+    if machine.isa != "x86_64" or (vector == "avx512" and machine.vector != "avx512"):
+        pytest.skip(f"no {vector}")
+    terms = equation.partition("->")[0].split(",")
+    sizes = {"m": 37, "k": 200, "n": 19, "j": 23}
+    arrays = [drawn(i, tuple(sizes[each] for each in term), np.dtype("i1")) for i, term in enumerate(terms)]
+    sums = np.einsum(equation, *map(wide, arrays)).astype(np.int32)
+    expected = np.abs(sums.astype("f") * np.float32(0.3))
+    for target in (machine.with_vector(vector), "interpreter"):
+        f = el.compile(equation, *arrays, np.float32(1), epilogue=(("scale", ""), "abs"), target=target)
+        assert len(f.path) == max(len(terms) - 1, 1)
+        assert np.allclose(f(*arrays, 0.3), expected, rtol=2.0**-23, atol=0)
+
+
+def test_sums_over_nothing_are_scaled() -> None:
+    nothing = np.empty((3, 0), np.int8)
+    found = el.einsum("mk,kn->mn", nothing, nothing.T, 0.5, 1.5, epilogue=(("scale", ""), ("add", "")))
+    assert np.array_equal(found, np.full((3, 3), 1.5, "f"))
+
+
+@pytest.mark.parametrize("name", ["int8", "int32", "float16", "float32", "bfloat16"])
+def test_numbers_of_python_take_the_type_of_what_they_meet(name: str) -> None:
+    a = np.arange(1, 7).reshape(2, 3).astype(dtype_of(name))
+    found = el.einsum("mk,nk->mn", a, a, 2, epilogue=(("mul", ""),))
+    assert found.dtype == a.dtype
+    assert np.array_equal(found, (2 * (wide(a) @ wide(a).T)).astype(a.dtype))
+    if name.startswith("int"):
+        assert el.einsum("mk,nk->mn", a, a, 0.5, epilogue=(("mul", ""),)).dtype == np.float64
+        with pytest.raises(DTypeError):
+            el.compile("mk,nk->mn", a, a, a[0, 0], epilogue=(("mul", ""),))(a, a, 1 << 40)
+
+
+@pytest.mark.parametrize("factor", [0.5, 2, True, np.float64(0.5), np.array(0.5), np.int8(3)], ids=repr)
+def test_scales_may_be_any_real_number(factor: Any) -> None:
+    a = drawn(1, (5, 9), np.dtype("i1"))
+    f = el.compile("mk,nk->mn", a, a, np.float32(1), epilogue=(("scale", ""),))
+    expected = (wide(a) @ wide(a).T).astype("f") * np.float32(factor)
+    for found in (f(a, a, factor), el.einsum("mk,nk->mn", a, a, factor, epilogue=(("scale", ""),))):
+        assert np.array_equal(found, expected)
+    with pytest.raises(DTypeError):
+        el.einsum("mk,nk->mn", a, a, np.ones(5), epilogue=(("scale", "m"),))
 
 
 def test_only_sums_of_integers_are_scaled_and_first_of_all() -> None:

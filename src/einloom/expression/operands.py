@@ -19,6 +19,7 @@ from einloom.arrays.library import Array, Imported, array_of, element_strides, i
 from einloom.dtypes import DTYPES, promoted
 from einloom.errors import DTypeError, EquationError, ShapeError
 from einloom.expression.types import FOREIGN
+from einloom.expression.weak import taken
 from einloom.ir.numbers import narrowed, widened
 from einloom.jit.arrays import array_address
 from einloom.plan.finish import PLAIN, Finish
@@ -57,9 +58,13 @@ class Expected:
             EquationError, ShapeError, DTypeError: another number of them, another shape, or no arrays.
         """
         self._check_count(len(given))
-        found = [incoming(operand, f"operand {position}") for position, operand in enumerate(given)]
+        found = [self._incoming(operand, position) for position, operand in enumerate(given)]
         self.check_shapes([operand.array.shape for operand in found])
         return found
+
+    def _incoming(self, operand: Any, position: int) -> Imported:
+        scales = self.finish.scales and position == len(self.labels) - len(self.finish.operands)
+        return taken(operand, self.labels[position], scales) or incoming(operand, f"operand {position}")
 
     def check_shapes(self, shapes: Sequence[tuple[int, ...]]) -> None:
         """Refuse operands of other shapes.

@@ -18,7 +18,8 @@ from einloom.expression.expression import Expression
 from einloom.expression.made import Compiled, device_operands, make_expression, on_device
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.programs import forget_programs
-from einloom.expression.types import computed_type, operand_types
+from einloom.expression.types import computed_type, numpy_type, operand_types
+from einloom.expression.weak import is_weak, taken
 from einloom.frameworks import framework_of
 from einloom.frameworks.call import Call, path_of, provide
 from einloom.jit.native import Native
@@ -74,11 +75,15 @@ def evaluate_as(
         options.finish.check_fresh(text)
     if on_device(operands, options):
         return _evaluate_in_place(text, operands, out, dtype, conversion, options)
-    given = [incoming(operand, f"operand {position}") for position, operand in enumerate(operands)]
-    own = len(operands) - len(options.finish.operands) if options.finish.scales else len(operands)
-    computed = computed_type(text, given[:own], dtype)
-    types = *operand_types(given[:own], computed), *["float32"] * (len(operands) - own)
-    converted = conversion.operands(operands, types, text)
+    finish = options.finish
+    inputs = len(operands) - len(finish.operands)
+    computed = _type_beside(text, operands, inputs, dtype, finish)
+    given = [incoming(operand, f"operand {position}") for position, operand in enumerate(operands[:inputs])]
+    label = "float32" if finish.scales else numpy_type(computed)[0]
+    scaled = inputs if finish.scales else None
+    beside = [taken(each, label, place == scaled) or each for place, each in enumerate(operands[inputs:], inputs)]
+    types = *operand_types(given, computed), *[label] * len(beside)
+    converted = conversion.operands([*operands[:inputs], *beside], types, text)
     return conversion.result(_expression(text, converted, computed, options), operands, converted, out)
 
 
@@ -94,6 +99,19 @@ def _evaluate_in_place(
     key = (text, tuple(shapes), label, "in place", options.key, current_settings().records)
     made = _expressions.get(key, lambda: make_expression(text, shapes, label, None, options, None, True))
     return made(*operands, out=out)
+
+
+def _type_beside(text: str, operands: Sequence[Any], inputs: int, dtype: object, finish: Finish) -> Any:
+    """Return the type to compute in: scales have their own, and weak numbers of an epilogue take it if they can."""
+    given = [incoming(operand, f"operand {position}") for position, operand in enumerate(operands)]
+    if finish.scales:
+        return computed_type(text, given[:inputs], dtype)
+    strong = [each for place, each in enumerate(given) if place < inputs or not is_weak(operands[place])]
+    computed = computed_type(text, strong, dtype)
+    label = numpy_type(computed)[0]
+    if all(taken(each, label, False) for each in operands[inputs:] if is_weak(each)):
+        return computed
+    return computed_type(text, given, dtype)
 
 
 class Request(NamedTuple):

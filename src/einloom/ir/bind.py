@@ -157,7 +157,9 @@ class _Binder:
         Integers may wrap in between, and after each operator on what was copied.
         """
         operation, output = self.operation, self.operation.output
-        if output.dtype == operation.accumulate or any(pack.operand == OUTPUT for pack in self.schedule.packs):
+        if operation.rounds_sums and operation.first_touch != Touch(Primitive.ZERO):
+            raise ScheduleError("sums of integers are added to float32\n  Start from zero, or give out the type int32.")
+        if not operation.narrows or any(pack.operand == OUTPUT for pack in self.schedule.packs):
             return
         again = [
             loop.axis
@@ -193,7 +195,10 @@ class _Binder:
         """The type of a packed block: that which is computed in, so that copies convert and kernels need not.
 
         Copies keep their types: there a packed block is an intermediate stop of elements that nobody computes with.
+        Results that are finished in scratch have their own as well.
         """
+        if operand is self.operation.output and self.operation.rounds_sums:
+            return operand.dtype
         copies = self.operation.main is Primitive.IDENTITY and not self.operation.last_touches
         return operand.dtype if copies else self.operation.accumulate
 
@@ -377,8 +382,19 @@ class _Binder:
         return (*first, self._main_call(loops if starts_from_zero else None), *last)
 
     def _touches(self, touches: tuple[Touch, ...], when: Iteration, loops: tuple[str, ...]) -> tuple[Node, ...]:
-        calls = tuple(self._touch(touch) for touch in touches if not touch.does_nothing)
-        return (Guard(when, loops, calls),) if calls and loops else calls
+        calls = [self._touch(touch) for touch in touches if not touch.does_nothing]
+        if self.operation.rounds_sums and when is Iteration.LAST:
+            calls = self._rounding(calls)
+        return (Guard(when, loops, tuple(calls)),) if calls and loops else tuple(calls)
+
+    def _rounding(self, calls: list[Call]) -> list[Call]:
+        """Let the first of the last touches make float32 of int32 where it stands, or a copy if that reads none."""
+        reads = bool(calls) and calls[0].accesses[0].buffer == calls[0].accesses[-1].buffer
+        if not reads:
+            calls = [self._touch(Touch(Primitive.IDENTITY)), *calls]
+        first = calls[0]
+        sums = replace(first.accesses[0], dtype=self.operation.accumulate)
+        return [replace(first, accesses=(sums, *first.accesses[1:])), *calls[1:]]
 
     def _touch(self, touch: Touch) -> Call:
         axes = (self.schedule.prims.m, self.schedule.prims.n)
@@ -401,6 +417,8 @@ class _Binder:
         if main.is_contraction and len(order) == 3 and self._vector_operand() == 1:
             order[:2] = [1, 0]  # The first operand of a contraction kernel is the one that varies along m.
         accesses = tuple(self._access(index, axes) for index in order)
+        if self.operation.rounds_sums:
+            accesses = (*accesses[:-1], replace(accesses[-1], dtype=self.operation.accumulate))
         blocks = tuple(self._block(axis) for axis in axes)
         if main.is_contraction and self.sums_nothing:
             blocks = (*blocks[:2], Block(None, 0), blocks[3])

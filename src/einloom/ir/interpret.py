@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,8 @@ def interpret(operation: Operation, operands: Sequence[Memory]) -> None:
     else:
         value = _UNARY[operation.main](inputs[0] if inputs else value)
     stored = operation.output.dtype
+    if operation.rounds_sums:
+        value, computed = _wrapped(value, computed).astype(wide_type(stored)), stored
     for touch in operation.last_touches:
         value = _touched(touch, _wrapped(value, computed if operation.main.is_contraction else stored), extras)
     view[...] = narrowed(value, operation.output.dtype)
@@ -238,6 +240,15 @@ class _NestRun:
             self.position[carry.buffer] += number // carry.every * carry.delta
         return True
 
+    def dtype(self, access: Access) -> DType:
+        """Return the type of the elements that an access finds."""
+        return access.dtype or self.dtypes[access.buffer]
+
+    def memory(self, access: Access) -> Memory:
+        """Return the memory that an access reaches, as elements of the type that it finds there."""
+        memory = self.memories[access.buffer]
+        return memory if access.dtype is None else replace(memory, elements=memory.elements.view(access.dtype.name))
+
     def call(self, call: Call) -> None:
         sizes = [self._size(block) for block in call.blocks]
         if call.pair is not None:
@@ -250,10 +261,10 @@ class _NestRun:
             self.call_on_list(call, sizes)
             return
         *inputs, output = (
-            self.memories[access.buffer].view(sizes, access.strides, self.position[access.buffer] + access.offset)
+            self.memory(access).view(sizes, access.strides, self.position[access.buffer] + access.offset)
             for access in call.accesses
         )
-        dtypes = [self.dtypes[access.buffer] for access in call.accesses]
+        dtypes = [self.dtype(access) for access in call.accesses]
         computed = promoted(*dtypes).accumulate
         values = [widened(value, dtype, computed) for value, dtype in zip(inputs, dtypes)]
         if call.primitive.is_contraction:
@@ -271,7 +282,7 @@ class _NestRun:
 
     def call_on_list(self, call: Call, sizes: list[int]) -> None:
         """Multiply matrices that lie where the call says, and add all products to the output."""
-        output, dtype = self._kept(call, sizes), self.dtypes[call.accesses[-1].buffer]
+        output, dtype = self._kept(call, sizes), self.dtype(call.accesses[-1])
         zero = call.starts is not None and all(self.edges[Iteration.FIRST][name] for name in call.starts)
         total: Array = np.zeros_like(widened(output, dtype)) if zero else widened(output, dtype)
         for offsets in call.offsets:
@@ -289,7 +300,7 @@ class _NestRun:
 
     def call_on_groups(self, call: Call, sizes: list[int]) -> None:
         """Multiply or copy groups of neighbours along k; what is behind the last one in its group is 0."""
-        dtypes = [self.dtypes[access.buffer] for access in call.accesses]
+        dtypes = [self.dtype(access) for access in call.accesses]
         if not call.primitive.is_contraction:
             source, target = call.accesses
             copied = self._groups(target, sizes, 1, call.group)
@@ -334,4 +345,4 @@ class _NestRun:
 
     def _kept(self, call: Call, sizes: list[int]) -> Array:
         access = call.accesses[-1]
-        return self.memories[access.buffer].view(sizes[:2], access.strides[:2], self.position[access.buffer])
+        return self.memory(access).view(sizes[:2], access.strides[:2], self.position[access.buffer])

@@ -192,14 +192,17 @@ class Access:
     """The block of a buffer that a call touches: one stride per block of the call, in elements.
 
     It begins `offset` elements behind the buffer's position.
+    What it finds there, or puts there, may be another type of the same size than the buffer's.
     """
 
     buffer: str
     strides: tuple[int, ...]
     offset: int = 0
+    dtype: DType | None = None
 
     def __str__(self) -> str:
-        return f"{self.buffer}{f'{self.offset:+d}' if self.offset else ''}{list(self.strides)}"
+        place = f"{self.buffer}{f'{self.offset:+d}' if self.offset else ''}{list(self.strides)}"
+        return place if self.dtype is None else f"{place} as {self.dtype}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,10 +218,25 @@ class Operation:
     def accumulate(self) -> DType:
         """The type that is computed in: that which sums of what the operands promote to are kept in.
 
-        Integers that are copied to float32 are rounded as they are loaded.
+        Integers that are copied to float32 are rounded as they are loaded, sums of integers as they are finished.
         """
         types = [operand.dtype for operand in (*self.inputs, self.output)]
+        if self.rounds_sums:
+            return INT32
         return FLOAT32 if types == [INT32, FLOAT32] else promoted(*types).accumulate
+
+    @property
+    def rounds_sums(self) -> bool:
+        """Whether sums are int32, and stand so in the place of an output of float32 until they are finished."""
+        inputs = [operand.dtype for operand in self.inputs]
+        if not self.main.is_contraction or not all(dtype.is_integer for dtype in inputs):
+            return False
+        return self.output.dtype == FLOAT32 and promoted(*inputs, INT32) == INT32
+
+    @property
+    def narrows(self) -> bool:
+        """Whether what is stored in the output is narrower than what is computed."""
+        return self.output.dtype != self.accumulate and not self.rounds_sums
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -170,13 +170,13 @@ class _Planner:
     def _wants_sums_apart(self, scaled: bool) -> bool:
         """Whether the sums are a tensor of their own before the result is made of them.
 
-        Their factor must not reach what is accumulated into; narrow results are added to once; narrow integers wrap
-        before operators see them; and those that are scaled have another type.
+        Their factor must not reach what is accumulated into; narrow results are added to once; and narrow integers
+        wrap before operators see them.
         """
         finish, dtype = self.problem.finish, self.problem.dtype
         narrow = dtype.accumulate != dtype
         adds = finish.beta != 0 and (scaled or narrow)
-        return adds or finish.scales or (narrow and dtype.is_integer and bool(finish.epilogue))
+        return adds or (narrow and dtype.is_integer and bool(finish.epilogue))
 
     def _scaled(self, numbers: Sequence[int], factor: int) -> Sequence[int]:
         """Multiply the smallest tensor by a factor: a touch cannot, for it is a product of complex numbers."""

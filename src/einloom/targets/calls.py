@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from einloom.asm import Label
-from einloom.dtypes import FLOAT32, FLOAT64, LOWERED, RAISED, DType, Kind, promoted
+from einloom.dtypes import FLOAT32, FLOAT64, INT32, LOWERED, RAISED, DType, Kind, promoted
 from einloom.errors import InternalError, UnsupportedTarget
 from einloom.ir.nest import Access, Call, Iteration, Turned
 from einloom.ir.operation import Primitive
@@ -68,7 +68,7 @@ class CallLowering:
         starts = [self._loops.states[name] for name in call.starts or ()]
         undecided = [state for state in starts if not state.is_single]
         beta = 1 if call.starts is None else None if undecided else 0
-        types = tuple(positions.dtypes[access.buffer] for access in call.accesses)
+        types = tuple(access.dtype or positions.dtypes[access.buffer] for access in call.accesses)
         if call.group > 1 and call.primitive.is_contraction and not self._sums_groups(types):
             call, sizes = one_by_one(call, sizes)
         spec, places = kernel_spec(call, sizes, types, beta)
@@ -150,6 +150,7 @@ def kernel_spec(
         return _spec_of_pair(call.pair, sizes, types[0], *(_two(_divided(along, 2)) for along in strides)), (0, 1)
     if call.primitive.is_binary:
         a, b, c = (_two(s) for s in strides)
+        dtype = FLOAT32 if (types[0], types[-1]) == (INT32, FLOAT32) else dtype  # sums that are rounded
         return Binary(call.primitive.value, dtype, m, n, a=a, b=b, c=c, memory=types), (0, 1, 2)
     if call.primitive is Primitive.ZERO:
         return Unary("zero", types[-1], m, n, a=(0, 0), b=_two(strides[-1])), (1,)

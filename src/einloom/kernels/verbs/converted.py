@@ -65,45 +65,48 @@ class ConvertedCopies(CopyVerbs[R, V, A]):
 
 
 class RoundedIntegers(CopyVerbs[R, V, A]):
-    """Registers hold float32; what is read, and only read, is int32, rounded to nearest by `convert`."""
+    """Registers hold float32; what is read, and only read, is integers, rounded to nearest by `convert`.
+
+    `integers` reads them as int32.
+    """
 
     load_transposed = None
 
-    def __init__(self, floats: FormulaVerbs[R, V, A], convert: Callable[[V], object]) -> None:
-        self._floats, self._convert = floats, convert
-        self.dtype, self.lanes, self.registers = FLOAT32, floats.lanes, floats.registers
-        self.index_bytes = floats.index_bytes
+    def __init__(self, integers: CopyVerbs[R, V, A], convert: Callable[[V], object]) -> None:
+        self._integers, self._convert = integers, convert
+        self.dtype, self.lanes, self.registers = FLOAT32, integers.lanes, integers.registers
+        self.index_bytes = integers.index_bytes
 
     def mask(self, count: int) -> Mask:
-        return self._floats.mask(count)
+        return self._integers.mask(count)
 
     def load(self, dst: V, place: A, mask: Mask = None) -> None:
-        self._floats.load(dst, place, mask)
+        self._integers.load(dst, place, mask)
         self._convert(dst)
 
     def store(self, place: A, src: V, mask: Mask = None, nontemporal: bool = False, temporary: V | None = None) -> None:
         raise no_conversion(FLOAT32, INT32)
 
     def broadcast(self, dst: V, place: A) -> None:
-        self._floats.broadcast(dst, place)
+        self._integers.broadcast(dst, place)
         self._convert(dst)
 
     def zero(self, dst: V) -> None:
-        self._floats.zero(dst)
+        self._integers.zero(dst)
 
     def copy(self, dst: V, src: V) -> None:
-        self._floats.copy(dst, src)
+        self._integers.copy(dst, src)
 
     def transpose(self, block: list[V], free: list[V]) -> Block[V]:
-        return self._floats.transpose(block, free)
+        return self._integers.transpose(block, free)
 
     def stride_index(self, stride: R | int, slot: int, temporary: V) -> StrideIndex:
-        return self._floats.stride_index(stride, slot, temporary)
+        return self._integers.stride_index(stride, slot, temporary)
 
     def load_strided(
         self, dst: V, base: R, offset: int, index: StrideIndex, count: int, temporaries: Sequence[V]
     ) -> None:
-        self._floats.load_strided(dst, base, offset, index, count, temporaries)
+        self._integers.load_strided(dst, base, offset, index, count, temporaries)
         self._convert(dst)
 
     def store_strided(
@@ -112,7 +115,7 @@ class RoundedIntegers(CopyVerbs[R, V, A]):
         raise no_conversion(FLOAT32, INT32)
 
     def finish(self) -> None:
-        self._floats.finish()
+        self._integers.finish()
 
 
 def no_conversion(memory: DType, registers: DType) -> UnsupportedTarget:

@@ -104,7 +104,8 @@ def _products(operation: Operation, prims: Prims, machine: Machine) -> GroupProd
         return None
     vector = vector_operand(operation, prims)
     types = operation.inputs[1 - vector].dtype, operation.inputs[vector].dtype
-    return products_of(*types, machine, operation.output.dtype)
+    held = operation.accumulate if operation.rounds_sums else operation.output.dtype
+    return products_of(*types, machine, held)
 
 
 def _spread(counted: Operation) -> Operation:

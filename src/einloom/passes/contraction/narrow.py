@@ -56,9 +56,8 @@ def staged_in_computed_type(operation: Operation, schedule: Schedule) -> Schedul
     before: seq j:288 seq l:320 seq i:8 prim …
     after:  seq j:288 seq l:320 seq i:8 prim … pack out@1 i j
     """
-    output = operation.output
     staged = any(pack.operand == OUTPUT for pack in schedule.packs)
-    if staged or not operation.main.is_contraction or output.dtype == operation.accumulate:
+    if staged or not operation.main.is_contraction or not operation.narrows:
         return schedule
     operation = FusedView.of(operation, schedule.fused).stand_in(operation)
     adds = [i for i, loop in enumerate(schedule.loops) if _is_partial_sum(operation, loop)]
