@@ -10,21 +10,32 @@ from einloom.api import clear_cache
 from einloom.arrays.library import element_strides, incoming
 from einloom.config import LEAST_WORK, current_settings, thread_count
 from einloom.errors import ArgumentError, ScheduleError, UnsupportedTarget
+from einloom.expression.on_gpu.steps import forget_steps
+from einloom.expression.options import GPU_TARGETS
 from einloom.expression.types import computed_type, numpy_type
 from einloom.ir.configuration import TensorOperationConfig
 from einloom.ir.operation import Operation
+from einloom.jit.gpu.devices import open_gpu
+from einloom.jit.gpu.driver import GpuDriver
 from einloom.jit.host import host
+from einloom.plan.names import with_plain_names
 from einloom.plan.paths import contraction_path
 from einloom.plan.problem import make_problem
 from einloom.plan.steps import plan_problem
 from einloom.search.limits import limits_beside, measured_limits, raised_limits
+from einloom.search.on_gpu.result import TunedKernel
+from einloom.search.on_gpu.tune import KernelProblem, tune_kernel
 from einloom.search.progress import shown
 from einloom.search.records import chosen_file
 from einloom.search.result import Tuned
 from einloom.search.search import Budget, SearchRun
 from einloom.search.tune import tune_operation
+from einloom.space.candidate import Space
+from einloom.space.kernels import Kernel
+from einloom.space.on_gpu.operations import kernel_of
+from einloom.targets.gpu.device import device_of
 
-__all__ = ["tune"]
+__all__ = ["kernel_problem", "tune", "tune_on_gpu"]
 
 
 def tune(
@@ -39,7 +50,8 @@ def tune(
     dtype: object = None,
     log: str | Path | None = None,
     progress: bool | Callable[[SearchRun], None] = False,
-) -> Tuned:
+    target: str = "cpu",
+) -> Tuned | TunedKernel:
     """Search for a schedule that is faster here than the heuristic's; `einsum` and `compile` use it from then on.
 
     Candidates run in a process of their own; what they compute is compared with the interpreter. Ctrl-C ends the
@@ -57,6 +69,7 @@ def tune(
         dtype: type to compute in; float64 for shapes, the arrays' common type, if None.
         log: a file for what the search does, compressed; `einloom replay FILE` lets it search so again.
         progress: whether to show how far the search is; or what to call after every evaluation.
+        target: `"cpu"`, or a GPU: `"opencl"`, `"cuda"`, `"gpu"`, where leaves of its space are measured.
 
     Returns:
         What was found: `best.schedule`, `best.time`, `speedup`, `history`, `gap`, `table()`, `plot()`, `explain()`.
@@ -66,6 +79,17 @@ def tune(
         ScheduleError: the equation takes several operations, or there is nothing to compute.
         UnsupportedTarget: this host has no vector ISA that kernels are written for.
     """
+    if target in GPU_TARGETS:
+        operation = (
+            what.operation if isinstance(what, TensorOperationConfig) else _operation(what, shapes_or_arrays, dtype)
+        )
+        if log is not None or threads is not None:
+            raise UnsupportedTarget("log= and threads= are for processors\n  Leave them out.")
+        return tune_on_gpu(operation, target, budget, strategy, seed, records, progress)
+    if target != "cpu":
+        raise UnsupportedTarget(
+            f"target {target!r:.80}\n  Targets of tune are 'cpu', {', '.join(map(repr, GPU_TARGETS))}."
+        )
     machine = host()
     if not machine.has_vectors:
         raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon")
@@ -94,6 +118,51 @@ def tune(
         raised_limits(beside, machine, tuned.limits)
     clear_cache()  # What was compiled before would be used on and on.
     return tuned
+
+
+def tune_on_gpu(
+    what: Operation | Kernel,
+    target: str,
+    budget: Budget | int,
+    strategy: str = "tag",
+    seed: int = 0,
+    records: Any = None,
+    progress: bool | Callable[[SearchRun], None] = False,
+) -> TunedKernel:
+    """Search for a faster kernel on a GPU, of an operation or one of the named kernels; as `tune` otherwise.
+
+    Raises:
+        DeviceError: there is no such device.
+        UnsupportedTarget: the operation has no scalar instructions.
+    """
+    driver = open_gpu(target)
+    file = chosen_file(current_settings().records if records is None else records)
+    from einloom import __version__
+
+    with shown(progress) as seen:
+        tuned = tune_kernel(
+            kernel_problem(what, driver),
+            Budget(evaluations=budget) if isinstance(budget, int) else budget,
+            strategy=strategy,
+            seed=seed,
+            file=file,
+            version=__version__,
+            progress=seen,
+        )
+    forget_steps()
+    clear_cache()
+    return tuned
+
+
+def kernel_problem(what: Operation | Kernel, driver: GpuDriver) -> KernelProblem:
+    """Return the space of an operation or a named kernel on a device, and how a process makes it again."""
+    if isinstance(what, Kernel):
+        types, made = [what.backbone.dtype], what
+        told: dict[str, Any] = {"kernel": what.backbone.name, "options": dict(what.options)}
+    else:
+        plain = with_plain_names(what)
+        types, made, told = [each.dtype for each in plain.operands], kernel_of(plain), {"operation": str(plain)}
+    return KernelProblem(Space(made, device_of(driver.limits, types)), told, driver.kind, driver.identity)
 
 
 def _operation(equation: object, given: tuple[Any, ...], dtype: object) -> Operation:

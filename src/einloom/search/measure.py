@@ -6,7 +6,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from math import inf
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from einloom import csp
 from einloom.errors import DeviceError, InternalError
@@ -15,7 +15,7 @@ from einloom.ir.schedule import Schedule
 from einloom.search.process import Process
 from einloom.search.search import Outcome
 
-__all__ = ["Measurement", "ScheduleSpace", "interval", "median", "remeasured"]
+__all__ = ["Measurement", "ScheduleSpace", "Timing", "interval", "median", "remeasured"]
 
 CODE = "from einloom.search.worker import serve\nserve()\n"
 
@@ -37,19 +37,91 @@ class ScheduleSpace(Protocol):
         ...
 
 
-class Measurement:
-    """An evaluator of schedules. Use it in a `with` block, or `close` it.
+class Timing:
+    """An evaluator of leaves, as texts that a process apart understands. Use it in a `with` block, or `close` it.
 
     Args:
-        operation: what is computed.
-        space: whose leaves are evaluated.
-        heuristic: a schedule that is known to be right; what it computes is compared with the interpreter.
+        code: what the process runs.
+        what: what its requests call a text.
         threads: how many may share the work.
         seconds: how long a good candidate is timed.
         timeout: seconds that compiling and running a candidate may take beside its timed calls.
 
     Attributes:
-        drift: the times of the best schedule so far at each time that it was measured again.
+        drift: the times of the best leaf so far at each time that it was measured again.
+    """
+
+    def __init__(self, code: str, what: str, threads: int, seconds: float, timeout: float) -> None:
+        self.code, self.what = code, what
+        self.threads, self.seconds, self.timeout = threads, seconds, timeout
+        self.drift: list[float] = []
+        self._process: Process | None = None
+        self._best: tuple[float, str] = inf, ""
+        self._count = 0
+
+    def text(self, state: csp.State) -> str:
+        """Return the text of the leaf that a state is at."""
+        raise NotImplementedError
+
+    def prepared(self) -> dict[str, Any]:
+        """Return what the process is told first: the problem, and a leaf that is known to be right."""
+        raise NotImplementedError
+
+    def evaluate(self, state: csp.State, best: float) -> Outcome:
+        """Return what came of the leaf that a state is at."""
+        text = self.text(state)
+        outcome = self.time(text, best)
+        if outcome.status == "ok" and outcome.seconds < self._best[0]:
+            self._best = outcome.seconds, text
+        self._count += 1
+        if self._count % DRIFT == 0 and self._best[1]:
+            self.drift.append(self.time(self._best[1], inf).seconds)
+        return outcome
+
+    def time(self, text: str, best: float = inf) -> Outcome:
+        """Return what came of a text; one whose first call is hopelessly slower than `best` is called once."""
+        limit = self.timeout + (0 if best == inf else 10 * best)
+        try:
+            told: dict[str, Any] = {self.what: text, "seconds": self.seconds, "hopeless": min(HOPELESS * best, 1e9)}
+            answer = self._worker().ask("evaluate", limit, **told)
+        except DeviceError as error:
+            self.close()
+            return Outcome("timeout" if "took longer" in str(error) else "crash", note=str(error))
+        seconds = answer.get("seconds", inf)
+        return Outcome(answer["status"], seconds, answer.get("note", ""), code=answer.get("code", ""))
+
+    def _worker(self) -> Process:
+        """Return the process, a new one if the last one has died."""
+        if self._process is None:
+            self._process = Process("the process of candidates", self.code, self.threads, {"EINLOOM_RECORDS": "off"})
+            self._process.start_up(START_UP)
+            told = self.prepared()
+            answer = self._process.ask("prepare", START_UP, **told)
+            if answer["status"] != "ok":
+                self.close()
+                raise InternalError("\n".join([str(answer.get("note")), *map(str, told.values())]))
+        return self._process
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class Measurement(Timing):
+    """An evaluator of schedules; `Timing` says what the last three arguments are.
+
+    Args:
+        operation: what is computed.
+        space: whose leaves are evaluated.
+        heuristic: a schedule that is known to be right; what it computes is compared with the interpreter.
     """
 
     def __init__(
@@ -61,66 +133,19 @@ class Measurement:
         seconds: float = 0.02,
         timeout: float = 10.0,
     ) -> None:
+        super().__init__(CODE, "schedule", threads, seconds, timeout)
         self.operation, self.space, self.heuristic = operation, space, heuristic
-        self.threads, self.seconds, self.timeout = threads, seconds, timeout
-        self.drift: list[float] = []
-        self._process: Process | None = None
-        self._best: tuple[float, str] = inf, ""
-        self._count = 0
 
-    def evaluate(self, state: csp.State, best: float) -> Outcome:
-        """Return what came of the leaf that a state is at."""
-        text = str(self.space.schedule(state))
-        outcome = self.time(text, best)
-        if outcome.status == "ok" and outcome.seconds < self._best[0]:
-            self._best = outcome.seconds, text
-        self._count += 1
-        if self._count % DRIFT == 0 and self._best[1]:
-            self.drift.append(self.time(self._best[1], inf).seconds)
-        return outcome
+    def text(self, state: csp.State) -> str:
+        """Return the schedule of a leaf."""
+        return str(self.space.schedule(state))
 
-    def time(self, schedule: str, best: float = inf) -> Outcome:
-        """Return what came of a schedule; one whose first call is hopelessly slower than `best` is called once."""
-        limit = self.timeout + (0 if best == inf else 10 * best)
-        try:
-            answer = self._worker().ask(
-                "evaluate", limit, schedule=schedule, seconds=self.seconds, hopeless=min(HOPELESS * best, 1e9)
-            )
-        except DeviceError as error:
-            self.close()
-            return Outcome("timeout" if "took longer" in str(error) else "crash", note=str(error))
-        seconds = answer.get("seconds", inf)
-        return Outcome(answer["status"], seconds, answer.get("note", ""), code=answer.get("code", ""))
-
-    def _worker(self) -> Process:
-        """Return the process, a new one if the last one has died."""
-        if self._process is None:
-            self._process = Process("the process of candidates", CODE, self.threads, {"EINLOOM_RECORDS": "off"})
-            self._process.start_up(START_UP)
-            answer = self._prepare(self._process)
-            if answer["status"] != "ok":
-                self.close()
-                raise InternalError(f"{answer.get('note')}\n{self.operation}\n{self.heuristic}")
-        return self._process
-
-    def _prepare(self, process: Process) -> dict[str, Any]:
-        told = {"operation": str(self.operation), "threads": self.threads, "schedule": str(self.heuristic)}
-        return process.ask("prepare", START_UP, **told)
-
-    def close(self) -> None:
-        """End the process."""
-        if self._process is not None:
-            self._process.close()
-            self._process = None
-
-    def __enter__(self) -> Measurement:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
+    def prepared(self) -> dict[str, Any]:
+        """Return the operation and the heuristic's schedule."""
+        return {"operation": str(self.operation), "threads": self.threads, "schedule": str(self.heuristic)}
 
 
-def remeasured(measurement: Measurement, schedules: Sequence[str], rounds: int) -> list[list[float]]:
+def remeasured(measurement: Timing, schedules: Sequence[str], rounds: int) -> list[list[float]]:
     """Return the times of some schedules in rounds, in each of which every schedule has its turn, in a fresh process.
 
     A schedule that fails has no times.

@@ -18,7 +18,7 @@ from einloom.space.model.bound import Bound
 from einloom.space.on_cpu.model import CpuModel
 from einloom.space.on_cpu.rates import MARGIN, CpuRates
 
-__all__ = ["Tuned", "TunedSchedule"]
+__all__ = ["Tuned", "TunedSchedule", "plotted", "shown_time"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,8 @@ class Tuned:
         lines = [f"{'time':>10} {'interval':>21} {'bound':>10}  schedule"]
         for name, each in (("heuristic", self.heuristic), *(("", each) for each in self.finalists)):
             low, high = each.interval
-            times = f"{_time(each.time):>10} {_time(low) + ' to ' + _time(high):>21} {_time(each.bound.seconds):>10}"
+            span = f"{shown_time(low)} to {shown_time(high)}"
+            times = f"{shown_time(each.time):>10} {span:>21} {shown_time(each.bound.seconds):>10}"
             mark = " (heuristic)" if name else ""
             lines.append(f"{times}  {each.schedule}{mark}")
         return "\n".join(lines)
@@ -95,14 +96,14 @@ class Tuned:
         if not others:
             return f"{self.best.schedule}\n{self.best.bound.explain()}"
         other = min(others, key=lambda each: each.time)
-        lines = [f"best    {_time(self.best.time)}  {self.best.schedule}"]
+        lines = [f"best    {shown_time(self.best.time)}  {self.best.schedule}"]
         lines += [
-            f"against {_time(other.time)}  {other.schedule}",
+            f"against {shown_time(other.time)}  {other.schedule}",
             "",
             f"{'cannot beat':14} {'best':>10} {'against':>10}",
         ]
         for name in sorted({*self.best.bound.terms, *other.bound.terms}):
-            mine, theirs = (_time(each.bound.terms.get(name, 0.0)) for each in (self.best, other))
+            mine, theirs = (shown_time(each.bound.terms.get(name, 0.0)) for each in (self.best, other))
             lines.append(f"{name:14} {mine:>10} {theirs:>10}")
         return "\n".join(lines)
 
@@ -112,31 +113,40 @@ class Tuned:
         Raises:
             ArgumentError: matplotlib is not there.
         """
-        try:
-            figures: Any = import_module("matplotlib.figure")
-        except ImportError:
-            raise ArgumentError("a plot needs matplotlib\n  pip install 'einloom[plot]'") from None
-        figure = figures.Figure()
-        axes = figure.subplots()
-        right = [trial for trial in self.history if isfinite(trial.outcome.seconds)]
-        axes.scatter([t.number for t in right], [1e3 * t.outcome.seconds for t in right], s=6, label="evaluated")
-        axes.step([t.number for t in right], [1e3 * t.best for t in right], where="post", label="best so far")
-        axes.axhline(1e3 * self.run.floor, linestyle="--", label="nothing is faster")
-        axes.set(xlabel="evaluations", ylabel="ms", yscale="log")
-        axes.legend()
-        if path is not None:
-            figure.savefig(path)
-        return figure
+        return plotted(self.run, path)
 
     def __repr__(self) -> str:
         ended = f"{len(self.history)} evaluations, ended by {self.run.ended}"
-        return f"{_time(self.best.time)}, {self.speedup:.2f}x the heuristic's speed ({ended})\n{self.table()}"
+        return f"{shown_time(self.best.time)}, {self.speedup:.2f}x the heuristic's speed ({ended})\n{self.table()}"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(repr(self))}</pre>"
 
 
-def _time(seconds: float) -> str:
+def plotted(run: SearchRun, path: str | Path | None = None) -> Any:
+    """Return a figure of a search's times and its best so far against evaluations; write it to a file if one is named.
+
+    Raises:
+        ArgumentError: matplotlib is not there.
+    """
+    try:
+        figures: Any = import_module("matplotlib.figure")
+    except ImportError:
+        raise ArgumentError("a plot needs matplotlib\n  pip install 'einloom[plot]'") from None
+    figure = figures.Figure()
+    axes = figure.subplots()
+    right = [trial for trial in run.history if isfinite(trial.outcome.seconds)]
+    axes.scatter([t.number for t in right], [1e3 * t.outcome.seconds for t in right], s=6, label="evaluated")
+    axes.step([t.number for t in right], [1e3 * t.best for t in right], where="post", label="best so far")
+    axes.axhline(1e3 * run.floor, linestyle="--", label="nothing is faster")
+    axes.set(xlabel="evaluations", ylabel="ms", yscale="log")
+    axes.legend()
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def shown_time(seconds: float) -> str:
     for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
         if seconds * factor >= 1:
             return f"{seconds * factor:.4g} {unit}"

@@ -31,7 +31,7 @@ from einloom.search.timing import timed_calls
 from einloom.targets.executable import Executable
 from einloom.targets.image import image_of
 
-__all__ = ["Bench", "serve"]
+__all__ = ["Bench", "checked_blocks", "serve"]
 
 CHECKED_POINTS = 20_000_000
 """Points of the iteration space that the interpreter computes; of larger operations it computes some blocks."""
@@ -84,7 +84,7 @@ class Bench:
         executable, _ = self._executable(schedule)
         self._run_once(executable)
         result = self.memories[-1].elements
-        for block, places in _checked_blocks(self.operation):
+        for block, places in checked_blocks(self.operation):
             memories = [Memory(m.elements, m.origin + place) for m, place in zip(self.memories, places)]
             memories[-1] = Memory(self.start.copy(), memories[-1].origin)
             interpret(block, memories)
@@ -133,7 +133,7 @@ def _memories(operation: Operation) -> list[Memory]:
     return memories
 
 
-def _checked_blocks(operation: Operation) -> Iterator[tuple[Operation, Sequence[int]]]:
+def checked_blocks(operation: Operation) -> Iterator[tuple[Operation, Sequence[int]]]:
     """Yield blocks of the operation with where each operand begins there: the whole, or first, last and some others."""
     lengths = _block_lengths(operation)
     generator = np.random.default_rng(7)

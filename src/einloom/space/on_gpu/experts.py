@@ -15,7 +15,7 @@ from einloom.errors import EinloomError
 from einloom.space.backbone import Backbone
 from einloom.space.candidate import Candidate, Space
 
-__all__ = ["expert_leaf", "sketches"]
+__all__ = ["expert_leaf", "expert_leaves", "sketches"]
 
 Decisions = dict[str, str | int]
 
@@ -43,6 +43,20 @@ def expert_leaf(space: Space, seed: int = 0) -> Candidate:
             best = min(best, (_seconds(leaf), leaf), key=lambda each: each[0])
     assert best[1] is not None
     return best[1]
+
+
+def expert_leaves(space: Space, seed: int = 0) -> Iterator[Candidate]:
+    """Yield the leaf that is taken without a search, then the first of each sketch, then their second ones, …
+
+    Raises:
+        DeadEnd: no implementation fits the device.
+    """
+    first = expert_leaf(space, seed)
+    yield first
+    common = _sketched(space.root, _structure(space.backbone))
+    candidates = [_sketched(common, sizes) for sizes in sketches(space.backbone)]
+    found = (each.complete(seed + descent) for descent in range(DESCENTS) for each in candidates)
+    yield from (leaf for leaf in dict.fromkeys(found) if leaf != first)
 
 
 def _seconds(candidate: Candidate) -> float:

@@ -1,0 +1,123 @@
+"""The process that runs kernels: takes JSON lines on standard input and answers each with one on standard output.
+
+    {"do": "prepare", "kind": "opencl", "operation": "gemm …", "launch": "launch …"}   {"status": "ok"}
+    {"do": "evaluate", "launch": "launch …", "seconds": 0.02, "hopeless": 0.004}       {"status": "ok", "seconds": …}
+
+In place of an operation there may be a kernel's name and its options.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from einloom.errors import EinloomError, ScheduleError
+from einloom.ir.gpu.launch import Launch
+from einloom.ir.gpu.text import read_launch
+from einloom.ir.text import parse_operation
+from einloom.jit.gpu.devices import open_gpu
+from einloom.jit.gpu.driver import GpuDriver, GpuKernel
+from einloom.search.on_gpu.work import KernelWork, OperationWork, Work, arguments_of
+from einloom.search.process import private_output, send
+from einloom.space.kernels import kernel
+from einloom.targets.gpu.dialects import DIALECTS
+from einloom.targets.gpu.printer import print_launch
+
+__all__ = ["Bench", "serve", "work_of"]
+
+
+def serve() -> None:
+    """Answer requests until standard input ends."""
+    answers = private_output()
+    send(answers, {"ready": True})
+    bench: Bench | None = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            if request.pop("do") == "prepare":
+                bench = Bench(open_gpu(request["kind"]), work_of(request))
+                answer = bench.prepare(request["launch"])
+            else:
+                assert bench is not None  # asked in order
+                answer = bench.evaluate(**request)
+        except ScheduleError as error:
+            answer = {"status": "refused", "note": str(error)}
+        except (EinloomError, MemoryError, AssertionError) as error:
+            answer = {"status": "crash", "note": f"{type(error).__name__}: {error}"}
+        send(answers, answer)
+
+
+def work_of(request: dict[str, Any]) -> Work:
+    """Return the arguments of what a request names."""
+    if "operation" in request:
+        return OperationWork(parse_operation(request["operation"]))
+    return KernelWork(kernel(request["kernel"], **request["options"]))
+
+
+class Bench:
+    """A device, and the arguments of a kernel on it.
+
+    Args:
+        driver: the device.
+        work: the arguments, and what comes of them.
+    """
+
+    def __init__(self, driver: GpuDriver, work: Work) -> None:
+        self.driver, self.work = driver, work
+        self.inputs = {
+            region.name: driver.upload(work.given[region.name])
+            for region in work.backbone.regions
+            if region.role != "output"
+        }
+        self.expected: dict[str, np.ndarray[Any, Any]] = {}
+
+    def prepare(self, text: str) -> dict[str, Any]:
+        """Run a first kernel and compare it with its meaning; what it computes is what others have to."""
+        launch = read_launch(text)
+        found, _, _ = self._run(launch, self._kernel(launch)[0])
+        expected = self.work.expected(found)
+        if expected is None:
+            return {"status": "wrong", "note": "the first kernel computes something else than the interpreter"}
+        self.expected = dict(expected)
+        return {"status": "ok"} if self._is_right(found) else {"status": "wrong", "note": "the first kernel is wrong"}
+
+    def evaluate(self, launch: str, seconds: float, hopeless: float) -> dict[str, Any]:
+        """Compile a launch, compare what it computes, and time it on the device."""
+        parsed = read_launch(launch)
+        kernel, code = self._kernel(parsed)
+        found, first, arrays = self._run(parsed, kernel)
+        if not self._is_right(found):
+            return {"status": "wrong", "code": code}
+        times, spent = [first], 0.0
+        while first <= hopeless and (len(times) < 3 or spent < seconds):
+            times.append(self.driver.seconds(self._start(parsed, kernel, arrays)))
+            spent += times[-1]
+        return {"status": "ok", "seconds": min(times), "code": code}
+
+    def _kernel(self, launch: Launch) -> tuple[GpuKernel, str]:
+        text = print_launch(launch, DIALECTS[self.driver.kind])
+        program = self.driver.compile(text, launch.name)
+        return self.driver.load(program, launch.name), sha256(text.encode()).hexdigest()[:16]
+
+    def _run(
+        self, launch: Launch, kernel: GpuKernel
+    ) -> tuple[dict[str, np.ndarray[Any, Any]], float, dict[str, object]]:
+        """Run on fresh outputs; return what they hold, the seconds, and the arrays."""
+        fresh = {name: self.driver.upload(self.work.given[name]) for name in self.work.outputs}
+        arrays = {**self.inputs, **fresh}
+        seconds = self.driver.seconds(self._start(launch, kernel, arrays))
+        found = {name: self.work.given[name].copy() for name in fresh}
+        for name, array in found.items():
+            self.driver.download(fresh[name], array)
+        return found, seconds, arrays
+
+    def _start(self, launch: Launch, kernel: GpuKernel, arrays: dict[str, object]) -> object:
+        grid, block = (tuple(level.extent for level in levels) for levels in (launch.grid, launch.block))
+        return kernel.start(grid, block, arguments_of(launch, arrays, self.work))
+
+    def _is_right(self, found: dict[str, np.ndarray[Any, Any]]) -> bool:
+        return all(np.array_equal(found[name], value, equal_nan=True) for name, value in self.expected.items())
