@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from einloom.cli.sizes import parse_sizes, sized_case
-from einloom.cli.space import DEFAULT_SIZES, option
+from einloom.cli.sizes import option, parse_sizes, sized_case
+from einloom.cli.space import DEFAULT_SIZES
 from einloom.errors import ScheduleError
 from einloom.jit.host import host
 from einloom.search.limits import known_limits, limits_beside

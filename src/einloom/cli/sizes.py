@@ -7,13 +7,15 @@
 from __future__ import annotations
 
 import argparse
+import ast
 from collections.abc import Mapping
+from typing import Any
 
 from einloom.bench.cases import Case
-from einloom.errors import EquationError, ShapeError
+from einloom.errors import EquationError, ScheduleError, ShapeError
 from einloom.plan.equation import caret_lines, parse_equation
 
-__all__ = ["add_equation", "parse_sizes", "positive", "sized_case"]
+__all__ = ["add_equation", "option", "parse_sizes", "positive", "sized_case"]
 
 
 def add_equation(parser: argparse.ArgumentParser) -> None:
@@ -82,3 +84,14 @@ def positive(text: str) -> int:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
     return int(text)
+
+
+def option(text: str) -> tuple[str, Any]:
+    """Return a kernel's option from NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ScheduleError(f"{text!r} is no option of a kernel\n  Write NAME=VALUE, as in m=1024.")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value

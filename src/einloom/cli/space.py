@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,8 +10,7 @@ from math import inf
 from typing import Any
 
 from einloom.cli.leaf import add_arguments, show_leaf
-from einloom.cli.sizes import positive
-from einloom.errors import ScheduleError
+from einloom.cli.sizes import option, positive
 from einloom.space.candidate import Space
 from einloom.space.descent import PAPER_ORDER
 from einloom.space.device import DEVICES
@@ -20,7 +18,7 @@ from einloom.space.kernels import KERNELS, kernel
 from einloom.space.model.bound import Bound
 from einloom.space.sampling import Estimate, dead_end_ratio, estimate, nodes_at_depth
 
-__all__ = ["DEFAULT_SIZES", "PAPER", "PaperRow", "Report", "add_parser", "option", "run"]
+__all__ = ["DEFAULT_SIZES", "PAPER", "PaperRow", "Report", "add_parser", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("kernel", choices=list(KERNELS), help="what is implemented")
     parser.add_argument("sizes", nargs="*", metavar="NAME=VALUE", help="m=1024 n=1024 k=1024 stride_a=32 …")
-    parser.add_argument("--device", choices=list(DEVICES), default="k4000", help="limits of the GPU (default: k4000)")
+    parser.add_argument(
+        "--device",
+        choices=list(DEVICES),
+        default="k4000",
+        help="limits of the GPU (default: k4000; with --run the device itself)",
+    )
     parser.add_argument("--estimate", choices=["exact", "knuth", "chen"], help="measure the size")
     parser.add_argument("--samples", type=positive, help="how many samples the estimator averages")
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same figures (default: 0)")
@@ -133,17 +136,6 @@ def _measure(arguments: argparse.Namespace, options: dict[str, Any]) -> Report:
 
 def _cut(arguments: argparse.Namespace) -> float:
     return inf if arguments.cut is None else arguments.cut
-
-
-def option(text: str) -> tuple[str, Any]:
-    """Return a kernel's option from NAME=VALUE."""
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ScheduleError(f"{text!r} is no option of a kernel\n  Write NAME=VALUE, as in m=1024.")
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError):
-        return name, value
 
 
 def _space(arguments: argparse.Namespace, options: dict[str, Any]) -> Space:

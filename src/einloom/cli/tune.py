@@ -7,10 +7,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from einloom.cli.sizes import add_equation, positive, sized_case
+from einloom.cli.sizes import option, parse_sizes, positive, sized_case
+from einloom.errors import ArgumentError
+from einloom.expression.options import GPU_TARGETS
+from einloom.search.on_gpu.result import TunedKernel
+from einloom.search.result import Tuned
 from einloom.search.search import Budget
 from einloom.search.strategies import STRATEGIES
-from einloom.tuning import tune
+from einloom.space.kernels import KERNELS, kernel
+from einloom.tuning import tune, tune_on_gpu
 
 __all__ = ["add_parser", "run"]
 
@@ -22,7 +27,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description="Search for a schedule that is faster here than the heuristic's. What is found is remembered, and "
         "used from then on without being asked for.",
     )
-    add_equation(parser)
+    parser.add_argument("problem", nargs="+", help="as for numpy.einsum, 'abc,cd->abd'; with --kernel: m=64 n=64 …")
+    parser.add_argument("--sizes", type=parse_sizes, metavar="a=8,b=9", help="the extent of each label of an equation")
+    parser.add_argument("--dtype", default="float32", help="default: float32")
+    parser.add_argument("--target", choices=["cpu", *GPU_TARGETS], default="cpu", help="where (default: cpu)")
+    parser.add_argument("--kernel", choices=list(KERNELS), help="tune a kernel of the paper's on a GPU")
     parser.add_argument("--budget", type=positive, default=200, help="evaluations (default: 200)")
     parser.add_argument("--seconds", type=float, help="end after so long")
     parser.add_argument("--gap", type=float, help="end once within this share of the best possible, as in 0.05")
@@ -43,19 +52,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search; print what was found."""
-    case = sized_case(arguments.equation, arguments.sizes, arguments.dtype)
-    tuned = tune(
-        case.equation,
-        *case.shapes[:-1],
-        budget=Budget(arguments.budget, arguments.seconds, arguments.gap),
-        strategy=arguments.strategy,
-        seed=arguments.seed,
-        records=False if arguments.no_records else arguments.records,
-        threads=arguments.threads,
-        dtype=arguments.dtype,
-        log=arguments.log,
-        progress=not arguments.json,
-    )
+    tuned = _tuned(arguments)
     if arguments.plot:
         tuned.plot(arguments.plot)
     if arguments.json:
@@ -68,3 +65,36 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.explain:
             print(f"\n{tuned.explain()}")
     return 0
+
+
+def _tuned(arguments: argparse.Namespace) -> Tuned | TunedKernel:
+    """Search for a schedule of an equation, or for a leaf of a kernel.
+
+    Raises:
+        ShapeError: the sizes of an equation are missing.
+        ArgumentError: a kernel is to run on a processor.
+    """
+    budget = Budget(arguments.budget, arguments.seconds, arguments.gap)
+    records = False if arguments.no_records else arguments.records
+    if arguments.kernel:
+        if arguments.target == "cpu":
+            raise ArgumentError(f"--kernel {arguments.kernel} is for GPUs\n  Add --target opencl, cuda or gpu.")
+        options = dict(option(text) for text in arguments.problem)
+        made = kernel(arguments.kernel, dtype=arguments.dtype, **options)
+        return tune_on_gpu(
+            made, arguments.target, budget, arguments.strategy, arguments.seed, records, not arguments.json
+        )
+    case = sized_case(" ".join(arguments.problem), arguments.sizes or {}, arguments.dtype)
+    return tune(
+        case.equation,
+        *case.shapes[:-1],
+        budget=budget,
+        strategy=arguments.strategy,
+        seed=arguments.seed,
+        records=records,
+        threads=arguments.threads,
+        dtype=arguments.dtype,
+        log=arguments.log,
+        progress=not arguments.json,
+        target=arguments.target,
+    )

@@ -98,6 +98,12 @@ class Bench:
             spent += times[-1]
         return {"status": "ok", "seconds": min(times), "code": code}
 
+    def seconds(self, launch: Launch, runs: int) -> list[float]:
+        """Return how long each of some runs of a launch takes on the device."""
+        kernel, _ = self._kernel(launch)
+        _, _, arrays = self._run(launch, kernel)
+        return [self.driver.seconds(self._start(launch, kernel, arrays)) for _ in range(runs)]
+
     def _kernel(self, launch: Launch) -> tuple[GpuKernel, str]:
         text = print_launch(launch, DIALECTS[self.driver.kind])
         program = self.driver.compile(text, launch.name)
