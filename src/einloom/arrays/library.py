@@ -56,7 +56,7 @@ def incoming(thing: Any, name: str) -> Imported:
         return imported(thing, name)
     if type(thing).__module__.startswith("pyopencl"):
         raise DTypeError(
-            f"{name} lies on a device of OpenCL\n  Compute where it lies: target='opencl'; or pass its get()."
+            f"{name} lies on a device of OpenCL\n  Compute where it lies, target='opencl', or pass its get()."
         )
     try:
         array = np.asarray(thing)

@@ -1,7 +1,8 @@
-"""`einloom paper table2|table3|orders`: the experiments of the paper behind the implementation spaces, done again here.
+"""`einloom paper table2|table3|orders|device`: experiments of the paper behind the implementation spaces, done again.
 
-Ollivier and others, sections 5.3 to 5.5: the sizes of four spaces and how often random descents end dead; what the
-bound leaves of them; and what the order of decisions does to it. The GPU is the paper's, by its data sheet.
+Ollivier and others, sections 5.2 to 5.5: the sizes of four spaces and how often random descents end dead; what the
+bound leaves of them; and what the order of decisions does to it. The GPU is the paper's, by its data sheet. `device`
+searches in the same kernels on the device at hand, and says how fast what was found is beside the naive kernel.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import asdict, dataclass
 from math import inf
 from typing import Any
 
+from einloom.cli.device_table import HEADER, device_row
 from einloom.cli.sizes import positive
 from einloom.space.candidate import Space
 from einloom.space.descent import PAPER_ORDER
@@ -67,12 +69,17 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser = subparsers.add_parser(
         "paper",
         description="Do experiments of the paper again: sizes and dead ends of its spaces (table2), what its best "
-        "times cut of them (table3), and what the order of decisions does to that (orders).",
+        "times cut of them (table3), what the order of decisions does to that (orders), and how fast kernels become "
+        "that are found on the device at hand (device).",
     )
     parser.add_argument("experiment", choices=list(EXPERIMENTS), help="which")
     parser.add_argument("--rows", default="0,1,2,3", help="which rows of the tables (default: 0,1,2,3)")
     parser.add_argument("--samples", type=positive, default=200, help="Knuth samples, or a twentieth of Chen's")
     parser.add_argument("--method", choices=["knuth", "chen"], default="knuth", help="default: knuth")
+    parser.add_argument("--kind", choices=["opencl", "cuda", "gpu"], default="gpu", help="of device (default: gpu)")
+    parser.add_argument("--budget", type=positive, default=100, help="evaluations of a search (default: 100)")
+    parser.add_argument("--searches", type=positive, default=4, help="how many, each with a seed of its own")
+    parser.add_argument("--shrink", type=positive, default=1, help="divide the sizes by this, for small devices")
     parser.add_argument("--seed", type=int, default=0, help="default: 0")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
@@ -133,12 +140,19 @@ def _orders(row: Row, arguments: argparse.Namespace) -> Lines:
     return lines
 
 
+def _on_device(row: Row, arguments: argparse.Namespace) -> Lines:
+    sizes = {n: size if n == "stride_a" else max(size // arguments.shrink, 1) for n, size in row.sizes.items()}
+    found = device_row(kernel(row.name, **sizes), arguments.kind, arguments.budget, arguments.searches, arguments.seed)
+    return [(found.line(), found.to_json())]
+
+
 EXPERIMENTS = {
     "table2": ("| space | size | paper | dead ends | paper |\n| --- | --- | --- | --- | --- |", _table2),
     "table3": (
         "| space | cut at | size cut | paper | nodes left at depth 10 | paper |\n| --- | --- | --- | --- | --- | --- |",
         _table3,
     ),
+    "device": (HEADER, _on_device),
     "orders": (
         "| space | order | depth | nodes | left | pruned |\n| --- | --- | --- | --- | --- | --- |",
         _orders,

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from einloom.arrays.device import home_of
+from einloom.errors import DeviceError
 from einloom.expression.expression import Expression
 from einloom.expression.options import DEFAULTS, GPU_TARGETS, Options
 
@@ -36,12 +37,13 @@ def device_operands(things: Sequence[Any]) -> tuple[str, list[tuple[int, ...]]]:
     """Return the type of operands that lie on a device, and their shapes.
 
     Raises:
-        DeviceError: they lie in several places.
+        DeviceError: they lie in several places, or in main memory.
     """
     from einloom.expression.on_gpu.expression import described, shared_home  # Late, as below.
 
     home = shared_home(things)
-    assert home is not None  # asked for
+    if home is None:
+        raise DeviceError("out lies on a device, the operands in main memory\n  Copy them there.")
     return described(things, home)
 
 

@@ -73,7 +73,7 @@ def evaluate_as(
     """Evaluate an equation in a type (None: the operands' common one), with conversions around it, as options say."""
     if out is None:
         options.finish.check_fresh(text)
-    if on_device(operands, options):
+    if on_device((*operands, out), options):
         return _evaluate_in_place(text, operands, out, dtype, conversion, options)
     finish = options.finish
     inputs = len(operands) - len(finish.operands)

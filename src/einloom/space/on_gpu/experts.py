@@ -14,8 +14,10 @@ from math import inf
 from einloom.errors import EinloomError
 from einloom.space.backbone import Backbone
 from einloom.space.candidate import Candidate, Space
+from einloom.space.device import GpuDevice
+from einloom.space.kernels import Kernel, kernel
 
-__all__ = ["expert_leaf", "expert_leaves", "sketches"]
+__all__ = ["expert_leaf", "expert_leaves", "naive_leaf", "sketches"]
 
 Decisions = dict[str, str | int]
 
@@ -57,6 +59,34 @@ def expert_leaves(space: Space, seed: int = 0) -> Iterator[Candidate]:
     candidates = [_sketched(common, sizes) for sizes in sketches(space.backbone)]
     found = (each.complete(seed + descent) for descent in range(DESCENTS) for each in candidates)
     yield from (leaf for leaf in dict.fromkeys(found) if leaf != first)
+
+
+NAIVE = {1: 256, 2: 16}
+"""Threads of a naive kernel's block along each axis of the output that has tiles, by how many those are."""
+
+
+def naive_leaf(made: Kernel, device: GpuDevice) -> Candidate:
+    """Return what people write first: a thread for each element of the output, which runs through all that is summed.
+
+    Args:
+        made: the kernel; its tiles do not matter.
+        device: where it is to run.
+
+    Raises:
+        DeadEnd: no such implementation fits the device.
+    """
+    backbone = made.backbone
+    parallel = [axis for axis in backbone.axes if backbone.dimension[f"{axis.name}.0"].parallel]
+    tiled = [axis.name for axis in parallel if axis.tiles]
+    threads = NAIVE[min(max(len(tiled), 1), 2)]
+    options = {name: value for name, value in made.options if name not in ("tiles", "tails")}
+    options["tiles"] = {axis.name: (threads,) if axis.name in tiled else () for axis in backbone.axes}
+    space = Space(kernel(backbone.name, **options), device)
+    sketch: Decisions = {f"size({name}.1)": threads for name in tiled}
+    sketch |= {f"dim_kind({axis.name}.0)": "BLOCK" for axis in parallel}
+    sketch |= {f"dim_kind({name}.1)": "THREAD" for name in tiled}
+    fused = {name: "FUSED" for name in space.root.open if name.startswith("dim_mapping(")}
+    return _sketched(_sketched(space.root, sketch), fused).complete()
 
 
 def _seconds(candidate: Candidate) -> float:
