@@ -32,6 +32,7 @@ from einloom.search.search import Budget, SearchRun
 from einloom.search.tune import tune_operation
 from einloom.space.candidate import Space
 from einloom.space.kernels import Kernel
+from einloom.space.on_gpu.fragments import fitted
 from einloom.space.on_gpu.operations import kernel_of
 from einloom.targets.gpu.device import device_of
 
@@ -157,12 +158,13 @@ def tune_on_gpu(
 def kernel_problem(what: Operation | Kernel, driver: GpuDriver) -> KernelProblem:
     """Return the space of an operation or a named kernel on a device, and how a process makes it again."""
     if isinstance(what, Kernel):
-        types, made = [what.backbone.dtype], what
         told: dict[str, Any] = {"kernel": what.backbone.name, "options": dict(what.options)}
+        space = Space(what, fitted(device_of(driver.limits, [what.backbone.dtype]), what))
     else:
         plain = with_plain_names(what)
-        types, made, told = [each.dtype for each in plain.operands], kernel_of(plain), {"operation": str(plain)}
-    return KernelProblem(Space(made, device_of(driver.limits, types)), told, driver.kind, driver.identity)
+        told = {"operation": str(plain)}
+        space = Space(kernel_of(plain), device_of(driver.limits, [each.dtype for each in plain.operands]))
+    return KernelProblem(space, told, driver.kind, driver.identity)
 
 
 def _operation(equation: object, given: tuple[Any, ...], dtype: object) -> Operation:

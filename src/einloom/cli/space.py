@@ -16,6 +16,7 @@ from einloom.space.descent import PAPER_ORDER
 from einloom.space.device import DEVICES
 from einloom.space.kernels import KERNELS, kernel
 from einloom.space.model.bound import Bound
+from einloom.space.on_gpu.fragments import fitted
 from einloom.space.sampling import Estimate, dead_end_ratio, estimate, nodes_at_depth
 
 __all__ = ["DEFAULT_SIZES", "PAPER", "PaperRow", "Report", "add_parser", "run"]
@@ -140,7 +141,8 @@ def _cut(arguments: argparse.Namespace) -> float:
 
 def _space(arguments: argparse.Namespace, options: dict[str, Any]) -> Space:
     groups = tuple(group.strip() for group in arguments.order.split(",")) if arguments.order else PAPER_ORDER
-    space = Space(kernel(arguments.kernel, **options), DEVICES[arguments.device], groups)
+    made = kernel(arguments.kernel, **options)
+    space = Space(made, fitted(DEVICES[arguments.device], made), groups)
     space.slots()
     return space
 

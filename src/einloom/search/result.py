@@ -147,6 +147,7 @@ def plotted(run: SearchRun, path: str | Path | None = None) -> Any:
 
 
 def shown_time(seconds: float) -> str:
+    """Return seconds as people read them: `1.5 ms`."""
     for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
         if seconds * factor >= 1:
             return f"{seconds * factor:.4g} {unit}"

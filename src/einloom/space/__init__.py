@@ -23,6 +23,7 @@ from einloom.space.kernels import KERNELS, Kernel, kernel
 from einloom.space.model import Bound, Figure, GpuModel
 from einloom.space.on_cpu.given import space_of
 from einloom.space.on_cpu.space import CpuCandidate, CpuSpace
+from einloom.space.on_gpu.fragments import fitted
 from einloom.space.rates import H200_RATES, K4000_RATES, GpuRates
 from einloom.space.sampling import Estimate, dead_end_ratio, estimate, nodes_at_depth
 
@@ -63,7 +64,8 @@ def gpu(name: str, /, *, device: GpuDevice | str = K4000, **options: Any) -> Spa
         device: the limits of the GPU, or a name of `DEVICES`; the paper's by default.
         options: the kernel's sizes, and for instance `tiles={"m": (32, 4)}` (largest tile sizes, outermost first),
             `tails=True` (tiles that do not divide); `transpose_a`, `transpose_b`, `stride_a`, `epilogue="relu"` of
-            matmul; `shared_b` of batch_matmul; `dtype`, float32 if left out.
+            matmul; `shared_b` of batch_matmul; `mma="m16n8k16"` of both, for tensor cores; `dtype`, float32 if left
+            out.
 
     Raises:
         ScheduleError: there is no such kernel, option or device.
@@ -76,7 +78,7 @@ def gpu(name: str, /, *, device: GpuDevice | str = K4000, **options: Any) -> Spa
             f"there is no GPU called {device!r}\n  known: {', '.join(DEVICES)}, or a GpuDevice of yours"
         )
     made = kernel(name, **options)
-    return Space(made, found.of(made.backbone.dtype))
+    return Space(made, fitted(found, made))
 
 
 def cpu(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -22,6 +23,7 @@ from einloom.space.device import GpuDevice
 from einloom.space.instance import gpu_problem, gpu_space_text
 from einloom.space.kernels import Kernel
 from einloom.space.model import GpuModel
+from einloom.space.on_gpu.fragments import with_lanes
 from einloom.space.on_gpu.launch import launch_of
 from einloom.space.partial import PartialImplementation, SearchSpace
 from einloom.space.saved import Saved
@@ -103,6 +105,15 @@ class Space(SearchSpace):
         told = f"{self.backbone!r}\n{self.device!r}\n{gpu_space_text()}"
         return sha256(told.encode()).hexdigest()[:16]
 
+    def launch(self, decided: Mapping[str, str | int]) -> Launch:
+        """Return the launch that a full set of decisions describes: of fragments by the threads of warps.
+
+        Raises:
+            ScheduleError: a decision is missing.
+        """
+        launch = launch_of(Assignment(self.backbone, decided), self.device)
+        return launch if self.kernel.grain is None else with_lanes(launch, self.kernel.grain)
+
     def load(self, path: str | Path) -> Candidate:
         """Return the candidate that `Candidate.save` wrote."""
         return self.from_json(Path(path).read_text(encoding="utf-8"))
@@ -160,7 +171,7 @@ class Candidate(PartialImplementation):
             ScheduleError: decisions are still open.
         """
         self.check_is_leaf()
-        return launch_of(Assignment(self.space.backbone, self.assignment), self.space.device)
+        return self.space.launch(self.assignment)
 
     def violations(self) -> tuple[str, ...]:
         """Return what the independent checker finds illegal about a leaf: nothing."""

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from einloom.dtypes import FLOAT32, TYPES, data_type
-from einloom.errors import ScheduleError, ShapeError
+from einloom.errors import DTypeError, ScheduleError, ShapeError
+from einloom.ir.gpu.fragments import MMA
 from einloom.space.backbone import Backbone, TiledAxis
 from einloom.space.builder import Builder
 from einloom.space.tilings import tile_sizes
 
-__all__ = ["KERNELS", "PAPER_TILES", "Kernel", "kernel"]
+__all__ = ["KERNELS", "PAPER_TILES", "Grain", "Kernel", "kernel"]
 
 Array = np.ndarray[Any, Any]
 Maxima = Mapping[str, tuple[int, ...]]
@@ -36,6 +37,25 @@ PAPER_TILES: dict[str, Maxima] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Grain:
+    """What the elements of a kernel for tensor cores are: fragments of matrices, which warps multiply.
+
+    Attributes:
+        shape: a key of `einloom.ir.gpu.fragments.MMA`.
+        plain: the same kernel over numbers.
+        letters: which matrix of a product each array consists of: a, b or c.
+        strides: of the rows and columns of its fragments, in elements.
+        sizes: of arrays, in elements.
+    """
+
+    shape: str
+    plain: Kernel
+    letters: tuple[tuple[str, str], ...]
+    strides: tuple[tuple[str, tuple[int, int]], ...]
+    sizes: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
     """A backbone and its meaning.
 
@@ -43,11 +63,18 @@ class Kernel:
         backbone: what the space decides about.
         meaning: from the input arrays (one dimension per axis) and the parameters, by name, to the output arrays.
         options: the sizes and options that made it, in the order of its parameters, without those left out.
+        grain: of kernels for tensor cores, whose backbone counts fragments; None: it counts numbers.
     """
 
     backbone: Backbone
     meaning: Callable[[Mapping[str, Any]], dict[str, Array]]
     options: tuple[tuple[str, Any], ...] = ()
+    grain: Grain | None = None
+
+    @property
+    def plain(self) -> Kernel:
+        """The kernel over numbers, which says what arrays hold."""
+        return self if self.grain is None else self.grain.plain
 
     @property
     def name(self) -> str:
@@ -133,23 +160,65 @@ def matmul(
     transpose_b: bool = False,
     stride_a: int = 1,
     epilogue: str | None = None,
+    mma: str = "",
     tiles: Maxima | None = None,
     tails: bool | None = None,
 ) -> Kernel:
     """C[m,n] = f(sum over k of A[m,k] B[k,n]), column-major; consecutive elements of A lie `stride_a` apart.
 
-    `epilogue` is None or `"relu"`; a transposed operand is stored with its axes exchanged.
+    `epilogue` is None or `"relu"`; a transposed operand is stored with its axes exchanged. With `mma="m16n8k16"` (of
+    float16 and bfloat16) or `"m16n8k8"` (of float32, rounded to TF32) tensor cores multiply.
     """
     b = Builder("matmul")
     stride_a = _positive("stride_a", stride_a, b)
-    axis = _Axes(b, tiles or PAPER_TILES["matmul"], tails)
-    i, j, p = axis("m", m), axis("n", n), axis("k", k)
-    a = b.load(b.input("A", i, p, strides=(k * stride_a, stride_a) if transpose_a else (stride_a, m * stride_a)))
-    w = b.load(b.input("B", p, j, strides=(n, 1) if transpose_b else (1, k)))
+    axis, (um, un, uk) = _Axes(b, tiles or PAPER_TILES["matmul"], tails), _units(mma, b)
+    i, j, p = (
+        axis(name, _whole(name, size, unit, b)) for name, size, unit in (("m", m, um), ("n", n, un), ("k", k, uk))
+    )
+    am, ak = (k * stride_a, stride_a) if transpose_a else (stride_a, m * stride_a)
+    bk, bn = (n, 1) if transpose_b else (1, k)
+    a = b.load(b.input("A", i, p, strides=(am * um, ak * uk)))
+    w = b.load(b.input("B", p, j, strides=(bk * uk, bn * un)))
     start = b.nest("init", i, j).apply("move", 0.0)
     total = b.nest("main", i, j, p).reduce("mad", a, w, start=start)
-    b.store(b.output("C", i, j), _epilogue(b, epilogue, total, i, j))
-    return Kernel(b.backbone(), lambda v: {"C": _activation(epilogue, v["A"] @ v["B"])})
+    b.store(b.output("C", i, j, strides=(um, m * un)), _epilogue(b, epilogue, total, i, j))
+    made = Kernel(b.backbone(), lambda v: {"C": _activation(epilogue, v["A"] @ v["B"])})
+    if not mma:
+        return made
+    plain = matmul(m, n, k, transpose_a=transpose_a, transpose_b=transpose_b, stride_a=stride_a, epilogue=epilogue)
+    return replace(made, grain=_grain(mma, plain))
+
+
+MATRICES = {"A": ("a", "m", "k"), "B": ("b", "k", "n"), "C": ("c", "m", "n")}
+"""The arrays of a matrix product: which matrix each is, and the axes of its rows and columns."""
+
+
+def _units(mma: str, b: Builder) -> tuple[int, int, int]:
+    """Return how many elements of m, n and k one element of a kernel stands for."""
+    if not mma:
+        return 1, 1, 1
+    if mma not in MMA:
+        raise ScheduleError(f"mma = {mma!r} of {b.name}\n  known: {', '.join(MMA)}")
+    return MMA[mma].m, MMA[mma].n, MMA[mma].k
+
+
+def _whole(name: str, size: Any, unit: int, b: Builder) -> int:
+    """Return how many fragments an axis has."""
+    if _positive(f"size {name}", size, b) % unit:
+        raise ShapeError(f"{name} = {size} of {b.name}\n  Products of fragments take multiples of {unit}.")
+    return size // unit
+
+
+def _grain(shape: str, plain: Kernel) -> Grain:
+    backbone = plain.backbone
+    strides = {name: dict(zip(backbone.region[name].axes, backbone.region[name].strides)) for name in MATRICES}
+    return Grain(
+        shape,
+        plain,
+        tuple((name, letter) for name, (letter, _, _) in MATRICES.items()),
+        tuple((name, (strides[name][row], strides[name][column])) for name, (_, row, column) in MATRICES.items()),
+        tuple((name, backbone.extent(backbone.region[name])) for name in MATRICES),
+    )
 
 
 def batch_matmul(
@@ -159,19 +228,24 @@ def batch_matmul(
     k: int,
     *,
     shared_b: bool = False,
+    mma: str = "",
     tiles: Maxima | None = None,
     tails: bool | None = None,
 ) -> Kernel:
-    """C[b,m,n] = sum over k of A[b,m,k] B[b,k,n]; `shared_b` uses one B[k,n] for the whole batch."""
+    """C[b,m,n] = sum over k of A[b,m,k] B[b,k,n]; `shared_b` uses one B[k,n] for all; `mma` as of matmul."""
     builder = Builder("batch_matmul")
-    axis = _Axes(builder, tiles or PAPER_TILES["batch_matmul"], tails)
-    h, i, j, p = axis("b", b), axis("m", m), axis("n", n), axis("k", k)
-    a = builder.load(builder.input("A", h, i, p, strides=(m * k, 1, m)))
-    w = builder.input("B", p, j) if shared_b else builder.input("B", h, p, j, strides=(k * n, 1, k))
+    axis, (um, un, uk) = _Axes(builder, tiles or PAPER_TILES["batch_matmul"], tails), _units(mma, builder)
+    h = axis("b", b)
+    sizes = (("m", m, um), ("n", n, un), ("k", k, uk))
+    i, j, p = (axis(name, _whole(name, size, unit, builder)) for name, size, unit in sizes)
+    a = builder.load(builder.input("A", h, i, p, strides=(m * k, um, m * uk)))
+    shared, own = (uk, k * un), (k * n, uk, k * un)
+    w = builder.input("B", p, j, strides=shared) if shared_b else builder.input("B", h, p, j, strides=own)
     start = builder.nest("init", h, i, j).apply("move", 0.0)
     total = builder.nest("main", h, i, j, p).reduce("mad", a, builder.load(w), start=start)
-    builder.store(builder.output("C", h, i, j, strides=(m * n, 1, m)), total)
-    return Kernel(builder.backbone(), lambda v: {"C": v["A"] @ v["B"]})
+    builder.store(builder.output("C", h, i, j, strides=(m * n, um, m * un)), total)
+    made = Kernel(builder.backbone(), lambda v: {"C": v["A"] @ v["B"]})
+    return made if not mma else replace(made, grain=_grain(mma, batch_matmul(b, m, n, k, shared_b=shared_b)))
 
 
 def doitgen(r: int, q: int, p: int, s: int, *, tiles: Maxima | None = None, tails: bool | None = None) -> Kernel:
@@ -232,4 +306,9 @@ def kernel(name: str, /, *, dtype: object = "float32", **options: Any) -> Kernel
     told = tuple((key, value) for key, value in given.items() if value != defaults[key])
     if held is not FLOAT32:
         told += (("dtype", held.name),)
-    return replace(found, backbone=replace(found.backbone, dtype=held), options=told)
+    grain = found.grain
+    if grain is not None:
+        if held.name not in MMA[grain.shape].types:
+            raise DTypeError(f"{grain.shape} multiplies {', '.join(MMA[grain.shape].types)}, not {held.name}")
+        grain = replace(grain, plain=replace(grain.plain, backbone=replace(grain.plain.backbone, dtype=held)))
+    return replace(found, backbone=replace(found.backbone, dtype=held), options=told, grain=grain)

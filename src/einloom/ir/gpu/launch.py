@@ -24,20 +24,34 @@ from math import prod
 
 from einloom.dtypes import DType
 from einloom.errors import ScheduleError
+from einloom.ir.gpu.fragments import MMA, WARP
 from einloom.ir.statement import SCALARS, Barrier, LoopKind, Place, Statement, Terms
 
-__all__ = ["Array", "Launch", "LaunchNode", "Level", "Repeat", "Role", "Space", "places", "statements"]
+__all__ = [
+    "Array",
+    "Launch",
+    "LaunchNode",
+    "Level",
+    "Mma",
+    "Repeat",
+    "Role",
+    "Space",
+    "places",
+    "repeats",
+    "statements",
+]
 
 LEVELS = 3
 """Hardware dimensions that a grid, and a block of threads, can have."""
 
 
 class Space(StrEnum):
-    """Which memory an array lies in."""
+    """Which memory an array lies in; fragments are registers whose elements keep the type that memory has."""
 
     GLOBAL = "global"
     SHARED = "shared"
     REGISTER = "register"
+    FRAGMENT = "fragment"
     ARGUMENT = "argument"
 
 
@@ -89,7 +103,25 @@ class Repeat:
     body: tuple[LaunchNode, ...]
 
 
-LaunchNode = Repeat | Statement | Barrier
+@dataclass(frozen=True, slots=True)
+class Mma:
+    """A matrix product by a warp: `c += a b`, each a fragment that begins at an element of an array of registers.
+
+    Attributes:
+        shape: a key of `fragments.MMA`.
+        c, a, b: where the fragments begin.
+    """
+
+    shape: str
+    c: Place
+    a: Place
+    b: Place
+
+    def __str__(self) -> str:
+        return f"mma {self.shape} {self.c} += {self.a} {self.b}"
+
+
+LaunchNode = Repeat | Statement | Barrier | Mma
 
 
 @dataclass(frozen=True)
@@ -150,6 +182,11 @@ def statements(launch: Launch) -> Iterator[tuple[Statement, tuple[Repeat, ...]]]
             yield node, around
 
 
+def repeats(launch: Launch) -> Iterator[Repeat]:
+    """Yield the loops, each before those that it holds."""
+    yield from (node for node, _ in _walk(launch.body, ()) if isinstance(node, Repeat))
+
+
 def places(statement: Statement) -> tuple[Place, ...]:
     """Return the elements that a statement touches: what it reads, then what it writes."""
     return (*(each for each in statement.inputs if isinstance(each, Place)), statement.output)
@@ -179,6 +216,8 @@ def _faults(launch: Launch) -> Iterator[str]:
 def _faults_of(node: LaunchNode, launch: Launch, known: set[str]) -> Iterator[str]:
     if isinstance(node, Repeat):
         yield from _faults_of_loop(node, known)
+    elif isinstance(node, Mma):
+        yield from _faults_of_mma(node, launch, known)
     elif isinstance(node, Statement):
         if node.operator not in SCALARS:
             yield f"{node.operator} is no scalar operator; known: {', '.join(SCALARS)}"
@@ -191,6 +230,23 @@ def _faults_of(node: LaunchNode, launch: Launch, known: set[str]) -> Iterator[st
         written = launch.array.get(node.output.buffer)
         if written is not None and (written.role is Role.IN or written.space is Space.ARGUMENT):
             yield f"{node} writes {written.name}, which is only read"
+
+
+def _faults_of_mma(node: Mma, launch: Launch, known: set[str]) -> Iterator[str]:
+    fragments = (node.c, node.a, node.b)
+    if node.shape not in MMA:
+        yield f"{node.shape} is no product of tensor cores; known: {', '.join(MMA)}"
+    missing = [place.buffer for place in fragments if place.buffer not in launch.array]
+    yield from (f"{name} in {node} is no array here" for name in missing)
+    yield from (
+        f"{node} counts by {n}, which is no loop around it" for p in fragments for n, _ in p.terms if n not in known
+    )
+    if node.shape in MMA and not missing:
+        types = [launch.array[place.buffer].dtype.name for place in fragments]
+        if types[0] != "float32" or types[1] != types[2] or types[1] not in MMA[node.shape].types:
+            yield f"{node} multiplies {types[1]} by {types[2]} into {types[0]}"
+    if launch.threads % WARP:
+        yield f"{node} is done by warps of {WARP} threads, and a block has {launch.threads}"
 
 
 def _faults_of_loop(loop: Repeat, known: set[str]) -> Iterator[str]:

@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from einloom.dtypes import FLOAT32
 from einloom.errors import EinloomError
-from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Repeat, Role, Space
+from einloom.ir.gpu.fragments import MMA, WARP, Fragment
+from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Mma, Repeat, Role, Space
 from einloom.ir.numbers import narrowed, wide_type, widened
 from einloom.ir.statement import LoopKind, Place, Statement, Terms
 
@@ -121,7 +123,8 @@ class _Run:
 
     def _watched(self, array: Array) -> _Watched:
         block = self.thread // self.launch.threads
-        owner = {Space.SHARED: block, Space.REGISTER: self.thread}.get(array.space, np.zeros_like(self.thread))
+        own = {Space.SHARED: block, Space.REGISTER: self.thread, Space.FRAGMENT: self.thread}
+        owner = own.get(array.space, np.zeros_like(self.thread))
         rows = int(owner[-1]) + 1
         elements = np.zeros((rows, array.size), wide_type(array.dtype))
         known = array.role is Role.IN or array.space is Space.ARGUMENT
@@ -141,6 +144,8 @@ class _Run:
                     self._nodes(node.body)
             elif isinstance(node, Statement):
                 self._statement(node)
+            elif isinstance(node, Mma):
+                self._mma(node)
             else:
                 for watched in self.arrays.values():
                     if watched.array.space in (Space.SHARED, Space.GLOBAL) and watched.array.role is Role.LOCAL:
@@ -157,6 +162,39 @@ class _Run:
             self._read(each, threads, statement) if isinstance(each, Place) else each for each in statement.inputs
         ]
         self._write(statement.output, threads, OPERATORS[statement.operator](*inputs), statement)
+
+    def _mma(self, node: Mma) -> None:
+        """Multiply the matrices that each warp holds, found by the tables of their fragments."""
+        shape = MMA[node.shape]
+        a, b, c = (
+            self._matrix(place, shape.fragments[letter], node)
+            for place, letter in ((node.a, "a"), (node.b, "b"), (node.c, "c"))
+        )
+        if self.launch.array[node.a.buffer].dtype == FLOAT32:
+            a, b = _rounded_to_tf32(a), _rounded_to_tf32(b)
+        rows, columns = _table(shape.c)
+        found = self.arrays[node.c.buffer]
+        places = self._registers(node.c, shape.c.registers, node)
+        found.elements[places] = (c + a @ b)[:, rows, columns].reshape(len(self.thread), -1)
+
+    def _registers(self, place: Place, count: int, node: Mma) -> tuple[Numbers, Numbers]:
+        """Return where the elements of a fragment lie, by thread: rows and positions of the array's elements."""
+        watched = self.arrays[place.buffer]
+        first = np.broadcast_to(self._value(place.terms), self.thread.shape)
+        position = first[:, None] + np.arange(count)
+        if position.min() < 0 or position.max() >= watched.array.size:
+            raise LaunchFault(f"launch {self.launch.name}: a fragment lies outside {place.buffer}\n  {node}")
+        if not watched.written[watched.owner[:, None], position].all():
+            raise LaunchFault(f"launch {self.launch.name}: {place} is read before it is written\n  {node}")
+        return watched.owner[:, None], position
+
+    def _matrix(self, place: Place, fragment: Fragment, node: Mma) -> Numbers:
+        """Return the matrix that each warp holds."""
+        held = self.arrays[place.buffer].elements[self._registers(place, fragment.registers, node)]
+        matrix = np.empty((len(self.thread) // WARP, fragment.rows, fragment.columns), held.dtype)
+        rows, columns = _table(fragment)
+        matrix[:, rows, columns] = held.reshape(-1, WARP, fragment.registers)
+        return matrix
 
     def _value(self, terms: Terms) -> Numbers | int:
         total: Numbers | int = 0
@@ -249,6 +287,18 @@ class _Run:
             for name, value in self.index.items()
         )
         return LaunchFault(f"launch {self.launch.name}, thread {thread} ({where}): {what}\n  {statement}")
+
+
+def _table(fragment: Fragment) -> tuple[Numbers, Numbers]:
+    """Return rows and columns by thread of a warp and register."""
+    found = np.array(fragment.elements)
+    return found[..., 0], found[..., 1]
+
+
+def _rounded_to_tf32(matrix: Numbers) -> Numbers:
+    """Return numbers with ten bits behind the point, rounded to nearest, ties away from zero (`cvt.rna.tf32`)."""
+    bits = matrix.astype(np.float32).view(np.uint32)
+    return ((bits + np.uint32(1 << 12)) & np.uint32(0xFFFFE000)).view(np.float32).astype(matrix.dtype)
 
 
 def _is_shared(array: Array) -> bool:

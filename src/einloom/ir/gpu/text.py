@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 
 from einloom.dtypes import TYPES
 from einloom.errors import ScheduleError
-from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Level, Repeat, Role, Space
+from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Level, Mma, Repeat, Role, Space
 from einloom.ir.statement import Barrier, LoopKind, Place, Statement, Terms
 
 __all__ = ["read_launch", "write_launch"]
@@ -27,6 +27,7 @@ __all__ = ["read_launch", "write_launch"]
 _STATEMENT = re.compile(
     r"(?P<output>[^=]+\]) = (?P<value>.*?)(?P<flags>(?: (?:global|shared|cache=\w+))*)(?: if (?P<limits>.*))?"
 )
+_MMA = re.compile(r"mma (\w+) ([^]]+\]) \+= ([^]]+\]) ([^]]+\])")
 _PLACE = re.compile(r"([\w.]+)\[(.*)\]")
 _CALL = re.compile(r"(\w+)\((.*)\)")
 _INPUT = re.compile(r"[\w.]+\[[^]]*\]|[^,\s][^,]*")
@@ -120,7 +121,7 @@ class _Reader:
                 self.at += 1
                 yield Repeat(name, int(trips), LoopKind(words[0]), tuple(self._nodes(depth + 1)))
             else:
-                yield self._statement()
+                yield self._mma() if words[0] == "mma" else self._statement()
                 self.at += 1
 
     def _depth(self) -> int:
@@ -132,6 +133,12 @@ class _Reader:
         if len(words) < least or not words[2].isdigit():
             raise self._error("here stands a name and how many iterations it has")
         return words
+
+    def _mma(self) -> Mma:
+        match = _MMA.fullmatch(self.lines[self.at].strip())
+        if match is None:
+            raise self._error("this is no product of fragments, as in `mma m16n8k16 c[0] += a[8 i] b[0]`")
+        return Mma(match[1], *(self._place(match[group]) for group in (2, 3, 4)))
 
     def _statement(self) -> Statement:
         match = _STATEMENT.fullmatch(self.lines[self.at].strip())

@@ -21,10 +21,8 @@ from einloom.search.on_gpu.records import gpu_key
 from einloom.search.on_gpu.result import TunedKernel, TunedLeaf
 from einloom.search.records import Record, Records, records_at
 from einloom.search.search import Budget, Outcome, SearchRun, Trial, run_search
-from einloom.space.assignment import Assignment
 from einloom.space.candidate import Candidate, Space
 from einloom.space.on_gpu.experts import expert_leaves
-from einloom.space.on_gpu.launch import launch_of
 
 __all__ = ["KernelMeasurement", "KernelProblem", "tune_kernel"]
 
@@ -77,7 +75,7 @@ class KernelMeasurement(Timing):
     def text(self, state: csp.State) -> str:
         """Return the launch of a leaf."""
         space = self.problem.space
-        return write_launch(launch_of(Assignment(space.backbone, space.decided(state)), space.device))
+        return write_launch(space.launch(space.decided(state)))
 
     def prepared(self) -> dict[str, Any]:
         """Return the kernel, the kind of device, and a first launch."""

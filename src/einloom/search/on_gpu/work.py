@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import as_strided
 from einloom.dtypes import DType
 from einloom.ir.gpu.launch import Launch
 from einloom.ir.interpret import Memory, interpret
-from einloom.ir.numbers import elements_of, narrowed, wide_type
+from einloom.ir.numbers import elements_of, narrowed, wide_type, widened
 from einloom.ir.operation import Operation
 from einloom.search.worker import checked_blocks
 from einloom.space.backbone import Region
@@ -41,7 +41,7 @@ class Work:
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self.kernel, self.backbone = kernel, kernel.backbone
+        self.kernel, self.backbone = kernel.plain, kernel.plain.backbone
         random = np.random.default_rng(2026)
         self.given: dict[str, Array] = {}
         for region in self.backbone.regions:
@@ -79,7 +79,7 @@ class KernelWork(Work):
         """The outputs by the kernel's meaning; what no element of them is stays as it was."""
         values: dict[str, Any] = {name: self.given[name][0] for name in self.backbone.parameters}
         for region in self.backbone.regions:
-            wide = self.given[region.name].astype(wide_type(self.backbone.type_of(region)))
+            wide = widened(self.given[region.name], self.backbone.type_of(region))
             values[region.name] = self.view(region, wide)
         result: dict[str, Array] = {}
         for name, value in self.kernel.meaning(values).items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from einloom.ir.gpu.fragments import MMA
 from einloom.targets.gpu.dialect import Dialect, Type, types_of
 
 __all__ = ["CUDA"]
@@ -49,6 +50,31 @@ _TYPES = types_of(
 )
 
 
+_MMA_HELPERS = """\
+static __device__ unsigned pair(unsigned short low, unsigned short high) { return low | (unsigned)high << 16; }
+static __device__ unsigned tf32(float x) {
+  unsigned bits; asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x)); return bits;
+}
+"""
+
+
+def _mma(shape: str, dtype: str, c: list[str], a: list[str], b: list[str]) -> str:
+    """Return a product of fragments: PTX's `mma`, whose 16-bit factors come in pairs (PTX ISA, "mma")."""
+    kind = MMA[shape].types[dtype]
+    if kind == "tf32":
+        given = [f"tf32({each})" for each in (*a, *b)]
+    else:
+        given = [f"pair({low}, {high})" for low, high in zip((*a[::2], *b[::2]), (*a[1::2], *b[1::2]))]
+    count = len(given) - len(given) // 3
+    sums, first, second = (
+        ", ".join(f"%{number}" for number in numbers)
+        for numbers in (range(4), range(4, 4 + count), range(4 + count, 4 + len(given)))
+    )
+    text = f"mma.sync.aligned.{shape}.row.col.f32.{kind}.{kind}.f32 {{{sums}}}, {{{first}}}, {{{second}}}, {{{sums}}};"
+    outputs, inputs = ", ".join(f'"+f"({each})' for each in c), ", ".join(f'"r"({each})' for each in given)
+    return f'asm volatile("{text}" : {outputs} : {inputs});'
+
+
 def _kernel(threads: tuple[int, ...]) -> str:
     x, y, z = threads
     return f'extern "C" __global__ __launch_bounds__({x * y * z}) void'
@@ -75,5 +101,7 @@ CUDA = Dialect(
     },
     store={"": "*({0}) = {1}", "none": "__stcs({0}, {1})", "l2": "__stcg({0}, {1})"},
     types=_TYPES,
+    mma=_mma,
+    mma_helpers=_MMA_HELPERS,
 )
-"""Kernels for NVIDIA's GPUs of compute capability 7.5 and later."""
+"""Kernels for NVIDIA's GPUs of compute capability 7.5 and later; products of fragments take 8.0."""

@@ -70,6 +70,9 @@ class Dialect:
         barrier: waits for all threads of the block.
         load, store: how memory is accessed by cache directive: pointer, and value for stores.
         types: by data type.
+        mma: the text of a product of fragments, from its shape's name, the type of its factors, and the elements of
+            the sum and the factors; None: the language has none.
+        mma_helpers: functions that this calls.
     """
 
     name: str
@@ -86,6 +89,8 @@ class Dialect:
     load: Mapping[str, str]
     store: Mapping[str, str]
     types: Mapping[str, Type]
+    mma: Callable[[str, str, list[str], list[str], list[str]], str] | None = None
+    mma_helpers: str = ""
 
 
 def types_of(

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from einloom.errors import UnsupportedTarget
-from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Level, Repeat, Role, Space, statements
+from einloom.ir.gpu.fragments import MMA
+from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Level, Mma, Repeat, Role, Space, repeats
 from einloom.ir.statement import LoopKind, Place, Statement, Terms
 from einloom.targets.gpu.dialect import Dialect, Type
 
@@ -46,6 +47,8 @@ class _Printer:
     def text(self, comment: str) -> str:
         """Return the whole text."""
         helpers = dict.fromkeys(self._type(each).helpers for each in self.launch.arrays)
+        if any(each.space is Space.FRAGMENT for each in self.launch.arrays):
+            helpers[self.dialect.mma_helpers] = None
         lines = [f"// {line}".rstrip() for line in comment.splitlines()]
         lines += [line for helper in helpers if helper for line in (*helper.strip().splitlines(), "")]
         threads = tuple(level.extent for level in self.launch.block) + (1,) * (3 - len(self.launch.block))
@@ -58,7 +61,7 @@ class _Printer:
     @cached_property
     def names(self) -> dict[str, str]:
         """What levels, loops and arrays are called: a point becomes an underscore."""
-        loops = {loop.name for _, around in statements(self.launch) for loop in around}
+        loops = {loop.name for loop in repeats(self.launch)}
         levels = [level.name for level in (*self.launch.grid, *self.launch.block)]
         found: dict[str, str] = {}
         for name in (*self.launch.array, *levels, *sorted(loops)):
@@ -88,11 +91,17 @@ class _Printer:
 
     def _arrays(self) -> Iterator[str]:
         for each in self.launch.arrays:
-            held = self._type(each).held
             if each.space is Space.SHARED:
-                yield f"{self.dialect.shared} {held} {self.names[each.name]}[{each.size}];"
-            elif each.space is Space.REGISTER:
-                yield f"{held} {self.names[each.name]}[{each.size}];"
+                yield f"{self.dialect.shared} {self._held(each)} {self.names[each.name]}[{each.size}];"
+            elif each.space in (Space.REGISTER, Space.FRAGMENT):
+                yield f"{self._held(each)} {self.names[each.name]}[{each.size}];"
+
+    def _held(self, array: Array) -> str:
+        """Return the type of a local array: fragments, and shared copies of them, keep what memory holds."""
+        return self._type(array).stored if self._is_raw(array) else self._type(array).held
+
+    def _is_raw(self, array: Array) -> bool:
+        return array.space is Space.FRAGMENT or (array.space is Space.SHARED and array.dtype.accumulate != array.dtype)
 
     def _levels(self) -> Iterator[str]:
         for words, levels in ((self.dialect.block, self.launch.grid), (self.dialect.thread, self.launch.block)):
@@ -104,6 +113,8 @@ class _Printer:
         for node in nodes:
             if isinstance(node, Statement):
                 yield indent + self._limited(node, self._statement(node))
+            elif isinstance(node, Mma):
+                yield indent + self._mma(node)
             elif not isinstance(node, Repeat):
                 yield indent + self.dialect.barrier
             elif node.kind is LoopKind.VECTOR:
@@ -112,6 +123,17 @@ class _Printer:
                 yield indent + self._limited(held, self._vector(held, node))
             else:
                 yield from self._loop(node, depth)
+
+    def _mma(self, node: Mma) -> str:
+        if self.dialect.mma is None:
+            raise UnsupportedTarget(f"{self.dialect.name} has no products of fragments\n  Leave out mma=True.")
+        shape, array = MMA[node.shape], self.launch.array[node.a.buffer]
+        counted = ((node.c, shape.c), (node.a, shape.a), (node.b, shape.b))
+        c, a, b = ([self._register(place, n) for n in range(each.registers)] for place, each in counted)
+        return self.dialect.mma(node.shape, array.dtype.name, c, a, b)
+
+    def _register(self, place: Place, number: int) -> str:
+        return f"{self.names[place.buffer]}[{self._affine(place.terms, number)}]"
 
     def _loop(self, loop: Repeat, depth: int) -> Iterator[str]:
         indent, name = "  " * depth, self.names[loop.name]
@@ -131,7 +153,7 @@ class _Printer:
     def _statement(self, statement: Statement) -> str:
         output = self.launch.array[statement.output.buffer]
         held = self._type(output)
-        values = [self._value(each, statement, held) for each in statement.inputs]
+        values = [self._value(each, statement, held, self._is_raw(output)) for each in statement.inputs]
         value = self._computed(statement.operator, values, held)
         if output.space is not Space.GLOBAL:
             return f"{self._element(statement.output)} = {value};"
@@ -147,7 +169,7 @@ class _Printer:
             )
         return held.operators[operator].format(*values)
 
-    def _value(self, given: Place | float, statement: Statement, held: Type) -> str:
+    def _value(self, given: Place | float, statement: Statement, held: Type, raw: bool) -> str:
         if not isinstance(given, Place):
             return held.constant(given)
         array = self.launch.array[given.buffer]
@@ -156,7 +178,8 @@ class _Printer:
         if array.space is not Space.GLOBAL:
             return self._element(given)
         pointer = f"{self.names[array.name]} + {self._position(given)}"
-        return self._type(array).read.format(self.dialect.load[_cache(statement)].format(pointer))
+        element = self.dialect.load[_cache(statement)].format(pointer)
+        return element if raw else self._type(array).read.format(element)
 
     def _element(self, place: Place, part: tuple[str, int] | None = None) -> str:
         return f"{self.names[place.buffer]}[{self._position(place, part)}]"
