@@ -2,7 +2,8 @@
 
 Memory bounds them, so the large input is read in the order in which it lies, a few rows at once, and nothing is copied.
 Where its contiguous axis is summed, vectors run along the sum and are added up across lanes at its end; where it is an
-axis of the output, the rows are added to a piece of the output that stays in L1.
+axis of the output, the rows are added to a piece of the output that stays near: eight rows are read for each time that it
+is, so L2 serves it well, and long runs of the input count more.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def _adds_runs(operation: Operation, large: Operand, run: Axis, machine: Machine
     """Vectors along an axis of the output: several rows of the summed axis that is the closest are added at once."""
     summed = [axis for axis in operation.axes if axis.role is DimType.K]
     rows = min(summed, key=lambda axis: operation.distance(large, axis), default=None)
-    most = machine.l1d // 3 // operation.output.dtype.size
+    most = machine.l2 // 16 // operation.output.dtype.size
     piece = run.extent if run.extent <= most else -(-run.extent // -(-run.extent // most))
     loops = [ScheduledLoop(run.name, piece)] if piece < run.extent else []
     loops += _around(operation, large, {run.name, rows.name if rows else run.name})
