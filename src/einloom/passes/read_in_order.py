@@ -2,8 +2,8 @@
 
 Memory bounds them, so the large input is read in the order in which it lies, a few rows at once, and nothing is copied.
 Where its contiguous axis is summed, vectors run along the sum and are added up across lanes at its end; where it is an
-axis of the output, the rows are added to a piece of the output that stays near: eight rows are read for each time that it
-is, so L2 serves it well, and long runs of the input count more.
+axis of the output, the rows are added to a piece of the output that stays in L2: it is read and written once for eight
+rows, and long runs of the input count more.
 """
 
 from __future__ import annotations

@@ -30,6 +30,9 @@ __all__ = ["Cost", "CostModel", "cost_of"]
 PIECE = 7.0
 """How many lines of a run the first line of a piece takes longer, from L3 or memory: a latency, ten of them at once."""
 
+NEAR_PIECE = 10.0
+"""The same where kernels read from L2: its latency, beside a line every one or two cycles."""
+
 COPIED_PIECE = 1.0
 """The same for packs and staged blocks, which have more of them under way."""
 
@@ -167,6 +170,8 @@ def _seconds(traffic: Traffic, rates: Rates, first_line: float = PIECE) -> tuple
     waits = first_line * traffic.pieces * far
     if traffic.copies:
         waits += ALONE * min(RESTART * traffic.pieces, 1.0) * far
+    else:
+        waits += 0.0 if traffic.writes else NEAR_PIECE * traffic.pieces * near
     if traffic.writes:
         waits += WRITTEN_NEAR * near + WRITTEN_FAR * far
     return near, far, waits
