@@ -33,6 +33,7 @@ STANDARD_RULES = {
     "einloom.cluster.on_mpi",
     "einloom.cluster.progress",
     "einloom.expression.drawing",
+    "einloom.frameworks.on_dask",
     "einloom.frameworks.on_jax",
     "einloom.frameworks.on_torch",
     "einloom.loops.plot",

@@ -133,10 +133,10 @@ class Request(NamedTuple):
         return evaluate_as(self.text, operands, out, self.dtype, self.conversion, self.options)
 
 
-def _evaluate_call(call: Call, operands: Sequence[Any]) -> Any:
-    finish = Finish(conj=call.conj)
+def _evaluate_call(call: Call, operands: Sequence[Any], onto: Any) -> Any:
+    finish = Finish(conj=call.conj) if onto is None else Finish(beta=1, conj=call.conj)
     options = Options(path_of(call.optimize), schedule=call.schedule or None, threads=call.threads, finish=finish)
-    return Request(call.equation, options=DEFAULTS if options == DEFAULTS else options).on_arrays(operands)
+    return Request(call.equation, options=DEFAULTS if options == DEFAULTS else options).on_arrays(operands, onto)
 
 
 provide(_evaluate_call)

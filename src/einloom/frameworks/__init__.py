@@ -1,4 +1,4 @@
-"""Other frameworks' arrays: gradients, transformations and compilation of einsums in PyTorch and JAX.
+"""Other frameworks' arrays: gradients, transformations and compilation of einsums in PyTorch and JAX; Dask's chunks.
 
 Nothing here imports a framework unless an operand is one of its arrays.
 """
@@ -19,7 +19,13 @@ def framework_of(operands: Sequence[Any]) -> Framework | None:
 
     `torch.compile` reads this function, so it looks nothing up but modules.
     """
-    torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
+    torch, jax, dask = sys.modules.get("torch"), sys.modules.get("jax"), sys.modules.get("dask.array")
+    if dask is not None:
+        for operand in operands:
+            if isinstance(operand, dask.Array):
+                from einloom.frameworks import on_dask
+
+                return on_dask
     if torch is not None:
         for operand in operands:
             if isinstance(operand, torch.Tensor):

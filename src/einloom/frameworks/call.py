@@ -68,7 +68,7 @@ class Framework(Protocol):
         ...
 
 
-Evaluate = Callable[[Call, Sequence[Any]], Any]
+Evaluate = Callable[[Call, Sequence[Any], Any], Any]
 
 _provided: list[Evaluate] = []
 
@@ -78,10 +78,10 @@ def provide(function: Evaluate) -> None:
     _provided[:] = [function]
 
 
-def evaluate(call: Call, operands: Sequence[Any]) -> Any:
-    """Return the result of a call on NumPy arrays."""
+def evaluate(call: Call, operands: Sequence[Any], onto: Any = None) -> Any:
+    """Return the result of a call on NumPy arrays; where there is an array `onto`, it is added to that in place."""
     (function,) = _provided
-    return function(call, operands)
+    return function(call, operands, onto)
 
 
 def carried(computation: Computation, shapes: Sequence[tuple[int, ...]]) -> Call:

@@ -1,0 +1,176 @@
+"""einsum of arrays of Dask, lazily: a task for every chunk of a result, in which what is summed adds up in place.
+
+Two chunked operands at a time are contracted along the path, so that nothing is computed twice. Chunks along a label
+that do not match are rechunked with the least traffic (`plan.chunks`). Long sums are split into groups, which a fixed
+binary tree adds: bits depend on the chunks alone. A task computes on one thread unless `threads=` says otherwise, since
+Dask runs as many as there are.
+"""
+
+# pyright: standard
+# Dask's types are unknown where it is not installed.
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import dask.array as da  # pyright: ignore[reportMissingImports]
+import numpy as np
+from dask.base import tokenize  # pyright: ignore[reportMissingImports]
+from dask.highlevelgraph import HighLevelGraph  # pyright: ignore[reportMissingImports]
+
+from einloom.errors import ArgumentError, DTypeError
+from einloom.frameworks.call import Call, Computation, evaluate, path_of
+from einloom.plan.chunks import aligned
+from einloom.plan.equation import label_symbols
+from einloom.plan.paths import contraction_path
+from einloom.plan.problem import make_problem
+from einloom.plan.slices import first_half
+
+__all__ = ["compute", "memory"]
+
+GROUP_BYTES = 2**28
+"""Bytes of the operands that one task adds up products of: they are in memory at the same time."""
+
+WIDER = {"float16": "float32", "bfloat16": "float32"}
+"""Types that sums over chunks are kept in."""
+
+
+def compute(computation: Computation, operands: Sequence[Any], out: Any = None) -> Any:
+    """Return the einsum of arrays of which one is Dask's, as a lazy array of Dask.
+
+    Raises:
+        ArgumentError: `out`, chunks of unknown size, or options that say what becomes of sums.
+    """
+    if out is not None:
+        raise ArgumentError("out= takes no results of Dask's arrays, which are lazy\n  Leave it out.")
+    arrays: list[Any] = [each if isinstance(each, da.Array) else _chunk_of(np.asarray(each)) for each in operands]
+    if any(math.isnan(n) for array in arrays for n in array.shape):
+        raise ArgumentError("an array of Dask has chunks of unknown size\n  Call its compute_chunk_sizes() first.")
+    call = computation.carried([array.shape for array in arrays])
+    if call is None:
+        raise ArgumentError(
+            "einsum of Dask's arrays takes optimize=, conj= and threads=; its chunks are its slices\n"
+            "  Apply what else is wanted to the arrays or to the result."
+        )
+    return _contracted(call, arrays)
+
+
+def memory(operand: Any, name: str) -> Any:
+    """Refuse an array of Dask, which has no memory; others stay as they are.
+
+    Raises:
+        DTypeError: it is one.
+    """
+    if isinstance(operand, da.Array):
+        raise DTypeError(f"{name} is a lazy array of Dask, without memory\n  Pass its shape, and dtype=.")
+    return operand
+
+
+def _chunk_of(array: np.ndarray) -> Any:
+    chunks: Any = array.shape or -1
+    return da.from_array(array, chunks=chunks)
+
+
+def _contracted(call: Call, arrays: Sequence[Any]) -> Any:
+    """Return the result of the steps of a path, each an array of its own."""
+    shapes = [array.shape for array in arrays]
+    problem = make_problem(call.equation, shapes, [None] * len(shapes), "float64")
+    symbols = dict(zip(problem.sizes, label_symbols(len(problem.sizes))))
+    waiting = [
+        ("".join(symbols[x] for x in labels), array, position in call.conj)
+        for position, (labels, array) in enumerate(zip(problem.equation.inputs, arrays))
+    ]
+    output = "".join(symbols[x] for x in problem.equation.output)
+    for entry in contraction_path(problem, path_of(call.optimize)):
+        chosen = [waiting[position] for position in entry]
+        waiting = [each for position, each in enumerate(waiting) if position not in entry]
+        needed = {x for term, _, _ in waiting for x in term} | set(output)
+        made = (
+            output
+            if not waiting
+            else "".join(x for x in dict.fromkeys("".join(t for t, _, _ in chosen)) if x in needed)
+        )
+        text = f"{','.join(term for term, _, _ in chosen)}->{made}"
+        conj = tuple(place for place, (_, _, conjugated) in enumerate(chosen) if conjugated)
+        step = Call(text, conj, schedule=call.schedule, threads=call.threads or 1)
+        waiting.append((made, _step(step, call.equation, [array for _, array, _ in chosen]), False))
+    return waiting[0][1]
+
+
+def _step(call: Call, whole: str, arrays: Sequence[Any]) -> Any:
+    """Return the array of one step.
+
+    Its tasks are named by the whole equation, as the dashboard shows them: hyphens would end a name.
+    """
+    inputs, _, output = call.equation.partition("->")
+    terms = inputs.split(",")
+    shared = aligned(terms, [array.chunks for array in arrays], [array.dtype.itemsize for array in arrays])
+    arrays = [a.rechunk(shared.of_operand(term, a.chunks)) for term, a in zip(terms, arrays)]
+    name = f"einsum {whole.replace('->', '→')}-{tokenize(call, [array.name for array in arrays])}"
+    chunks = [shared.of_label[x] for x in output]
+    dtype = np.result_type(*(array.dtype for array in arrays))
+    summed = [x for x in dict.fromkeys(inputs) if x != "," and x not in output]
+    count = _group(arrays)
+    graph: dict[Any, Any] = {}
+    for place in product(*(range(len(each)) for each in chunks)):
+        kept = dict(zip(output, place))
+        products = []
+        for sums in product(*(range(len(shared.of_label[x])) for x in summed)):
+            index = kept | dict(zip(summed, sums))
+            products.append([(a.name, *_index(term, a, index)) for term, a in zip(terms, arrays)])
+        groups = [products[i : i + count] for i in range(0, len(products), count)]
+        graph |= _tasks(call, name, place, groups, dtype)
+    layers: Any = HighLevelGraph.from_collections(name, graph, dependencies=arrays)
+    make: Any = da.Array
+    return make(layers, name, chunks=tuple(chunks), dtype=dtype)
+
+
+def _index(term: str, array: Any, index: dict[str, int]) -> tuple[int, ...]:
+    """Return which chunk of an operand a product reads; the only one along axes that are broadcast."""
+    return tuple(index[x] if len(chunks) > 1 else 0 for x, chunks in zip(term, array.chunks))
+
+
+def _group(arrays: Sequence[Any]) -> int:
+    """Return how many products a task adds up: a power of two."""
+    size = sum(math.prod(map(max, array.chunks)) * array.dtype.itemsize for array in arrays)
+    return 1 << max(GROUP_BYTES // max(size, 1), 1).bit_length() - 1
+
+
+def _tasks(call: Call, name: str, place: tuple[int, ...], groups: Sequence[Any], dtype: np.dtype) -> dict[Any, Any]:
+    """Return the tasks of one chunk of the result: one for every group of products, and those that add them up."""
+    if len(groups) == 1:
+        return {(name, *place): (_sum_of, call, groups[0], dtype, True)}
+    tasks: dict[Any, Any] = {}
+
+    def node(start: int, count: int) -> Any:
+        key = (f"part {name}", *place, start, count)
+        if count == 1:
+            tasks[key] = (_sum_of, call, groups[start], dtype, False)
+        else:
+            half = first_half(count)
+            tasks[key] = (np.add, node(start, half), node(start + half, count - half))
+        return key
+
+    tasks[(name, *place)] = (_narrowed, node(0, len(groups)), dtype)
+    return tasks
+
+
+def _sum_of(call: Call, products: Sequence[Sequence[Any]], dtype: np.dtype, is_whole: bool) -> np.ndarray:
+    """Add up products in place: the task of Dask."""
+    wide = WIDER.get(dtype.name) if len(products) > 1 or not is_whole else None
+    first, *others = products
+    if wide is None:
+        result = np.asarray(evaluate(call, first))
+    else:
+        shape = make_problem(call.equation, [each.shape for each in first], [None] * len(first), "float32").output_shape
+        result, others = np.zeros(shape, wide), products
+    for each in others:
+        evaluate(call, each, result)
+    return _narrowed(result, dtype) if is_whole else result
+
+
+def _narrowed(result: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    return np.asarray(result, dtype)
