@@ -89,10 +89,11 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     ),
     "cli": ({"sizes", "__init__"}, {REST}),
     "cluster": (
-        {"drawing", "peers", "checkpoint", "progress"},
+        {"drawing", "peers", "checkpoint", "progress", "distribution"},
         {"run"},
         {"shared"},
         {"on_dask", "on_mpi"},
+        {"summa", "planning"},
         {"contraction"},
         {"__init__"},
     ),

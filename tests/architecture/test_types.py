@@ -32,6 +32,7 @@ STANDARD_RULES = {
     "einloom.cluster.on_dask",
     "einloom.cluster.on_mpi",
     "einloom.cluster.progress",
+    "einloom.cluster.summa",
     "einloom.expression.drawing",
     "einloom.frameworks.on_dask",
     "einloom.frameworks.on_jax",

@@ -10,6 +10,8 @@ of either before it is asked for.
 from __future__ import annotations
 
 from einloom.cluster.contraction import Contraction, compile, einsum
+from einloom.cluster.distribution import Distribution
+from einloom.cluster.planning import Plan, plan
 from einloom.cluster.run import Event, Run
 
-__all__ = ["Contraction", "Event", "Run", "compile", "einsum"]
+__all__ = ["Contraction", "Distribution", "Event", "Plan", "Run", "compile", "einsum", "plan"]

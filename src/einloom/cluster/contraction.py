@@ -10,6 +10,7 @@ from typing import Any
 from einloom.api import compile as compile_here
 from einloom.api import einsum as einsum_here
 from einloom.arrays.library import incoming, is_array, outgoing
+from einloom.cluster.distribution import Distribution
 from einloom.cluster.run import Run
 from einloom.cluster.shared import Shared
 from einloom.errors import ArgumentError
@@ -26,6 +27,7 @@ def einsum(
     *operands: Any,
     client: Any = None,
     comm: Any = None,
+    distribution: Distribution | None = None,
     memory_limit: int | str | None = None,
     optimize: Any = "auto",
     dtype: object = None,
@@ -46,6 +48,7 @@ def einsum(
         operands: arrays; or arrays of Dask, which are used chunk by chunk.
         client: of Dask; the current one if None.
         comm: of mpi4py, instead: every rank calls this with the same operands, and gets the result.
+        distribution: with `comm`: every rank passes its blocks of two operands, and gets its block of the result.
         memory_limit: most elements of an intermediate tensor, or `"max_input"`.
         optimize: what `opt_einsum` takes.
         dtype: type to compute in; the operands' common type if None.
@@ -62,6 +65,8 @@ def einsum(
         UnsupportedTarget: a process differs in einloom's version, architecture or vector ISA.
         DeviceError: workers died again and again, a rank failed, or the checkpoint's folder is full.
     """
+    if distribution is not None:
+        return _on_grid(equation, operands, distribution, comm)
     if framework_of(operands) is not None and not all(map(_has_memory, operands)):
         if checkpoint is not None or comm is not None:
             raise ArgumentError("arrays of Dask take neither comm= nor checkpoint=\n  Pass NumPy's, or leave it out.")
@@ -161,6 +166,17 @@ class Contraction:
         cuts = ", ".join(f"{cut.label} into {cut.count}" for cut in program.work.slicing.cuts)
         units = f"{len(program.work.slicing):,} slices in {len(program.work.units):,} units"
         return f"{self.expression!r}\n  cut {cuts}: {units}, {program.bytes:,} bytes a process"
+
+
+def _on_grid(equation: str, blocks: Sequence[Any], distribution: Distribution, comm: Any) -> Any:
+    if comm is None or equation != distribution.equation:
+        raise ArgumentError(
+            f"distribution= is of {distribution.equation} over the ranks of a communicator\n"
+            "  Pass the same equation, and comm=."
+        )
+    from einloom.cluster.summa import compute_on_grid
+
+    return compute_on_grid(distribution, [*blocks], comm)
 
 
 def _has_memory(operand: object) -> bool:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 from einloom.errors import UnsupportedTarget
 
 if TYPE_CHECKING:
+    from einloom.cluster.planning import Plan
     from einloom.cluster.run import Run
 
-__all__ = ["draw_run", "new_figure"]
+__all__ = ["draw_plan", "draw_run"]
 
 
-def new_figure(width: float, height: float) -> Any:
+def _figure(width: float, height: float) -> Any:
     """Return an empty figure that no window shows.
 
     Raises:
@@ -31,7 +32,7 @@ def new_figure(width: float, height: float) -> Any:
 def draw_run(run: Run) -> Any:
     """Return a figure of a run: a row for every worker, a bar for every unit; kept ones are grey."""
     rows = {who: row for row, who in enumerate(run.workers)}
-    figure = new_figure(9, 1.2 + 0.35 * max(len(rows), 1))
+    figure = _figure(9, 1.2 + 0.35 * max(len(rows), 1))
     axes = figure.subplots()
     for event in run.events:
         colour = "0.7" if event.what.startswith("kept") else f"C{rows[event.who] % 10}"
@@ -43,4 +44,23 @@ def draw_run(run: Run) -> Any:
     axes.set_xlim(0, run.seconds)
     axes.set_xlabel("seconds")
     axes.set_title(f"{run.computed} units in {run.seconds:.3g} s, {run.efficiency:.0%} of it computing")
+    return figure
+
+
+def draw_plan(plan: Plan) -> Any:
+    """Return a figure of a plan: time and efficiency over the number of workers."""
+    figure = _figure(8, 3.5)
+    left, right = figure.subplots(1, 2)
+    counts = [row.workers for row in plan.rows]
+    left.loglog(counts, [row.seconds for row in plan.rows], "o-", label="all")
+    left.loglog(counts, [row.computing for row in plan.rows], "--", label="computing")
+    left.set_ylabel("seconds")
+    left.legend()
+    right.semilogx(counts, [row.efficiency for row in plan.rows], "o-")
+    right.set_ylabel("efficiency")
+    right.set_ylim(0, 1.05)
+    for axes in (left, right):
+        axes.set_xlabel("workers")
+        axes.set_xscale("log", base=2)
+    figure.suptitle(f"{plan.equation}: {plan.slices:,} slices, {plan.cuts}")
     return figure

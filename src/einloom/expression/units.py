@@ -6,6 +6,7 @@ a tree of sums that the number of slices decides.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -93,13 +94,19 @@ class UnitProgram:
     @cached_property
     def bytes(self) -> int:
         """Memory that a process needs, in bytes: operands, scratch of one thread, two results of units."""
-        problem, variant = self.recipe.problem, self._variant(1)
-        operands = sum(
-            int(np.prod(shape, dtype=np.int64)) * problem.operand_type(i).size * self.recipe.parts
-            for i, shape in enumerate(problem.shapes)
-        )
-        part = int(np.prod(self.shape(0), dtype=np.int64)) * self.dtype.itemsize
-        return operands + variant.scratch_bytes + 2 * part
+        return self.operand_bytes + self._variant(1).scratch_bytes + 2 * self.part_bytes
+
+    @property
+    def operand_bytes(self) -> int:
+        """Memory of the operands, in bytes."""
+        problem, parts = self.recipe.problem, self.recipe.parts
+        sizes = (math.prod(shape) * problem.operand_type(i).size for i, shape in enumerate(problem.shapes))
+        return parts * sum(sizes)
+
+    @property
+    def part_bytes(self) -> int:
+        """Memory of the result of a unit, in bytes."""
+        return math.prod(self.shape(0)) * (self._variant(1).sums_dtype or self.dtype).itemsize
 
     def _variant(self, threads: int) -> SlicedVariant:
         return _compiled.get((self.digest, threads), lambda: self.recipe.compile_units(threads))

@@ -36,6 +36,11 @@ LEAST_PIECE = 16
 LEAST_POINTS = 2**16
 """Points that such a slice walks at least: some tens of microseconds."""
 
+POINTS = 2**27
+"""Points that such a slice walks at most, some ten milliseconds, unless there are `MOST_SLICES` of them."""
+
+MOST_SLICES = 2**14
+
 
 def limited_path(problem: Problem, optimize: Any, memory_limit: Any) -> tuple[Path, Slicing | None]:
     """Return the path that `optimize` stands for, and its slices if a limit asks for them.
@@ -63,7 +68,7 @@ def cuts_of(problem: Problem, path: Path, limit: int) -> tuple[Cut, ...]:
 
 
 def cuts_for(problem: Problem, path: Path, count: int, cuts: Sequence[Cut] = ()) -> tuple[Cut, ...]:
-    """Return cuts into about `count` slices, for whoever shares them; none if there is less to do than that is worth.
+    """Return cuts into `count` slices and more, for whoever shares them; none if there is less to do than that is worth.
 
     `cuts` are there already.
 
@@ -74,7 +79,8 @@ def cuts_for(problem: Problem, path: Path, count: int, cuts: Sequence[Cut] = ())
         return ()
     extents = problem.sizes | {cut.label: cut.step for cut in cuts}
     walked = [names for names, _ in _labels_of_steps(problem, path)]
-    while _count(problem, extents) < count:
+    most = max(count, min(int(_points(walked, extents) * _count(problem, extents)) // POINTS, MOST_SLICES))
+    while _count(problem, extents) < most:
         points = _points(walked, extents)
         found = [(x, _points(walked, extents | {x: -(-n // 2)})) for x, n in extents.items() if n >= 2 * LEAST_PIECE]
         if not found or points * _count(problem, extents) < count * LEAST_POINTS:

@@ -85,13 +85,53 @@ def checkpoint(folder: str) -> None:
     report(f"{f.run.computed} {len(f.run.events)} {hashlib.sha256(result.tobytes()).hexdigest()}")
 
 
+def grids() -> None:
+    """Compare the blocks of a product with the whole, for every grid of these ranks."""
+    equations = {
+        "ik,kj->ij": ((70, 90), (90, 50)),
+        "aki,bjk->jbia": ((3, 120, 70), (4, 33, 120)),
+        "cik,ckj->cij": ((2, 40, 1100), (2, 1100, 30)),
+    }
+    numbers = np.random.default_rng(1)
+    for equation, shapes in equations.items():
+        for copies in (each for each in range(1, COMM.size + 1) if COMM.size % each == 0):
+            layer = COMM.size // copies
+            for rows in (each for each in range(1, layer + 1) if layer % each == 0):
+                d = el.cluster.Distribution(equation, *shapes, grid=(rows, layer // rows), copies=copies)
+                a, b = (numbers.integers(-3, 4, shape).astype("float64") for shape in shapes)
+                blocks = [whole[d.block(i, COMM.rank)] for i, whole in enumerate((a, b))]
+                result = el.cluster.einsum(equation, *blocks, comm=COMM, distribution=d)
+                expected = np.einsum(equation, a, b, optimize=True)[d.block(2, COMM.rank)]
+                assert np.array_equal(result, expected), (equation, rows, copies)
+    report("right")
+
+
+def wrong_blocks() -> None:
+    """One rank passes the block of another."""
+    d = el.cluster.Distribution("ik,kj->ij", (9, 9), (9, 9), grid=(COMM.size, 1))
+    a = np.ones((9, 9))
+    try:
+        el.cluster.einsum("ik,kj->ij", a[d.block(0, COMM.rank)], a[: 2 if COMM.rank else 3], comm=COMM, distribution=d)
+    except el.EinloomError as error:
+        assert "block 1 of rank" in str(error), error
+        report("refused")
+
+
 def report(text: str) -> None:
     """Print from one rank."""
     if COMM.rank == 0:
         print(text, flush=True)
 
 
-CASES: tuple[Callable[..., None], ...] = (bits, random_expressions, different_operands, failing_rank, checkpoint)
+CASES: tuple[Callable[..., None], ...] = (
+    bits,
+    random_expressions,
+    different_operands,
+    failing_rank,
+    checkpoint,
+    grids,
+    wrong_blocks,
+)
 
 if __name__ == "__main__":
     {case.__name__: case for case in CASES}[sys.argv[1]](*sys.argv[2:])

@@ -59,3 +59,12 @@ def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
     computed, events, digest = ranks(4, "checkpoint", tmp_path).split()
     assert digest == expected_bits()
     assert kept >= 9 and int(computed) == int(events) - kept
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_products_over_every_grid_of_ranks(count: int) -> None:
+    assert ranks(count, "grids") == "right"
+
+
+def test_blocks_that_are_not_those_of_the_distribution() -> None:
+    assert ranks(2, "wrong_blocks") == "refused"

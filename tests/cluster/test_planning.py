@@ -1,0 +1,54 @@
+"""Plans: what is predicted for workers that are not there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import einloom as el
+
+NETWORK = "ab,bc,cd->ad", [(1024, 512), (512, 1024), (1024, 512)]
+
+
+def test_more_workers_take_less_time_until_there_is_no_more_to_share() -> None:
+    plan = el.cluster.plan(*NETWORK)
+    times = [row.computing for row in plan.rows]
+    assert len(plan.rows) == 13 and plan.rows[-1].workers == 4096
+    assert times == sorted(times, reverse=True) and times[0] > 10 * times[-1]
+    assert plan.rows[0].efficiency == 1 and plan.rows[0].traffic == 0 < plan.rows[1].traffic
+    assert all(row.efficiency <= 1.001 for row in plan.rows)
+
+
+def test_slow_networks_cost_time() -> None:
+    fast, slow = (el.cluster.plan(*NETWORK, workers=8, bandwidth=b).rows[0] for b in (1e10, 1e7))
+    assert fast.seconds < slow.seconds and fast.traffic == slow.traffic
+
+
+def test_memory_decides_where_to_cut() -> None:
+    whole = el.cluster.plan(*NETWORK, workers=1).rows[0].memory
+    tight = el.cluster.plan(*NETWORK, workers=1, memory=whole - 100_000)
+    assert tight.rows[0].memory <= whole - 100_000
+    with pytest.raises(el.ArgumentError, match="however it is cut"):
+        el.cluster.plan(*NETWORK, workers=1, memory=10**6)
+
+
+def test_what_is_too_small_is_not_shared() -> None:
+    plan = el.cluster.plan("ab,bc->ac", [(4, 4), (4, 4)], workers=(1, 2))
+    assert [row.efficiency for row in plan.rows] == [1, 0.5] and "too small" in repr(plan)
+
+
+def test_a_plan_of_a_grid() -> None:
+    shapes = (2048, 2048), (2048, 2048)
+    d = el.cluster.Distribution("ik,kj->ij", *shapes, grid=(2, 2))
+    plan = el.cluster.plan("ik,kj->ij", shapes, distribution=d)
+    (row,) = plan.rows
+    assert row.workers == 4 and 0.2 < row.efficiency <= 1.2 and row.traffic == 2 * 2048 * 2048 * 8
+
+
+def test_plans_as_tables_and_figures(tmp_path: Path) -> None:
+    plan = el.cluster.plan(*NETWORK, workers=(1, 16))
+    assert len(plan.table().splitlines()) == 4 and "efficiency" in plan.table()
+    pytest.importorskip("matplotlib")
+    figure = plan.plot(str(tmp_path / "plan.svg"))
+    assert len(figure.axes) == 2 and (tmp_path / "plan.svg").stat().st_size > 1000
