@@ -33,6 +33,12 @@ Labels = tuple[str, ...]
 LEAST_PIECE = 16
 """Indices in a piece of a label that is cut for the sake of those who share the slices."""
 
+SHORT = 32
+"""Indices in a piece along which code takes twice the time for each: registers and blocks are not filled."""
+
+ADDED = 1.25
+"""How much rather a label of the result is cut than one that is summed: its slices need not be added up."""
+
 LEAST_POINTS = 2**16
 """Points that such a slice walks at least: some tens of microseconds."""
 
@@ -68,7 +74,7 @@ def cuts_of(problem: Problem, path: Path, limit: int) -> tuple[Cut, ...]:
 
 
 def cuts_for(problem: Problem, path: Path, count: int, cuts: Sequence[Cut] = ()) -> tuple[Cut, ...]:
-    """Return cuts into `count` slices and more, for whoever shares them; none if there is less to do than that is worth.
+    """Return cuts into `count` slices and more, for whoever shares them; none if that is not worth it.
 
     `cuts` are there already.
 
@@ -85,8 +91,9 @@ def cuts_for(problem: Problem, path: Path, count: int, cuts: Sequence[Cut] = ())
         found = [(x, _points(walked, extents | {x: -(-n // 2)})) for x, n in extents.items() if n >= 2 * LEAST_PIECE]
         if not found or points * _count(problem, extents) < count * LEAST_POINTS:
             break
-        costs = [(2 * cost, x not in problem.equation.output, -extents[x], x) for x, cost in found]
-        _, _, _, label = min(costs)
+        added = {x: 1.0 if x in problem.equation.output else ADDED for x in extents}
+        costs = [(cost * added[x] * (1 + 2 * SHORT / extents[x]), -extents[x], x) for x, cost in found]
+        _, _, label = min(costs)
         extents[label] = -(-extents[label] // 2)
     return _cuts(problem, extents)
 
