@@ -33,6 +33,7 @@ STANDARD_RULES = {
     "einloom.cluster.on_mpi",
     "einloom.cluster.progress",
     "einloom.cluster.summa",
+    "einloom.cluster.tuning",
     "einloom.expression.drawing",
     "einloom.frameworks.on_dask",
     "einloom.frameworks.on_jax",

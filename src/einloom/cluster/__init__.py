@@ -13,5 +13,6 @@ from einloom.cluster.contraction import Contraction, compile, einsum
 from einloom.cluster.distribution import Distribution
 from einloom.cluster.planning import Plan, plan
 from einloom.cluster.run import Event, Run
+from einloom.cluster.tuned import ClusterTuned, tune
 
-__all__ = ["Contraction", "Distribution", "Event", "Plan", "Run", "compile", "einsum", "plan"]
+__all__ = ["ClusterTuned", "Contraction", "Distribution", "Event", "Plan", "Run", "compile", "einsum", "plan", "tune"]

@@ -10,8 +10,9 @@ are lost with it, they are scattered again.
 
 from __future__ import annotations
 
+import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,9 +28,10 @@ from einloom.errors import ArgumentError, DeviceError
 from einloom.expression.units import added
 from einloom.plan.units import Unit
 
-__all__ = ["compute_on_workers"]
+__all__ = ["RESOURCE", "compute_on_workers", "current_client", "on_workers", "prepare_workers"]
 
 RESOURCE = "einloom"
+TRIES = 20
 ROUNDS = 16
 """How often operands are scattered again after all workers that had them died."""
 
@@ -46,12 +48,12 @@ def compute_on_workers(shared: Shared, client: Any) -> tuple[Array, list[Event]]
         DeviceError: workers died again and again.
     """
     assert shared.program is not None
-    client = _client(client)
+    client = current_client(client)
     task = shared.task(shared.program)
     operands = shared.operands
-    check_peers(client.run(this_peer), task.peer)
+    check_peers(on_workers(client, this_peer), task.peer)
     _check_memory(client, task)
-    client.register_plugin(Team())
+    prepare_workers(client)
     result = np.empty(task.program.output_shape, task.program.dtype)
     places, events = list(range(task.program.work.slicing.places)), list[Event]()
     with _shown(client, task, shared.progress) as topic:
@@ -63,7 +65,12 @@ def compute_on_workers(shared: Shared, client: Any) -> tuple[Array, list[Event]]
     raise DeviceError(f"{_where(task)}: all workers that had the operands died, {ROUNDS} times{_resumable(task)}")
 
 
-def _client(client: Any) -> Any:
+def current_client(client: Any) -> Any:
+    """Return a client, or else the current one.
+
+    Raises:
+        ArgumentError: there is none.
+    """
     if client is not None:
         return client
     try:
@@ -72,6 +79,26 @@ def _client(client: Any) -> Any:
         raise ArgumentError(
             "there is no client of Dask\n  Make one, client = distributed.Client(…), or pass comm= for MPI."
         ) from None
+
+
+def on_workers(client: Any, function: Callable[[], Any]) -> dict[str, Any]:
+    """Return what a function gives on every worker, by address; those that die meanwhile are left out."""
+    return client.run(function, on_error="ignore")
+
+
+def prepare_workers(client: Any) -> None:
+    """Let workers compute one unit at a time.
+
+    Raises:
+        DeviceError: they cannot be reached.
+    """
+    for _ in range(TRIES):
+        try:
+            client.register_plugin(Team())
+            return
+        except OSError:  # A worker died meanwhile.
+            time.sleep(0.2)
+    raise DeviceError(f"workers die as soon as they are spoken to\n  Look at their logs: {client}")
 
 
 class Team(WorkerPlugin):

@@ -9,7 +9,7 @@ half sends to the rank of the left one. Before ranks exchange anything they agre
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -106,6 +106,8 @@ def _resumable(task: UnitTask) -> str:
 class _Ranks:
     """The ranks' shares, and what this rank has.
 
+    A rank's share are neighbouring slices; where units are kept, it is made of whole units.
+
     Attributes:
         task: what computes units.
         comm: the communicator.
@@ -117,15 +119,37 @@ class _Ranks:
     events: list[Event] = field(default_factory=list)
     _sums: dict[Unit, Array] = field(default_factory=dict)
 
-    def owner(self, unit: Unit) -> int:
-        """Return the rank that computes a unit: in proportion to its first slice."""
-        return unit.start * self.comm.size // len(self.task.program.work.slicing)
+    def owner(self, number: int) -> int:
+        """Return the rank that computes a slice."""
+        work = self.task.program.work
+        if self.task.checkpoint is not None:
+            place, leaf = divmod(number, work.slicing.leaves)
+            number = place * work.slicing.leaves + leaf // work.grain * work.grain
+        return number * self.comm.size // len(work.slicing)
+
+    def owners(self, node: Unit) -> tuple[int, int]:
+        """Return the ranks that compute the first and the last slice below a node."""
+        return self.owner(node.start), self.owner(node.stop - 1)
+
+    def share(self) -> Iterator[Unit]:
+        """Yield the largest nodes of which all slices are this rank's; of units that are kept, each by itself."""
+        slicing = self.task.program.work.slicing
+        for place in range(slicing.places):
+            yield from self._share_below(Unit(place * slicing.leaves, slicing.leaves))
+
+    def _share_below(self, node: Unit) -> Iterator[Unit]:
+        first, last = self.owners(node)
+        most = node.count if self.task.checkpoint is None else self.task.program.work.grain
+        if first == last == self.comm.rank and node.count <= most:
+            yield node
+        elif first <= self.comm.rank <= last:
+            for half in node.halves:
+                yield from self._share_below(half)
 
     def compute(self, operands: list[Array], progress: bool) -> None:
-        """Compute this rank's units, and add them up as far as that goes without others."""
-        work = self.task.program.work
+        """Compute this rank's share, and add it up as far as that goes without others."""
         threads, who = thread_count(cores=host().cores), f"rank {self.comm.rank}"
-        own = [unit for unit in work.units if self.owner(unit) == self.comm.rank]
+        own = list(self.share())
         total = sum(unit.count for unit in own)
         with shown_slices(progress and self.comm.rank == 0, total, f"rank 0 of {self.comm.size}") as advance:
             for unit in own:
@@ -136,43 +160,48 @@ class _Ranks:
 
     def _add_up(self, unit: Unit) -> None:
         """Add a unit to its left neighbours as far as they are below one node."""
-        parents = self._parents(unit)
-        for node in reversed(parents):
+        for node in reversed(self._parents(unit)):
             left, right = node.halves
-            if left in self._sums and right in self._sums:
-                self._sums[node] = added(self._sums.pop(left), self._sums.pop(right))
+            if left not in self._sums or right not in self._sums:
+                break
+            self._sums[node] = added(self._sums.pop(left), self._sums.pop(right))
 
     def _parents(self, unit: Unit) -> list[Unit]:
         """Return the nodes above a unit, the root of its place first."""
-        leaves = self.task.program.work.slicing.leaves
-        node, found = Unit(unit.start // leaves * leaves, leaves), list[Unit]()
+        node, found = self._whole(self.task.program.work.place(unit)), list[Unit]()
         while node.count > unit.count:
             found.append(node)
             left, right = node.halves
             node = left if unit.start < right.start else right
         return found
 
+    def _whole(self, place: int) -> Unit:
+        leaves = self.task.program.work.slicing.leaves
+        return Unit(place * leaves, leaves)
+
     def join(self) -> None:
-        """Add up across ranks, and make parts of the result: the rank of a place's first unit has it in the end."""
+        """Add up across ranks, and make parts of the result: the rank of a place's first slice has it in the end."""
         sends: list[Any] = []
-        work = self.task.program.work
-        for place in range(work.slicing.places):
-            whole = Unit(place * work.slicing.leaves, work.slicing.leaves)
+        computed = {event.what.split()[-1] for event in self.events}
+        for place in range(self.task.program.work.slicing.places):
+            whole = self._whole(place)
             self._join(whole, sends)
-            if self.owner(whole) == self.comm.rank and not work.is_whole(next(work.of_place(place))):
+            if self.owner(whole.start) == self.comm.rank and str(whole) not in computed:
                 self._sums[whole] = self.task.program.finished(place, self._sums[whole])
         for request in sends:
             request.Wait()
 
     def _join(self, node: Unit, sends: list[Any]) -> None:
         """Add up what is below a node; all ranks walk in the same order."""
-        if node in self._sums or node.count <= self.task.program.work.grain or not self._touches(node):
+        first, last = self.owners(node)
+        rank = self.comm.rank
+        if first == last or not first <= rank <= last:
             return
         left, right = node.halves
         self._join(left, sends)
         self._join(right, sends)
-        giver, taker, rank = self.owner(right), self.owner(left), self.comm.rank
-        if giver != taker and giver == rank:
+        giver, taker = self.owner(right.start), first
+        if giver == rank != taker:
             sends.append(self.comm.Isend(self._sums[right], dest=taker))
         if taker == rank:
             own = self._sums.pop(left)
@@ -181,23 +210,19 @@ class _Ranks:
                 self.comm.Recv(other, source=giver)
             self._sums[node] = added(own, other)
 
-    def _touches(self, node: Unit) -> bool:
-        """Whether this rank may have some of the units below a node."""
-        return self.owner(node) <= self.comm.rank <= self.owner(Unit(node.stop - 1, 1))
-
     def result(self) -> Array:
         """Return the result, of which every rank gets the others' parts."""
         program = self.task.program
-        result, leaves = np.empty(program.output_shape, program.dtype), program.work.slicing.leaves
+        result = np.empty(program.output_shape, program.dtype)
         by_rank: dict[int, list[int]] = {}
         for place in range(program.work.slicing.places):
-            by_rank.setdefault(self.owner(Unit(place * leaves, leaves)), []).append(place)
+            by_rank.setdefault(self.owner(self._whole(place).start), []).append(place)
         for rank, places in by_rank.items():
             flat = np.empty(sum(int(np.prod(program.shape(place))) for place in places), program.dtype)
             parts = np.split(flat, np.cumsum([int(np.prod(program.shape(place))) for place in places])[:-1])
             if rank == self.comm.rank:
                 for place, part in zip(places, parts):
-                    part[:] = self._sums[Unit(place * leaves, leaves)].reshape(-1)
+                    part[:] = self._sums[self._whole(place)].reshape(-1)
             self.comm.Bcast(flat.view(np.uint8), root=rank)
             for place, part in zip(places, parts):
                 result[program.part(place)] = part.reshape(program.shape(place))

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import einloom as el
+from einloom.cluster.on_dask import on_workers
 from tests.cluster.live.cases import LIMIT, NETWORK, drawn, network_operands
 from tests.soak import soak_count
 
@@ -105,7 +106,7 @@ def test_a_killed_worker_changes_nothing(cluster: Any, client: Any) -> None:
     assert f(*operands, client=client).tobytes() == expected
     usual, rng = time.monotonic() - begin, random.Random(3)
     for _ in range(soak_count(20, 0.1)):
-        pid = rng.choice(list(client.run(os.getpid).values()))
+        pid = rng.choice(list(on_workers(client, os.getpid).values()))
         killer = threading.Timer(rng.random() * usual, os.kill, (pid, signal.SIGKILL))
         killer.start()
         assert f(*operands, client=client).tobytes() == expected
@@ -153,3 +154,16 @@ def test_workers_with_too_little_memory_are_named() -> None:
 def test_without_a_client() -> None:
     with pytest.raises(el.ArgumentError, match="there is no client of Dask"):
         el.cluster.einsum("ab,bc->ac", np.ones((512, 512)), np.ones((512, 512)))
+
+
+def test_tuning_brings_records_home(cluster: Any, client: Any, tmp_path: Path) -> None:
+    """A killed worker costs what it was at."""
+    scaled(cluster, client, 2)
+    killer = threading.Timer(4, lambda: os.kill(next(iter(on_workers(client, os.getpid).values())), signal.SIGKILL))
+    killer.start()
+    found = el.cluster.tune("ab,bc->ac", (96, 64), (64, 96), client=client, budget=10, records=tmp_path / "mine.jsonl")
+    killer.join()
+    assert found.best is not None and found.best.confirmed and found.speedup >= 1
+    assert sum(found.evaluations.values()) >= 10
+    lines = (tmp_path / "mine.jsonl").read_text().splitlines()
+    assert len(lines) >= 11 and found.best.schedule in lines[-1]
