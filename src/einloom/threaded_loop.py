@@ -26,7 +26,7 @@ from einloom.loops.nest import LoopNest
 from einloom.loops.parallel import ParallelType, parallel_degree, parallel_index, parallel_type
 from einloom.loops.plot import draw_owners
 from einloom.loops.spec import LoopSpec
-from einloom.loops.trace.index import Index
+from einloom.loops.trace.index import Index, refusal
 from einloom.loops.trace.recorder import current_recorder
 from einloom.loops.walk import run_threads
 from einloom.traced_body import TracedBody, traced_body
@@ -99,9 +99,9 @@ class ThreadedLoop:
         """Return the number of the thread that runs the body, from 0; in a traced body an index.
 
         Raises:
-            ScheduleError: no body is running.
+            ScheduleError: no body of this loop is running, or traced.
         """
-        if current_recorder() is not None:
+        if self._is_traced():
             return Index.symbol(THREAD) if self.nest.threads > 1 else 0
         if self._running.thread is None:
             raise ScheduleError("no thread runs a body here\n  Ask inside the function that run() calls.")
@@ -125,13 +125,20 @@ class ThreadedLoop:
         In a traced body it is an index.
         """
         ways = self.nest.level(letter).ways
-        if current_recorder() is not None and ways is not None:
-            return Index.symbol(str(ways.dimension))
         if parallel_type(self.nest, letter) is ParallelType.NO_PARALLEL:
             return -1
-        if current_recorder() is not None:
-            return self.get_tid()
+        if self._is_traced():
+            return self.get_tid() if ways is None else Index.symbol(str(ways.dimension))
         return parallel_index(self.nest, letter, self.get_tid())
+
+    def _is_traced(self) -> bool:
+        """Return whether a body of this loop is traced: not Python's of `run`, and not that of other loops."""
+        current = current_recorder()
+        if current is None or self._running.thread is not None:
+            return False
+        if current.nest != self.nest:
+            raise refusal(f"the thread of another loop, {self!r},", "Ask the loop whose body this is.")
+        return True
 
     def show(self) -> str:
         """Return the loop nest as text."""
@@ -150,6 +157,10 @@ class ThreadedLoop:
             UnsupportedTarget: matplotlib is not installed.
         """
         return draw_owners(self.nest, rows, columns, path)
+
+    def __reduce__(self) -> tuple[type[ThreadedLoop], tuple[object, ...]]:
+        """Pickle the loop as what it was made of."""
+        return ThreadedLoop, (self.nest.specs, str(self.nest.string), self.nest.threads)
 
     def __repr__(self) -> str:
         specs = ", ".join(f"{s.start}:{s.bound}:{s.step}" for s in self.nest.specs)

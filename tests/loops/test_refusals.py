@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import einloom as el
+from einloom.loops.trace.index import Index
 
 SPECS = [el.LoopSpec(0, 4), el.LoopSpec(0, 4), el.LoopSpec(0, 4)]
+KEPT = Index.symbol("b")
+OTHER = el.ThreadedLoop([el.LoopSpec(0, 4)], "A{R:4}")
 CAPTURED = np.zeros(3)
 
 
@@ -181,9 +184,35 @@ def open_slice(a, X):
     el.tpp.zero(X[0:a])
 
 
+def index_of_another_body(a, X):
+    el.tpp.zero(X[a, KEPT])
+
+
+def condition_of_another_body(a, X):
+    with el.when(KEPT == 0):
+        el.tpp.zero(X[a])
+
+
+def team_of_another_grid(a, X):
+    el.tpp.zero(X[Index.symbol("R")])
+
+
+def thread_of_another_loop(a, X):
+    el.tpp.zero(X[OTHER.get_tid()])
+
+
+def team_of_another_loop(a, X):
+    el.tpp.zero(X[OTHER.get_tid_in_parallel_dim("a")])
+
+
 @pytest.mark.parametrize(
     ("body", "advice"),
     [
+        (index_of_another_body, "own indices"),
+        (condition_of_another_body, "own indices"),
+        (team_of_another_grid, "own indices"),
+        (thread_of_another_loop, "Ask the loop whose body this is"),
+        (team_of_another_loop, "Ask the loop whose body this is"),
         (condition_as_bool, "el.when(condition)"),
         (index_as_int, "subscripts"),
         (printed, "loop.run"),

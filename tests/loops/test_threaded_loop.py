@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -73,6 +77,24 @@ def test_get_tid_belongs_inside_a_body() -> None:
         loop.run(lambda a, b, c: 1 / a)
     with pytest.raises(el.ScheduleError, match="no thread runs a body"):
         loop.get_tid()
+
+
+def test_a_python_body_asks_its_own_loop_while_another_body_is_traced() -> None:
+    seen = list[int]()
+    inner = el.ThreadedLoop([el.LoopSpec(0, 2)], "A{R:2}")
+
+    def body(a: Any, X: Any) -> None:
+        inner.run(lambda a: seen.append(inner.get_tid_in_parallel_dim("a")))
+        el.tpp.zero(X[a])
+
+    el.ThreadedLoop([el.LoopSpec(0, 2)], "A", threads=2).body(body)(X=np.ones((2, 2), np.float32))
+    assert seen == [0, 1]
+
+
+@pytest.mark.parametrize("string", ["bcaBCb", "bC{R:5}B{C:4}cba", "a[0,9,3,()]bcbcb|"])
+def test_loops_pickle_and_copy(string: str) -> None:
+    loop = el.ThreadedLoop(SPECS, string)
+    assert pickle.loads(pickle.dumps(loop)).nest == copy.deepcopy(loop).nest == loop.nest
 
 
 def test_threads_follow_the_settings() -> None:

@@ -320,6 +320,24 @@ def test_slices_step_forwards_by_numbers() -> None:
             loop.body(_stepped(step))(X=np.ones(4, np.float32))
 
 
+def test_slices_count_from_the_end() -> None:
+    out = np.ones((3, 6), np.float32)
+    run("a", [el.LoopSpec(0, 3)], lambda a, X: el.tpp.zero(X[a, -4:-1]), X=out)
+    assert (out == [1, 1, 0, 0, 0, 1]).all()
+
+
+def test_a_condition_may_be_entered_again() -> None:
+    def body(a, X):
+        second = el.when(a == 1)
+        for place in (0, 2):
+            with second:
+                el.tpp.zero(X[a, place : place + 1])
+
+    out = np.ones((3, 3), np.float32)
+    run("a", [el.LoopSpec(0, 3)], body, X=out)
+    assert out.tolist() == [[1, 1, 1], [0, 1, 0], [1, 1, 1]]
+
+
 def _stepped(step: int | None):
     return lambda a, X: el.tpp.zero(X[0 : 4 : a if step is None else step])
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 from einloom.dtypes import DType
 from einloom.errors import DTypeError, ScheduleError, ShapeError
 from einloom.ir.operation import Primitive
+from einloom.ir.sharing import THREAD
 from einloom.loops.nest import LETTERS, LoopNest
 from einloom.loops.trace.captured import captured_values
 from einloom.loops.trace.index import Condition, Index, line_of, refusal, where
@@ -66,6 +66,8 @@ class Recorder:
         self.root = Recorded(None)
         self._open = [self.root]
         self._steps = {loop.letter: loop.step for loop in nest.innermost}
+        ways = (str(loop.ways.dimension) for loop in nest.loops if loop.ways)
+        self._symbols = {*LETTERS[: len(nest.specs)], THREAD, *ways}
 
     def argument(self, name: str, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType) -> Tensor:
         """Return an argument of the body as a tensor."""
@@ -97,6 +99,7 @@ class Recorder:
             raise refusal(f"{primitive} of a {kind}", "Pass the array as an argument of the body, by keyword.")
         if not any(thing.base is base for base in self.bases):
             raise refusal(f"{primitive} of a tensor of another body", "Use this body's own arguments.")
+        self._check_symbols(thing.symbols)
         return thing
 
     def call(self, primitive: Primitive, tensors: Sequence[Tensor], batch: str | None = None) -> None:
@@ -112,16 +115,21 @@ class Recorder:
             raise DTypeError(f"{primitive} of different kinds of numbers: {types}\n  {where()}\n  Convert the arrays.")
         self._open[-1].nodes.append(RecordedCall(primitive, tuple(tensors), batch, where()))
 
-    @contextmanager
-    def under(self, condition: Condition) -> Generator[None]:
-        """Record what follows under a condition."""
+    def _check_symbols(self, symbols: Iterable[str]) -> None:
+        """Refuse indices that were kept from the trace of a body in other loops."""
+        if strange := ", ".join(sorted(set(symbols) - self._symbols)):
+            raise refusal(f"the index {strange} of another body", "Use this body's own indices.")
+
+    def enter(self, condition: Condition) -> None:
+        """Record what follows under a condition, until `leave`."""
+        self._check_symbols(symbol for each in condition.comparisons for symbol in each.index.terms)
         node = Recorded(condition)
         self._open[-1].nodes.append(node)
         self._open.append(node)
-        try:
-            yield
-        finally:
-            self._open.pop()
+
+    def leave(self) -> None:
+        """Record what follows outside the last condition that was entered."""
+        self._open.pop()
 
 
 def _extents(shape: Sequence[int]) -> tuple[int, ...]:
@@ -157,23 +165,39 @@ def current_recorder() -> Recorder | None:
     return _current.recorder
 
 
-@contextmanager
-def when(condition: Any) -> Generator[None]:
+@dataclass(slots=True)
+class when:
     """Do what the block says only where a condition on indices holds.
 
     >>> with when(a == 0):                      # doctest: +SKIP
     ...     el.tpp.zero(C[c, b])
 
+    Args:
+        condition: a comparison of indices, or several, joined by &.
+
     Raises:
         ScheduleError: outside a traced body, or the condition is none on indices.
     """
-    if condition is True or condition is False:
-        raise refusal("el.when of a plain bool", "Compare an index: el.when(a == 0); use `if` for what Python knows.")
-    current = recorder("el.when")
-    if not isinstance(condition, Condition):
-        raise refusal(f"el.when of a {type(condition).__name__}", "Compare an index: el.when(a == 0).")
-    with current.under(condition):
-        yield
+
+    condition: Any
+    _entered: list[Recorder] = field(default_factory=list[Recorder], init=False)
+
+    def __post_init__(self) -> None:
+        if self.condition is True or self.condition is False:
+            raise refusal(
+                "el.when of a plain bool", "Compare an index: el.when(a == 0); use `if` for what Python knows."
+            )
+        recorder("el.when")
+        if not isinstance(self.condition, Condition):
+            kind = type(self.condition).__name__
+            raise refusal(f"el.when of a {kind}", "Compare an index: el.when(a == 0).")
+
+    def __enter__(self) -> None:
+        self._entered.append(recorder("el.when"))
+        self._entered[-1].enter(self.condition)
+
+    def __exit__(self, *error: object) -> None:
+        self._entered.pop().leave()
 
 
 def trace(recording: Recorder, function: Callable[..., Any], tensors: dict[str, Tensor]) -> None:

@@ -117,16 +117,13 @@ class Tensor(Untraceable):
 
     def _part(self, part: Part, subscript: Subscript) -> Part:
         if not isinstance(subscript, slice):
-            index = as_index(subscript)
-            if not index.terms and index.constant < 0:
-                index = index + part.length
-            return Part(part.start + index * part.step, 1)
+            return Part(part.start + _from_end(as_index(subscript), part) * part.step, 1)
         step = 1 if subscript.step is None else as_index(subscript.step)
         step = step.constant if isinstance(step, Index) and not step.terms else step
         if isinstance(step, Index) or step < 1:
             raise refusal("a slice with such a step", "Steps are positive numbers: A[i : i + 8 : 2].")
-        low = as_index(0 if subscript.start is None else subscript.start)
-        high = as_index(part.length if subscript.stop is None else subscript.stop)
+        low = _from_end(as_index(0 if subscript.start is None else subscript.start), part)
+        high = _from_end(as_index(part.length if subscript.stop is None else subscript.stop), part)
         length = high - low
         if length.terms or length.constant < 0:
             raise refusal("a slice of open length", "Both ends move alike: A[i : i + 8].")
@@ -152,3 +149,8 @@ class Tensor(Untraceable):
             for axis, part in enumerate(self.parts)
         )
         return f"{self.base.name}[{parts}]"
+
+
+def _from_end(index: Index, part: Part) -> Index:
+    """Return an index of a part; a negative number counts from its end."""
+    return index if index.terms or index.constant >= 0 else index + part.length
