@@ -82,7 +82,9 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     ),
     "search": (
         {"__init__", "timing", "limits", "process", "records", "tree"},
-        {"strategies", "problems", "ranking"},
+        {"strategy"},
+        {"descents", "tree_search", "sweeps"},
+        {"strategies", "problems", "ranking", "hints"},
         {"search"},
         {"worker", "measure", "progress", "result", "log"},
         {"tune", "replay", "on_gpu"},

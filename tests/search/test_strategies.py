@@ -10,7 +10,8 @@ import pytest
 from einloom import csp
 from einloom.errors import ArgumentError
 from einloom.search.search import Budget, run_search
-from einloom.search.strategies import STRATEGIES, Node, tag_score
+from einloom.search.strategies import STRATEGIES
+from einloom.search.tree_search import Node, tag_score
 from einloom.space import cpu
 from tests.search.simulation import SLOW, Simulated, product_space, simulate, tiny_space
 from tests.soak import soak_count

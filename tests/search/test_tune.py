@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +16,17 @@ import einloom as el
 from einloom.errors import ScheduleError
 from einloom.jit.host import host
 from einloom.passes.pipeline import optimize_operation
+from einloom.search.hints import hints
 from einloom.search.measure import Measurement, interval
 from einloom.search.problems import with_plain_names
-from einloom.search.records import Records
+from einloom.search.records import Record, Records
+from einloom.search.result import Tuned, TunedSchedule
+from einloom.search.search import Budget, run_search
 from einloom.search.worker import Bench
+from einloom.space import Bound, Figure
 from einloom.space.on_cpu.given import operation_of_equation
 from einloom.space.on_cpu.space import CpuSpace
+from tests.search.simulation import Simulated
 
 PRODUCT = with_plain_names(operation_of_equation("mk,kn->mn", [(40, 30), (30, 50)], "float32"))
 HEURISTIC = optimize_operation(PRODUCT, host())[1]
@@ -111,3 +118,33 @@ def test_an_equation_of_several_operations_is_refused() -> None:
 def test_intervals_are_of_ranks() -> None:
     assert interval([float(n) for n in range(100)]) == (40.0, 59.0)
     assert interval([1.0]) == (1.0, 1.0)
+
+
+def test_what_was_best_elsewhere_is_tried_early_and_what_does_not_bind_is_not(tmp_path: Path) -> None:
+    """Hints: the same problem on another machine, then the nearest extents; never other kinds or numbers of threads."""
+    records = Records(tmp_path / "records.jsonl")
+    larger = with_plain_names(operation_of_equation("mk,kn->mn", [(80, 30), (30, 50)], "float32"))
+    double = with_plain_names(operation_of_equation("mk,kn->mn", [(40, 30), (30, 50)], "float64"))
+    names = PRODUCT.names
+    own = f"seq {names[0]}:8 prim m={names[1]} n={names[0]} k={names[2]}"
+    near = own.replace(":8", ":16")
+    blank = Record("mine", str(PRODUCT), "this", "avx512", 1, "", confirmed=True)
+    records.append(
+        [
+            replace(blank, schedule=own.replace(":8", ":4")),
+            replace(blank, key="a", operation=str(larger), schedule=near),
+            replace(blank, key="b", machine="another", schedule=own),
+            replace(blank, key="c", operation=str(double), schedule=own.replace(":8", ":2")),
+            replace(blank, key="d", threads=2, schedule=own.replace(":8", ":12")),
+            replace(blank, key="e", schedule=own.replace("prim m", "seq q:1 prim m")),
+        ]
+    )
+    assert [str(each) for each in hints(PRODUCT, PRODUCT, records, blank)] == [own, near]
+
+
+def test_a_speedup_is_a_number_whatever_could_not_be_timed() -> None:
+    schedule = TunedSchedule(HEURISTIC, inf, (), (inf, inf), Bound(0.0, {}, lambda: Figure("none", 0.0)))
+    space = CpuSpace(PRODUCT, host())
+    run = run_search(space, Simulated(space), Budget(evaluations=1), "random")
+    assert Tuned(PRODUCT, run, schedule, schedule, ()).speedup == 1.0
+    assert Tuned(PRODUCT, run, replace(schedule, time=1.0), schedule, ()).speedup == 1.0

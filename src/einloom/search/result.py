@@ -60,8 +60,9 @@ class Tuned:
 
     @property
     def speedup(self) -> float:
-        """How many times as fast as the heuristic's schedule the best one is."""
-        return self.heuristic.time / self.best.time
+        """How many times as fast as the heuristic's schedule the best is; 1 where either could not be timed again."""
+        were_timed = isfinite(self.heuristic.time) and isfinite(self.best.time)
+        return self.heuristic.time / self.best.time if were_timed else 1.0
 
     @property
     def limits(self) -> CpuRates | None:

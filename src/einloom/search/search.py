@@ -16,7 +16,8 @@ from typing import Protocol
 
 from einloom import csp
 from einloom.errors import ArgumentError
-from einloom.search.strategies import PATIENCE, Strategy, make_strategy
+from einloom.search.strategies import make_strategy
+from einloom.search.strategy import PATIENCE, Strategy
 from einloom.search.tree import Explorer, Leaf
 from einloom.space.partial import SearchSpace
 

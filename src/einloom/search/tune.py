@@ -1,7 +1,8 @@
 """`tune_operation`: find a schedule that is faster here than the heuristic's, and remember it.
 
-The search starts from what the heuristic considers and from what is recorded. At the end the best schedules and the
-heuristic's are measured again in turns, in a fresh process: what wins there is the result, and is recorded as such.
+The search starts from what the heuristic considers, from what is recorded, and from what was best for problems like it.
+At the end the best schedules and the heuristic's are measured again in turns, in a fresh process: what wins there is
+the result, and is recorded as such.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from einloom.passes.identify import identify_primitive
 from einloom.passes.parallelise import parallelise
 from einloom.passes.pipeline import optimize_operation
 from einloom.passes.values import Context, Options
+from einloom.search.hints import hints
 from einloom.search.log import EventLog, SearchSetup, opened_log
 from einloom.search.measure import Measurement, interval, median, remeasured
 from einloom.search.problems import renamed, with_plain_names
@@ -133,9 +135,11 @@ class _Tuning:
         self.heuristic, *others = _considered(plain, fused, machine, blank.threads)
         earlier = [] if records is None else list(records.all(blank.key))
         parsed = [(each, schedule) for each in earlier if (schedule := _parsed(each)) is not None]
-        known = dict.fromkeys([self.heuristic, *others, *(schedule for _, schedule in parsed)])
+        hinted = [] if records is None else hints(plain, fused, records, blank)
+        known = dict.fromkeys([self.heuristic, *others, *(schedule for _, schedule in parsed), *hinted])
         self.space = CpuSpace(fused, machine, tuple(known), blank.threads, rates=rates)
-        self.starts = [leaf for each in (self.heuristic, *others[:STARTS]) if (leaf := self.leaf(each)) is not None]
+        first = (self.heuristic, *hinted, *others[:STARTS])
+        self.starts = [leaf for each in first if (leaf := self.leaf(each)) is not None]
         self.known = [
             (leaf, each.seconds if each.status == "ok" else inf)
             for each, schedule in parsed

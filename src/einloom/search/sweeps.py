@@ -1,0 +1,107 @@
+"""Strategies that visit everything the bound lets live: the smallest bound first, or in order."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from math import inf
+
+from einloom import csp
+from einloom.search.strategy import Strategy
+from einloom.search.tree import Explorer, Leaf, Path
+
+__all__ = ["BoundFirst", "Exhaustive"]
+
+EXPANSIONS = 20
+"""Candidates that bound-first expands in a walk."""
+
+
+class BoundFirst(Strategy):
+    """Always goes on with the candidate of the smallest bound; with enough time it finds the best leaf."""
+
+    def __init__(self, explorer: Explorer) -> None:
+        super().__init__(explorer)
+        self._heap: list[tuple[float, int, int, Path]] = [(explorer.root_bound, 0, 0, ())]
+        self._count = 0
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether nothing is open whose bound is below the best time."""
+        return not self._heap or self._heap[0][0] >= self.explorer.best
+
+    @property
+    def floor(self) -> float:
+        """The smallest bound of what is still open."""
+        return self._heap[0][0] if self._heap else inf
+
+    def _walk(self) -> Leaf | None:
+        """Expand some candidates, or until the smallest bound is a leaf's; of equal bounds the deepest first."""
+        explorer, state = self.explorer, self.explorer.state
+        for _ in range(EXPANSIONS):
+            if self.is_exhausted:
+                break
+            bound, _, _, path = heapq.heappop(self._heap)
+            state.push()
+            for slot, mask in path:
+                state.restrict(slot, mask)
+            slot = explorer.next_slot()
+            leaf = explorer.leaf(bound) if slot < 0 else None
+            if leaf is None:
+                self._expand(slot, path, bound)
+            state.pop()
+            if leaf is not None:
+                return leaf
+        return None
+
+    def _expand(self, slot: int, path: Path, above: float) -> None:
+        state = self.explorer.state
+        for mask in csp.single_values(state.domains[slot]):
+            state.push()
+            bound = self.explorer.enter(slot, mask)
+            state.pop()
+            if bound is not None:
+                self._count += 1
+                heapq.heappush(self._heap, (max(bound, above), -len(path), self._count, (*path, (slot, mask))))
+
+
+class Exhaustive(Strategy):
+    """Depth first through every leaf that the bound lets live."""
+
+    def __init__(self, explorer: Explorer) -> None:
+        super().__init__(explorer)
+        self._leaves = self._below()
+        self._is_done = False
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether all were visited."""
+        return self._is_done
+
+    @property
+    def floor(self) -> float:
+        """The smallest bound of what is still open: nothing is once all were visited."""
+        return inf if self._is_done else self.explorer.root_bound
+
+    def propose(self, is_late: Callable[[], bool] = lambda: False) -> Leaf | None:
+        """Return the next leaf; the state stays where it is in between."""
+        for leaf in self._leaves:
+            if leaf.snapshot not in self.seen:
+                self.seen.add(leaf.snapshot)
+                return leaf
+        self._is_done = True
+        return None
+
+    def _walk(self) -> Leaf | None:
+        return next(self._leaves, None)
+
+    def _below(self) -> Iterator[Leaf]:
+        explorer, state = self.explorer, self.explorer.state
+        slot = explorer.next_slot()
+        if slot < 0:
+            yield explorer.leaf()
+            return
+        for mask in csp.single_values(state.domains[slot]):
+            state.push()
+            if explorer.enter(slot, mask) is not None:
+                yield from self._below()
+            state.pop()
