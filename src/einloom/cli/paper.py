@@ -17,6 +17,7 @@ from typing import Any
 from einloom.cli.device_table import HEADER, device_row
 from einloom.cli.sizes import positive
 from einloom.space.candidate import Space
+from einloom.space.cutting import descents, nodes_left, share_left
 from einloom.space.descent import PAPER_ORDER
 from einloom.space.device import K4000
 from einloom.space.kernels import kernel
@@ -27,8 +28,11 @@ __all__ = ["add_parser", "run"]
 LAUNCH = 5e-6
 """Seconds that a launch takes, as is assumed: the paper's times hold it, and its cuts do not."""
 
-MANY = 1e5
-"""Nodes from which on section 5.5 looks at a depth."""
+LEVELS = 10
+"""Decisions whose nodes are cut."""
+
+MANY, DEEPEST = 1e5, 24
+"""Nodes from which on section 5.5 looks at a depth, and where it is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +78,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("experiment", choices=list(EXPERIMENTS), help="which")
     parser.add_argument("--rows", default="0,1,2,3", help="which rows of the tables (default: 0,1,2,3)")
-    parser.add_argument("--samples", type=positive, default=200, help="Knuth samples, or a twentieth of Chen's")
-    parser.add_argument("--method", choices=["knuth", "chen"], default="knuth", help="default: knuth")
+    parser.add_argument("--samples", type=positive, default=200, help="descents (default: 200)")
+    parser.add_argument(
+        "--method", choices=["knuth", "chen"], default="knuth", help="of table2; chen takes a twentieth of the samples"
+    )
     parser.add_argument("--kind", choices=["opencl", "cuda", "gpu"], default="gpu", help="of device (default: gpu)")
     parser.add_argument("--budget", type=positive, default=100, help="evaluations of a search (default: 100)")
     parser.add_argument("--searches", type=positive, default=4, help="how many, each with a seed of its own")
@@ -112,28 +118,31 @@ def _table2(row: Row, arguments: argparse.Namespace) -> Lines:
 
 def _table3(row: Row, arguments: argparse.Namespace) -> Lines:
     """Cut the first ten levels at the paper's best time, and at that less a launch."""
-    whole, lines = _estimate(row, arguments), list[tuple[str, dict[str, Any]]]()
+    found, lines = descents(_space(row), arguments.samples, arguments.seed), list[tuple[str, dict[str, Any]]]()
     for cut, launch in ((row.best, "with"), (row.best - LAUNCH, "without")):
-        left = _estimate(row, arguments, cut=cut)
-        times = whole.size / left.size if left.size else inf
-        share = _nodes(left, 10) / _nodes(whole, 10)
+        kept, (low, high) = share_left(found, LEVELS, cut, arguments.seed)
+        share = nodes_left(found, LEVELS, cut) / nodes_left(found, LEVELS)
         line = (
-            f"| {row.title} | {1e3 * cut:.4g} ms, {launch} launch | {times:.3g}x | {row.size_cut:g}x | "
-            f"{100 * share:.2g} % | {100 * row.nodes_left:.2g} % |"
+            f"| {row.title} | {1e3 * cut:.4g} ms, {launch} launch | {_times(kept)} ({_times(high)} to {_times(low)}) | "
+            f"{row.size_cut:g}x | {100 * share:.2g} % | {100 * row.nodes_left:.2g} % |"
         )
-        record = {"row": row.title, "cut": cut, "size_cut": times, "nodes_left": share}
-        lines.append((line, record | {"whole": asdict(whole), "left": asdict(left)}))
+        record = {"row": row.title, "cut": cut, "leaves_left": kept, "interval": (low, high), "nodes_left": share}
+        lines.append((line, record))
     return lines
+
+
+def _times(share: float) -> str:
+    """How many times smaller what is left is."""
+    return f"{1 / share:,.3g}x" if share else "more"
 
 
 def _orders(row: Row, arguments: argparse.Namespace) -> Lines:
     """Compare what is left at the first depth with many nodes, in the paper's order of decisions and in the reverse."""
     lines = list[tuple[str, dict[str, Any]]]()
     for name, order in (("default", PAPER_ORDER), ("reversed", tuple(reversed(PAPER_ORDER)))):
-        whole = _estimate(row, arguments, order=order)
-        depth = next(depth for depth, nodes in enumerate(whole.nodes_per_depth) if nodes > MANY)
-        left = _estimate(row, arguments, order=order, cut=row.best, levels=depth)
-        before, after = _nodes(whole, depth), _nodes(left, depth)
+        found = descents(_space(row), arguments.samples, arguments.seed, DEEPEST, order, whole=False)
+        depth = next(depth for depth in range(DEEPEST) if nodes_left(found, depth) > MANY)
+        before, after = nodes_left(found, depth), nodes_left(found, depth, row.best)
         factor = before / after if after else inf
         line = f"| {row.title} | {name} | {depth} | {before:,.0f} | {after:,.0f} | {factor:.3g}x |"
         lines.append((line, {"row": row.title, "order": list(order), "depth": depth, "pruned": factor}))
@@ -160,13 +169,10 @@ EXPERIMENTS = {
 }
 
 
-def _estimate(
-    row: Row, arguments: argparse.Namespace, cut: float = inf, levels: int = 10, order: Sequence[str] = PAPER_ORDER
-) -> Estimate:
-    space = Space(kernel(row.name, **row.sizes), K4000, tuple(order))
+def _estimate(row: Row, arguments: argparse.Namespace) -> Estimate:
     samples = arguments.samples if arguments.method == "knuth" else max(arguments.samples // 20, 2)
-    return estimate(space, arguments.method, samples, arguments.seed, cut=cut, cut_levels=levels)
+    return estimate(_space(row), arguments.method, samples, arguments.seed)
 
 
-def _nodes(found: Estimate, depth: int) -> float:
-    return found.nodes_per_depth[depth] if depth < len(found.nodes_per_depth) else 0.0
+def _space(row: Row) -> Space:
+    return Space(kernel(row.name, **row.sizes), K4000)
