@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import cache
 
 from einloom import csp
-from einloom.dtypes import Kind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_operation
@@ -41,12 +40,9 @@ TINY = {
 
 
 def considered(seed: int) -> tuple[Operation, list[Schedule]]:
-    """Return a random contraction and every schedule of the heuristic's families for it, on one thread and on two.
-
-    It is of real numbers: the form 1e, which products of complex ones need, is no decision of the space.
-    """
+    """Return a random contraction and every schedule of the heuristic's families for it, on one thread and on two."""
     rng = random.Random(seed)
-    operation = next(each for each in iter(lambda: _operation(rng), None) if each.output.dtype.kind is not Kind.COMPLEX)
+    operation = _operation(rng)
     operation, found = _proposals(operation, rng.choice((AVX512, _tiny(AVX512))))
     schedules = [each.schedule for each in found]
     return operation, list(dict.fromkeys([*schedules, *(parallelise(operation, each, 2) for each in schedules)]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -15,6 +16,7 @@ from einloom.jit.host import host
 from einloom.loops.generate import LoopStrings
 from einloom.machine import AVX512
 from einloom.space import cpu
+from einloom.space.on_cpu.given import operation_of_equation
 from einloom.space.on_cpu.schedules import decisions_of
 from einloom.space.on_cpu.space import CpuSpace
 from tests.ir.strategies import random_contraction, random_reading
@@ -22,6 +24,10 @@ from tests.kernels.guarded import run_guarded
 from tests.soak import soak_count
 from tests.space.on_cpu.operations import PRODUCT, considered, random_leaves
 from tests.targets.programs import difference
+from tests.targets.test_proposals import _proposals
+
+GROUPS = replace(AVX512, features=AVX512.features | {"avx512vnni"})
+"""A machine that multiplies groups of bytes."""
 
 
 @pytest.mark.soak
@@ -147,3 +153,29 @@ def test_loop_strings_are_leaves_and_leaves_loop_strings() -> None:
         assert Schedule.from_loop_string(operation, leaf.schedule.to_loop_string(), prims=prims, threads=2) == schedule
         found += 1
     assert found > 10
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "bfloat16", "int8"])
+def test_elements_in_groups_and_as_matrices_are_part_of_leaves(dtype: str) -> None:
+    """All that the heuristic considers is a leaf of one space, exactly; random leaves lead back to themselves."""
+    given = operation_of_equation("mk,kn->mn", [(48, 40), (40, 56)], dtype)
+    operation, found = _proposals(given, GROUPS)
+    schedules = list(dict.fromkeys(each.schedule for each in found))
+    space = CpuSpace(operation, GROUPS, tuple(schedules))
+    assert [space.leaf(each).schedule for each in schedules] == schedules
+    lies = {any(pack.grouped or pack.turned for pack in each.packs) for each in schedules}
+    leaves = [schedule for _, schedule in random_leaves(space, 20, seed=4)]
+    assert {any(pack.grouped or pack.turned for pack in each.packs) for each in leaves} >= lies
+    for schedule in leaves:
+        bind(operation, schedule)
+        assert space.leaf(schedule).schedule == schedule
+
+
+def test_what_the_space_has_no_word_for_is_refused_and_not_changed() -> None:
+    space = CpuSpace(PRODUCT, AVX512, threads=2)
+    team = parse_schedule("team 2 seq k:1 shared m:2 prim m=m n=n")
+    with pytest.raises(ScheduleError, match="for a team of 2 threads"):
+        space.leaf(team)
+    grouped = parse_schedule("seq m:2 prim m=m n=n k=k pack in0@0:bfloat16 m:2 k m")
+    with pytest.raises(ScheduleError, match="in groups or as matrices"):
+        space.leaf(grouped)

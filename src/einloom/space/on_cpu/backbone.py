@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from einloom.dtypes import DType
 from einloom.errors import ScheduleError
 from einloom.ir.curve import LONGEST_CURVE
 from einloom.ir.fused import FusedView, rows_of
 from einloom.ir.operation import Axis, DimType, Operation
-from einloom.ir.schedule import OUTPUT, ExecType, Fused, Schedule, operand_name
+from einloom.ir.schedule import OUTPUT, TURNED, ExecType, Fused, Prims, Schedule, operand_name
 from einloom.machine import Machine
 from einloom.passes.model.tiles import SCRATCH_LIMIT, block_targets
 from einloom.space.on_cpu.sizes import steps_of
 
-__all__ = ["LEVELS", "CpuBackbone", "DigitOf", "LoopLevel", "Packed", "Side", "WalkedAxis", "cpu_backbone"]
+__all__ = ["LEVELS", "CpuBackbone", "DigitOf", "LoopLevel", "Manner", "Packed", "Side", "WalkedAxis", "cpu_backbone"]
 
 LEVELS = 3
 """Levels of loops over an axis, at most."""
@@ -127,6 +128,47 @@ class DigitOf:
         return f"{self.side.name}.{'panel' if self.panel else 'index'}"
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How elements lie in packs: each for itself, or as a known schedule has them: in groups along k, or as matrices.
+
+    Where elements do not lie by themselves, the packs and what the primitive takes are the known schedule's.
+
+    Attributes:
+        number: 0 for elements that lie by themselves.
+        packs: position, type of groups and whether turned of each pack; () for number 0.
+        prims: the known schedule's; None for number 0.
+        bare: whether nothing is packed.
+    """
+
+    number: int
+    packs: tuple[tuple[int, DType | None, bool], ...] = ()
+    prims: Prims | None = None
+    bare: bool = False
+
+    @property
+    def name(self) -> str:
+        """What decisions call it."""
+        forms = [f"{operand_name(o)} {TURNED if turned else grouped}" for o, grouped, turned in self.packs]
+        return f"{' '.join(forms)} {self.number}" if forms else "single elements"
+
+    @property
+    def group(self) -> int:
+        """How many neighbours along k lie side by side."""
+        return max((grouped.group for _, grouped, _ in self.packs if grouped is not None), default=1)
+
+    def is_of(self, schedule: Schedule) -> bool:
+        """Whether a schedule has its elements so."""
+        if self.prims is None:
+            return not any(pack.grouped or pack.turned for pack in schedule.packs)
+        return (forms_of(schedule), schedule.prims) == (self.packs, self.prims)
+
+
+def forms_of(schedule: Schedule) -> tuple[tuple[int, DType | None, bool], ...]:
+    """Return what a schedule says about the elements of its packs, by operand."""
+    return tuple(sorted((p.operand, p.grouped, p.turned) for p in schedule.packs))
+
+
 @dataclass(frozen=True)
 class CpuBackbone:
     """What there is to decide about an operation.
@@ -135,6 +177,7 @@ class CpuBackbone:
         operation: what is computed.
         axes: that loops may walk; the operation's own come first.
         loops, packs, sides, digits: the other objects, in the order of their numbers.
+        manners: how elements may lie in packs.
         proper: whether every loop cuts what the one around it covers into several blocks.
         curves, shares: whether blocks may follow a space-filling curve, and loops be shared.
         threads: how many may share loops.
@@ -148,6 +191,7 @@ class CpuBackbone:
     curves: bool
     shares: bool
     threads: int
+    manners: tuple[Manner, ...]
     longest_curve: int = LONGEST_CURVE
     loops: tuple[LoopLevel, ...] = field(init=False)
     digits: tuple[DigitOf, ...] = field(init=False)
@@ -158,6 +202,23 @@ class CpuBackbone:
         digits = [(side, panel) for side in self.sides for panel in (True, False)]
         object.__setattr__(self, "loops", loops)
         object.__setattr__(self, "digits", tuple(DigitOf(*pair, number) for number, pair in enumerate(digits)))
+
+    @property
+    def stages(self) -> bool:
+        """Whether the output may be computed in scratch."""
+        return any(packed.is_output for packed in self.packs)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether what is stored in the output is rounded."""
+        return self.operation.narrows and bool(self.operation.output.dtype.epsilon)
+
+    @property
+    def finishes(self) -> bool:
+        """Whether something reads sums again before they are rounded."""
+        touched = any(not touch.does_nothing for touch in self.operation.last_touches)
+        wraps = self.operation.output.dtype.is_integer and not self.operation.main.is_contraction
+        return self.operation.narrows and touched and not wraps
 
     def loops_of(self, axis: WalkedAxis) -> tuple[LoopLevel, ...]:
         """Return the levels of loops over an axis, outermost first."""
@@ -211,7 +272,17 @@ def cpu_backbone(
         curves=curves or ExecType.SFC in kinds,
         shares=threads > 1 or ExecType.SHARED in kinds,
         threads=threads,
+        manners=_manners(operation, known),
     )
+
+
+def _manners(operation: Operation, known: Iterable[Schedule]) -> tuple[Manner, ...]:
+    """Elements by themselves, and what known schedules do: complex numbers are packed as matrices or not at all."""
+    others = dict.fromkeys(
+        (forms_of(each), each.prims) for each in known if any(pack.grouped or pack.turned for pack in each.packs)
+    )
+    found = (Manner(number, *each) for number, each in enumerate(others, 1))
+    return (Manner(0, bare=operation.multiplies_pairs), *found)
 
 
 def _groups(operation: Operation, known: Iterable[Schedule]) -> list[Fused]:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from operator import index
 from typing import Any
 
-from einloom.dtypes import Kind
-from einloom.errors import DTypeError, ScheduleError, ShapeError
+from einloom.dtypes import PAIRS
+from einloom.errors import ScheduleError, ShapeError
 from einloom.ir.configuration import TensorOperationConfig
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
@@ -39,8 +39,6 @@ def space_of(
         schedules.append(what.schedule)
     else:
         operation = fuse(operation_of_equation(what, shapes, dtype) if isinstance(what, str) else what)
-    if operation.output.dtype.kind is Kind.COMPLEX:
-        raise DTypeError("there is no space of schedules over complex numbers\n  Give the operation on its real parts.")
     return CpuSpace(operation, machine or _typical(), tuple(schedules), threads, curves)
 
 
@@ -51,7 +49,8 @@ def operation_of_equation(equation: str, shapes: Sequence[Any], dtype: object) -
         ScheduleError: it takes several.
         EquationError, ShapeError, DTypeError: the equation, a shape or the type is none.
     """
-    problem = make_problem(equation, [_shape(each) for each in shapes], [None] * len(shapes), dtype or "float64")
+    element = PAIRS.get(str(dtype), dtype) or "float64"
+    problem = make_problem(equation, [_shape(each) for each in shapes], [None] * len(shapes), element)
     steps = plan_problem(problem, None, contraction_path(problem, "auto")).steps
     if len(steps) != 1:
         raise ScheduleError(f"a space is of a single operation; {equation} takes {len(steps)}")

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from einloom import csp
-from einloom.space.on_cpu.backbone import CpuBackbone, Side, WalkedAxis
+from einloom.space.on_cpu.backbone import CpuBackbone, Manner, Side, WalkedAxis
 
 __all__ = ["cpu_problem", "cpu_space_text"]
 
@@ -96,7 +96,38 @@ def cpu_problem(backbone: CpuBackbone) -> csp.Problem:
         instance.add("Packs", packed)
         for side in backbone.sides_of(packed):
             _add_side(instance, backbone, side)
+    for manner in backbone.manners:
+        _add_manner(instance, backbone, manner)
     return instance.freeze()
+
+
+def _add_manner(instance: csp.Instance, backbone: CpuBackbone, manner: Manner) -> None:
+    """Say what goes with elements that lie so: packs, what the primitive takes, whole groups along k."""
+    instance.add("Manners", manner)
+    packed = {operand for operand, _, _ in manner.packs}
+    for each in backbone.packs:
+        if manner.prims is not None and each.operand in packed:
+            instance.add("PackedIn", each, of=(manner,))
+        elif manner.prims is not None or manner.bare:
+            instance.add("BareIn", each, of=(manner,))
+    if manner.prims is None:
+        return
+    prims = manner.prims
+    taken = {prims.m: "TakenAsM", prims.n: "TakenAsN", prims.k: "TakenAsK", prims.batch: "TakenAsBatch"}
+    for axis in backbone.axes:
+        instance.add(taken.get(axis.name, "Untaken"), axis, of=(manner,))
+        if axis.name == prims.k and manner.group > 1:
+            _add_groups(instance, backbone, manner, axis)
+
+
+def _add_groups(instance: csp.Instance, backbone: CpuBackbone, manner: Manner, axis: WalkedAxis) -> None:
+    instance.add("GroupedAxis", axis, of=(manner,))
+    for step in axis.sizes:
+        if step % manner.group:
+            instance.add("BrokenGroups", Number(step), of=(manner,))
+    for side in backbone.sides:
+        if side.axis is axis:
+            instance.add("Flat", backbone.digits_of(side)[0], of=(manner,))
 
 
 def _covered(backbone: CpuBackbone, axis: WalkedAxis) -> set[str]:

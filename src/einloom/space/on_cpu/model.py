@@ -94,7 +94,10 @@ class CpuModel:
         self.size = operation.output.dtype.size
         self.lanes = max(machine.vector_bits // 8 // self.size, 1)
         self.outputs = operation.elements(operation.output)
-        self.multiplies = operation.main in (Primitive.GEMM, Primitive.BRGEMM) and operation.output.dtype.name in _EXACT
+        narrowest = min(operand.dtype.size for operand in operation.operands)
+        self.copied_lanes = max(machine.vector_bits // 8 // narrowest, 1)
+        exact = all(operand.dtype.name in _EXACT for operand in (*operation.inputs, operation.output))
+        self.multiplies = exact and operation.main in (Primitive.GEMM, Primitive.BRGEMM)
         self._axes = [self._axis(axis) for axis in backbone.axes]
         self._copies = [self._copy(packed) for packed in backbone.packs]
         self._shared = 1 << problem.variables[self._axes[0].kinds[0]].values.index("SHARED") if backbone.axes else 0
@@ -170,7 +173,7 @@ class CpuModel:
         sums = max(self.backbone.operation.points / blocks.summed, self.outputs) if self.multiplies else self.outputs
         stores = [Figure("of sums", sums / blocks.stored)]
         stores += [
-            Figure(f"{'out of' if each.is_output else 'into'} scratch for {each.name}", copied / self.lanes)
+            Figure(f"{'out of' if each.is_output else 'into'} scratch for {each.name}", copied / self.copied_lanes)
             for each in self._copies
             if (copied := self._copied(each, domains))
         ]

@@ -47,7 +47,10 @@ def _scheduled_pack(
     digits = [digit for side in backbone.sides_of(packed) for digit in backbone.digits_of(side)]
     present = [digit for digit in digits if leaf[f"digit({digit.name})"] == "PRESENT"]
     layout = _ordered(present, "layout", leaf, packed.name)
-    return ScheduledPack(packed.operand, around, tuple(_digit(digit, loops, around, leaf) for digit in layout))
+    manner = next(each for each in backbone.manners if leaf[f"manner({each.name})"] == "YES")
+    forms = {operand: (grouped, turned) for operand, grouped, turned in manner.packs}
+    laid = tuple(_digit(digit, loops, around, leaf) for digit in layout)
+    return ScheduledPack(packed.operand, around, laid, *forms.get(packed.operand, (None, False)))
 
 
 def _digit(digit: DigitOf, loops: list[LoopLevel], around: int, leaf: Mapping[str, Value]) -> Digit:
@@ -100,6 +103,7 @@ class _Decisions:
         for axis in self.backbone.axes:
             if axis.fused is not None:
                 self.found[f"walked({axis.name})"] = "YES" if axis.name in walked else "NO"
+        self._manner()
         self._roles()
         self._loops()
         for packed in self.backbone.packs:
@@ -109,6 +113,15 @@ class _Decisions:
                 self._pack(packed, given)
         self._check_packs()
         return self.found
+
+    def _manner(self) -> None:
+        if self.schedule.team is not None:
+            raise ScheduleError(f"the schedule is for a team of {self.schedule.team}; the space has none")
+        chosen = next((each for each in self.backbone.manners if each.is_of(self.schedule)), None)
+        if chosen is None:
+            raise ScheduleError("the schedule packs elements in groups or as matrices, as no known schedule does")
+        for each in self.backbone.manners:
+            self.found[f"manner({each.name})"] = "YES" if each is chosen else "NO"
 
     def _roles(self) -> None:
         prims = self.schedule.prims

@@ -30,7 +30,20 @@ from einloom.space.partial import PartialImplementation, SearchSpace
 
 __all__ = ["CPU_ORDER", "CpuCandidate", "CpuSpace"]
 
-CPU_ORDER = ("walked", "role", "kind", "step", "pack", "around", "order", "digit", "layout", "scratch", "curve")
+CPU_ORDER = (
+    "manner",
+    "walked",
+    "role",
+    "kind",
+    "step",
+    "pack",
+    "around",
+    "order",
+    "digit",
+    "layout",
+    "scratch",
+    "curve",
+)
 """The order of decisions: what bounds look at first, what follows from other decisions last."""
 
 
