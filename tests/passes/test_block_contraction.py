@@ -86,10 +86,10 @@ def test_products_that_the_innermost_axis_counts_are_computed_one_by_one() -> No
     operation = contraction("b 40 c, h 3 c, m 32 m, n 32 n, k 16 k", "hmbk", "hbnk", "hmnb")
     found = [each.proposal for each in _costed(operation) if each.proposal.family == "one by one"]
     rows = "pack out@1 b m n pack in1@2 k n"
-    assert [str(each.schedule) for each in found] == [
+    assert {str(each.schedule) for each in found} == {
         f"seq h:1 seq b:1 prim m=n n=m k=k {rows} pack in0@2 m k",
         f"seq h:1 seq b:1 prim m=n n=m k=k {rows}",
-    ]
+    }
 
 
 def test_an_input_that_varies_along_vectors_is_no_broadcast() -> None:

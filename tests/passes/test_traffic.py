@@ -115,6 +115,26 @@ def _said(name: str, packs: dict[str, str]) -> str:
     return f"{'scratch' if scratch == name else 'copies'} of {packs[scratch]}"
 
 
+def test_what_caches_hold_of_the_tensors_is_there() -> None:
+    roomy = replace(SMALL, l2=1024 * 1024, l3=4096 * 1024)
+    flow = Flow(PRODUCT, parse_schedule("prim m=n n=m k=k"), roomy)
+    cold, warm = flow.traffic(), flow.warm_traffic()
+    assert all(each.lines[1] > 0 for each in cold)
+    assert all(each.lines[1:] == (0, 0) and each.lines[0] == other.lines[0] for each, other in zip(warm, cold))
+    flow = Flow(PRODUCT, parse_schedule("prim m=n n=m k=k"), replace(SMALL, l3=16 * 1024 * 1024))
+    assert [each.lines[:2] for each in flow.warm_traffic()] == [each.lines[:2] for each in flow.traffic()]
+    assert all(each.lines[2] == 0 for each in flow.warm_traffic())  # A part of L3 holds them.
+
+
+def test_blocks_that_copies_turn_do_not_pass_the_caches() -> None:
+    operation = contraction("b 64 c, m 32 m, n 32 n, k 16 k", "mbk", "bnk", "mnb")
+    loops = "seq b:1 prim m=n n=m k=k pack in1@1 k n pack out@0"
+    rows = contraction("b 64 c, m 32 m, n 32 n, k 16 k", "mbk", "bnk", "bmn")
+    for computed, layout, streams in ((operation, "b m n", False), (rows, "b m n", True)):
+        traffic = traffic_of(computed, parse_schedule(f"{loops} {layout}"), SMALL)
+        assert [each.streams for each in traffic if each.name == "out"] == [streams]
+
+
 def test_columns_that_share_a_set_need_more_room() -> None:
     """Rows 4 KiB apart fall into one set, of which a cache of four ways keeps four; rows 4160 bytes apart do not."""
     fetched = {}

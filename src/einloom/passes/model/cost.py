@@ -117,7 +117,7 @@ class CostModel:
         """What a contraction takes: kernels compute while they fetch, between copies."""
         near = far = 0.0
         waits, copies = self._pages(flow), self._copies(flow)
-        for each in flow.traffic():
+        for each in flow.warm_traffic():
             close, distant, waited = _seconds(each, self.rates, COPIED_PIECE if each.copies else PIECE)
             if each.copies:
                 copies += close + (distant + waited) * (ASKED if each.asked else 1.0)
@@ -129,7 +129,7 @@ class CostModel:
         """What an element-wise operation takes: while a small staged block leaves, the next one is read."""
         near = read = streamed = 0.0
         waits, copies = self._pages(flow), self._copies(flow) + flow.cycles * self.cycle
-        for each in flow.traffic():
+        for each in flow.warm_traffic():
             close, distant, waited = _seconds(each, self.rates)
             near, waits = near + close, waits + waited
             if each.streams:

@@ -38,6 +38,9 @@ OPEN = 32
 CROWDED = 1.5
 """How many times the room of its lines a buffer needs whose lines fall into few sets."""
 
+SHARE = 8
+"""How many times what L2 holds of tensors stays in L3 from call to call."""
+
 STREAMS = 16
 """Pieces next to each other that are read ahead, each beyond its end."""
 
@@ -287,17 +290,35 @@ class Flow:
                 found.append(self._copied(position, use, gone))
         return found
 
+    def warm_traffic(self) -> list[Traffic]:
+        """Return what every buffer moves in a call that finds what caches can hold of the tensors there."""
+        found, kept = self.traffic(), self._kept()
+        for position, use in enumerate(self.tensors):
+            lines = zip(found[position].lines, kept)
+            found[position] = found[position]._replace(lines=tuple([n - each * use.at[0].lines for n, each in lines]))
+        return found
+
+    def _kept(self) -> list[float]:
+        """Return the share of the tensors that each cache holds when the call begins: whoever made them has left them.
+
+        The third level is shared with others, and a virtual machine is told the size of a whole socket's: a part of it
+        counts.
+        """
+        first, second, third = self.caches
+        total, caches = sum(self.tensor_bytes), (first, second, min(third, SHARE * second))
+        return [1 - _share_forgotten(total, cache) for cache in caches]
+
     def _tensor_traffic(self, position: int, use: Use) -> Traffic:
         lines = tuple([use.fetched(self.walk, *forgets, LINES) for forgets in self._forgets_of(use)])
         packed, writes = position in self.scratch, position == self.output
-        streams = packed and writes
+        streams = packed and writes and self.copied_run(position) * self.buffers.sizes[position] >= LINE
         at = use.at[use.last if streams else self._touched(use, writes)]
         small = packed and self.scratch[position].at[use.last].room <= self.machine.l1d / 2
         copies = packed and not (writes and small)  # A small block leaves while the next one is computed.
         copies = copies or (self.moves and not writes)
         pieces = at.pieces / at.lines
-        if packed and not writes:  # A piece is waited for each time, whether or not its ends are still there.
-            pieces = self.walk.runs[use.last] * at.pieces / max(lines[1], 1.0)
+        if packed and not writes:  # A piece is waited for whether or not its ends are still there.
+            pieces = min(self.walk.runs[use.last] * at.pieces / max(lines[1], 1.0), 1.0)
         return Traffic(self.buffers.names[position], lines, pieces, writes, copies, position == self.asked, streams)
 
     def _touched(self, use: Use, writes: bool) -> int:
