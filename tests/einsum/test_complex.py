@@ -64,6 +64,58 @@ def test_complex_factors_of_the_sums() -> None:
             el.einsum("ab,bc->ac", a, b, out=out, beta=2j)
 
 
+FINISHES: list[tuple[float, complex, tuple[Any, ...]]] = [
+    (-3, 1, ()),
+    (2, 1 - 2j, (("add", "n"), "negate")),
+    (1, 0, (("sub", "mn"),)),
+    (0, 2j, (("mul", "m"), ("add", "n"), "negate", ("mul", ""))),
+    (0, 1, (("add", "mn"), ("mul", "n"))),
+]
+"""beta, alpha, epilogue."""
+
+
+@pytest.mark.parametrize("target", ["cpu", "interpreter"])
+@pytest.mark.parametrize("finish", FINISHES, ids=str)
+@pytest.mark.parametrize("equation", ["mk,kn->mn", "mk,kn->nm", "mk,kj,jn->mn", "mn->nm"])
+def test_operators_on_complex_results_are_code(equation: str, finish: Any, target: str) -> None:
+    """Small integers, so that sums are exact."""
+    beta, alpha, epilogue = finish
+    generator, sizes = np.random.default_rng(5), {"m": 9, "k": 4, "j": 3, "n": 18}
+    inputs, _, output = equation.partition("->")
+    operands = [_drawn(generator, tuple(map(sizes.get, term)), "complex64") for term in inputs.split(",")]
+    beside = [_drawn(generator, tuple(map(sizes.get, labels)), "complex64") for word in epilogue if word != "negate"
+              for labels in word[1:]]  # fmt: skip
+    held = _drawn(generator, tuple(map(sizes.get, output)), "complex64")
+    wanted = beta * held + alpha * np.einsum(equation, operands[0].conj(), *operands[1:])
+    places = {label: place for place, label in enumerate(output)}
+    queue = iter(beside)
+    for word in epilogue:
+        other = (
+            None
+            if word == "negate"
+            else np.einsum(f"{word[1]}->{''.join(sorted(word[1], key=output.index))}", next(queue))
+        )
+        if other is None:
+            wanted = -wanted
+            continue
+        other = other.reshape([sizes[label] if label in word[1] else 1 for label in places])
+        wanted = {"add": np.add, "sub": np.subtract, "mul": np.multiply}[word[0]](wanted, other)
+    with el.settings(fallback="error"):
+        f = el.compile(
+            equation, *operands, *beside, alpha=alpha, beta=beta, epilogue=epilogue, conj=(0,), target=target
+        )
+        for _ in range(2):
+            out = held.copy()
+            f(*operands, *beside, out=out)
+            assert np.array_equal(out, wanted)
+
+
+def test_sums_over_nothing_of_real_and_complex_operands_are_complex() -> None:
+    out = np.full((5, 6), 1 + 1j, np.complex64)
+    el.einsum("mk,kn->mn", np.ones((5, 0), np.float32), np.ones((0, 6), np.complex64), out=out)
+    assert not out.any()
+
+
 @pytest.mark.parametrize("dtype", REALS)
 @pytest.mark.parametrize("equation", ["a,a->a", "a,a->", "ab,cb->ac", "ab,bc->ac"])
 def test_parts_are_multiplied_one_by_one(equation: str, dtype: str) -> None:

@@ -111,9 +111,11 @@ class Expression(Native):
         schedule = _parsed(options.schedule) if isinstance(options.schedule, str) else options.schedule
         path, slicing = limited_path(problem, options.optimize, options.memory_limit)
         records = readable_file(current_settings().records)
-        constants = tuple(self._constant(factor, label) for factor in options.finish.constants)
+        constants = [self._constant(factor, label) for factor in options.finish.constants]
+        if travel.unit.kind is Kind.COMPLEX and options.finish.beta not in (0, 1):
+            constants[0] = constants[0].real.copy()  # Both parts of what is held are multiplied by it.
         self._recipe = Recipe(
-            problem, path, slicing, travel.parts, schedule, options.target, travel.by_numpy, records, constants
+            problem, path, slicing, travel.parts, schedule, options.target, travel.by_numpy, records, tuple(constants)
         )
         plans = self._recipe.plans()
         self._plan, _ = plans[0]

@@ -55,7 +55,7 @@ class Travel:
 def travel_of(label: str, dtype: np.dtype[Any], is_copy: bool, finish: Finish, where: str) -> Travel:
     """Return how elements of a type travel: as they are, copies as other types of their size, the rest by NumPy.
 
-    What becomes of sums is code for floats and integers, and complex `alpha`; else NumPy's.
+    What becomes of sums is code for floats and integers, and much of it for complex numbers; else NumPy's.
 
     Raises:
         DTypeError: nobody computes with them.
@@ -82,10 +82,21 @@ def _is_finished_in_code(unit: DType, finish: Finish) -> bool:
     """
     if not (finish.constants or finish.epilogue):
         return True
-    if unit.kind is Kind.COMPLEX:  # Factors are multiplied by alpha before they are summed.
-        return finish.beta in (0, 1) and not finish.epilogue
+    if unit.kind is Kind.COMPLEX:
+        return _is_complex_finish_in_code(finish)
     rounds = unit.accumulate != unit and finish.beta != 0 and bool(finish.epilogue)
     return unit.kind is not Kind.BOOL and not rounds
+
+
+def _is_complex_finish_in_code(finish: Finish) -> bool:
+    """Whether there is code for operators on complex numbers: products, and what is done to each part alone.
+
+    Products are steps of their own, behind which nobody knows what the output held before.
+    """
+    multiplies = any(each.primitive is Primitive.MUL for each in finish.epilogue)
+    alone = {Primitive.ADD, Primitive.SUB, Primitive.NEGATE, Primitive.MUL}
+    known = alone >= {each.primitive for each in finish.epilogue}
+    return known and complex(finish.beta).imag == 0 and not (multiplies and finish.beta != 0)
 
 
 def allow_fallback(label: str, where: str) -> None:

@@ -124,7 +124,7 @@ class _Planner:
         """Sum over nothing: then no element of an operand is loaded, and touches run all the same."""
         empty = Term((NOTHING,), (1,))
         self.sizes = self.sizes | {NOTHING: 0}
-        self.terms[0] = empty
+        self.terms[0], self.types[0] = empty, self.problem.sums or self.problem.dtype
         self._add_last((0,), self.result)
 
     def _joined(self, numbers: Sequence[int], target: Term | None) -> int:
@@ -157,8 +157,8 @@ class _Planner:
         """Add the step that writes the result, and what becomes of it."""
         finish, constants = self.problem.finish, list(range(len(self.problem.shapes), self.given))
         beta = constants.pop(0) if finish.beta not in (0, 1) else None
-        if constants and self.problem.dtype.kind is Kind.COMPLEX:
-            numbers = self._scaled(numbers, constants.pop())
+        if self.problem.dtype.kind is Kind.COMPLEX and (finish.constants or finish.epilogue):
+            return self._add_complex_end(self._scaled(numbers, constants.pop()) if constants else numbers, target, beta)
         scale = [(Primitive.MUL, constants[0])] if constants else []
         if self._wants_sums_apart(bool(scale)):
             numbers, scale = (self._add(numbers, self._contiguous(target.labels), touches=scale),), []
@@ -166,6 +166,33 @@ class _Planner:
         last = [(each.primitive, None if each.labels is None else next(operands)) for each in finish.epilogue]
         first = FRESH if finish.beta == 0 else beta
         return self._add(numbers, target, first, [*scale, *last] if finish.alpha != 0 else last)
+
+    def _add_complex_end(self, numbers: Sequence[int], target: Term, beta: int | None) -> int:
+        """Add the steps from sums of complex numbers to the result: theirs, products, and what parts are done to alone.
+
+        before: out = sums with the last touches mul extra0, add extra1, negate
+        after:  sums; their product with extra0; out = its copy with the last touches add extra1, negate, on reals
+        """
+        finish = self.problem.finish
+        first = beta if beta is not None else None if finish.beta == 1 else FRESH
+        if not finish.epilogue and beta is None:
+            return self._add(numbers, target, first)
+        operands = iter(range(len(self.problem.equation.inputs), len(self.problem.shapes)))
+        numbers = (self._add(numbers, self._contiguous(target.labels)),)
+        touches: list[tuple[Primitive, int | None]] = []
+        for position, operator in enumerate(finish.epilogue):
+            beside = None if operator.labels is None else next(operands)
+            if operator.primitive is not Primitive.MUL or beside is None:
+                touches.append((operator.primitive, beside))
+                continue
+            if touches:
+                numbers, touches = (self._add(numbers, self._contiguous(target.labels), touches=touches),), []
+            self.terms[beside], self.types[beside] = self._extra(beside), self.problem.dtype
+            last = position == len(finish.epilogue) - 1
+            numbers = (self._add((*numbers, beside), target if last else self._contiguous(target.labels)),)
+            if last:
+                return numbers[0]
+        return self._add(numbers, target, first, touches)
 
     def _wants_sums_apart(self, scaled: bool) -> bool:
         """Whether the sums are a tensor of their own before the result is made of them.
@@ -207,20 +234,28 @@ class _Planner:
         extras = [*([] if first in (None, FRESH) else [(Primitive.MUL, first)]), *touches]
         read = [number for _, number in extras if number is not None]
         if extras or first != FRESH:
-            operation = finished(operation, first, extras, [self._extra(number) for number in read], self.problem.dtype)
+            beside = [(self._extra(number), self._extra_type(number)) for number in read]
+            operation = finished(operation, first, extras, beside)
         shape = tuple(self.sizes[label] for label in target.labels)
         if dtype.kind is Kind.COMPLEX:
-            return self._add_complex(operation, numbers, target, shape)
+            return self._add_complex(operation, numbers, read, target, shape)
         return self._append(Step(operation, (*numbers, *read), shape), target, dtype)
 
-    def _add_complex(self, operation: Operation, numbers: Sequence[int], target: Term, shape: tuple[int, ...]) -> int:
+    def _add_complex(
+        self,
+        operation: Operation,
+        numbers: Sequence[int],
+        read: Sequence[int],
+        target: Term,
+        shape: tuple[int, ...],
+    ) -> int:
         """Add a step on complex tensors; sums of conjugated ones, and their real multiples, are conjugated later."""
         signs = [number in self.conjugated for number in numbers]
         if all(operand.dtype.kind is Kind.COMPLEX for operand in operation.inputs) and len(signs) == 2:
             factors = (replace(operand, conjugated=sign) for operand, sign in zip(operation.inputs, signs))
             operation = replace(operation, operands=(*factors, *operation.operands[2:]))
             return self._append(Step(operation, tuple(numbers), shape), target, operation.output.dtype)
-        number = self._append(Step(on_reals(operation), tuple(numbers), shape), target, operation.output.dtype)
+        number = self._append(Step(on_reals(operation), (*numbers, *read), shape), target, operation.output.dtype)
         self.conjugated |= {number} if any(signs) else set()
         return number
 
@@ -244,6 +279,11 @@ class _Planner:
         place = number - len(self.problem.equation.inputs)
         terms = self.problem.finish_terms()
         return terms[place] if place < len(terms) else Term((), ())
+
+    def _extra_type(self, number: int) -> DType:
+        """The type of what a touch reads; what complex numbers held is multiplied by a real one."""
+        dtype, is_operand = self.problem.dtype, number < len(self.problem.shapes)
+        return dtype if is_operand or dtype.kind is not Kind.COMPLEX else dtype.real
 
     def _check_size(self, inputs: Sequence[Term], target: Term) -> None:
         labels = dict.fromkeys(label for term in (*inputs, target) for label in term.labels)
@@ -276,13 +316,11 @@ def finished(
     operation: Operation,
     first: int | None,
     touches: Sequence[tuple[Primitive, int | None]],
-    extras: Sequence[Term],
-    dtype: DType,
+    extras: Sequence[tuple[Term, DType]],
 ) -> Operation:
     """Return the operation with touches, the first of which is before the sums if `first` is a tensor.
 
-    `dtype` is the type of what touches read. What is added to cannot be a copy: a copy becomes a sum over nothing but
-    one element.
+    What is added to cannot be a copy: a copy becomes a sum over nothing but one element.
     """
     inputs = len(operation.inputs)
     places = iter(range(inputs, inputs + len(extras)))
@@ -293,7 +331,7 @@ def finished(
             dtype,
             tuple(dict(zip(t.labels, t.strides)).get(n, 0) for n in operation.names),
         )
-        for i, t in enumerate(extras)
+        for i, (t, dtype) in enumerate(extras)
     ]
     adds = first != FRESH and operation.main is Primitive.IDENTITY
     start = operation.first_touch if first == FRESH else NO_TOUCH if first is None else done.pop(0)
