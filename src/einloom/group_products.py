@@ -49,7 +49,7 @@ class GroupProducts:
 
 def _tiles(first: DType, second: DType, feature: str) -> GroupProducts:
     """Products of AMX's tiles: 16 x 16 x 16 groups in 16 cycles, where vectors do 32 multiply-adds in one."""
-    return GroupProducts(first, second, frozenset({TILES, "amxtile", feature}), 8.0, (32, 32))
+    return GroupProducts(first, second, frozenset({TILES, "amxtile", feature}), 8.0, (32, 32), vector="avx512")
 
 
 def _quads(feature: str, vector: str) -> list[GroupProducts]:
@@ -67,8 +67,8 @@ _PRODUCTS = (
     _tiles(BFLOAT16, BFLOAT16, "amxbf16"),
     _tiles(FLOAT16, FLOAT16, "amxfp16"),
     *(_tiles(first, second, "amxint8") for first in _BYTES for second in _BYTES),
-    GroupProducts(BFLOAT16, BFLOAT16, frozenset({"avx512bf16", "avx512fp16"}), 0.25),
-    GroupProducts(BFLOAT16, BFLOAT16, frozenset({"avx512bf16"}), 1.0),
+    GroupProducts(BFLOAT16, BFLOAT16, frozenset({"avx512bf16", "avx512fp16"}), 0.25, vector="avx512"),
+    GroupProducts(BFLOAT16, BFLOAT16, frozenset({"avx512bf16"}), 1.0, vector="avx512"),
     GroupProducts(ONES, ONES, frozenset({"avx512bw"}), 1.0, vector="avx512"),
     GroupProducts(ONES, ONES, frozenset({"avx2"}), 0.7, vector="avx2"),
     *(GroupProducts(each, each, frozenset({"avxvnniint8"}), 1.0, vector="avx2") for each in _BYTES),
