@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test soak test-aarch64 test-opencl lint docs notebooks bench clean
+.PHONY: demo test soak test-aarch64 test-opencl test-cluster lint docs notebooks bench clean
 
 $(VENV)/.ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "einloom needs Python 3.11 or newer")'
@@ -46,6 +46,10 @@ test-aarch64: $(VENV)/.ready
 test-opencl: $(VENV)/.ready-test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[opencl,test]'
 	$(BIN)/python tests/opencl/pocl.py test --optional
+
+# einloom.cluster with Dask and MPI, in an environment of its own in build/cluster (docs/how-to/use-a-cluster.md).
+test-cluster:
+	$(PYTHON) tests/cluster/environment.py --optional $(CLUSTER)
 
 lint: $(VENV)/.ready-lint $(VENV)/.ready-test
 	$(BIN)/ruff check src tests benchmarks
