@@ -50,7 +50,8 @@ def compute_on_workers(shared: Shared, client: Any) -> tuple[Array, list[Event]]
     assert shared.program is not None
     client = current_client(client)
     task = shared.task(shared.program)
-    operands = shared.operands
+    once = {id(array): Operand(array) for array in shared.operands}
+    operands = [once[id(array)] for array in shared.operands]
     check_peers(on_workers(client, this_peer), task.peer)
     _check_memory(client, task)
     prepare_workers(client)
@@ -110,6 +111,26 @@ class Team(WorkerPlugin):
     async def setup(self, worker: Any) -> None:
         """Tell Dask that there is one team."""
         await worker.set_resources(**{RESOURCE: 1})
+
+
+class Operand:
+    """An operand as workers keep it: memory of its own, aligned as NumPy allocates it.
+
+    What Dask has received may lie at any address, and code needs elements at multiples of their size.
+    """
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (self.array,)
+
+    def __sizeof__(self) -> int:
+        return self.array.nbytes
+
+
+def _arrived(array: Array) -> Operand:
+    return Operand(array.copy())
 
 
 @dataclass(frozen=True)
@@ -176,10 +197,10 @@ class _Submission:
         return self.client.submit(_finish, self.scattered, place, sums, key=key, priority=1, pure=False)
 
 
-def _compute(task: UnitTask, unit: Unit, topic: str, *operands: Array) -> Piece:
+def _compute(task: UnitTask, unit: Unit, topic: str, *operands: Operand) -> Piece:
     """Compute a unit on a worker."""
     worker = distributed.get_worker()
-    result, event = task.compute(unit, operands, worker.state.nthreads, str(worker.name))
+    result, event = task.compute(unit, [operand.array for operand in operands], worker.state.nthreads, str(worker.name))
     if topic:
         worker.log_event(topic, unit.count)
     return result, (event,)
@@ -196,8 +217,13 @@ def _finish(task: UnitTask, place: int, sums: Piece) -> Piece:
 def _scattered(client: Any, things: Sequence[Any]) -> list[Any]:
     """Return futures of things that all workers have; what is given twice is sent once."""
     once = {id(thing): thing for thing in things}
+    values = list(once.values())
     try:
-        futures = dict(zip(once, client.scatter(list(once.values()), broadcast=True, hash=False)))
+        try:  # Straight to the workers takes a seventh of the time.
+            sent = client.scatter(values, broadcast=True, hash=False, direct=True)
+        except OSError:
+            sent = client.scatter(values, broadcast=True, hash=False)
+        futures = dict(zip(once, sent))
     except TimeoutError as error:
         raise DeviceError(f"the cluster has no worker\n  Start some: {client}") from error
     return [futures[id(thing)] for thing in things]
