@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from einloom.asm import Assembler
-from einloom.dtypes import FLOAT32
+from einloom.dtypes import FLOAT32, INT8, INT32
 from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
+from einloom.jit.tiles import host_with_tiles
 from einloom.kernels import Brgemm, machine_for
 from einloom.kernels.emit import emit_kernel
 from einloom.kernels.specs import Ahead
+from einloom.machine import TILES, Machine
 
 LEVELS = ((3, 64), (40, 1000), (6, 50_000))
 """720 lines; behind the last one comes the first."""
@@ -36,19 +38,36 @@ def _after(lines: int) -> list[int]:
 @pytest.mark.parametrize("lines", [1, 7, 100, 721])
 @pytest.mark.parametrize("sizes", SIZES)
 def test_calls_go_on_where_the_last_one_stopped(vector: str, sizes: tuple[int, int, int, int], lines: int) -> None:
+    check_calls(sizes, lines, host().with_vector(vector), grouped=False)
+
+
+@pytest.mark.parametrize("lines", [1, 100, 721])
+@pytest.mark.parametrize("sizes", SIZES)
+def test_matrix_tiles_ask_as_well(sizes: tuple[int, int, int, int], lines: int) -> None:
+    machine = host_with_tiles()
+    if TILES not in machine.features:
+        pytest.skip("this host has no matrix tiles")
+    check_calls(sizes, lines, machine, grouped=True)
+
+
+def check_calls(sizes: tuple[int, int, int, int], lines: int, machine: Machine, grouped: bool) -> None:
+    """Check three calls of a kernel one after the other; in groups each element is one product of bytes."""
     m, n, k, batch = sizes
     rng = np.random.default_rng(3)
-    a, b = rng.integers(-4, 5, (batch, k, m)).astype(np.float32), rng.integers(-4, 5, (batch, n, k)).astype(np.float32)
+    a, b = (rng.integers(-4, 5, (batch, *shape)).astype(np.int32) for shape in ((k, m), (n, k)))
+    dtype, memory = (INT32, (INT8, INT8, INT32)) if grouped else (FLOAT32, ())
+    # The lowest of the four bytes alone counts.
+    left, right = (each & 0xFF if grouped else each.astype(np.float32) for each in (a, b))
     strides = {"a": (1, 0, m, m * k), "b": (0, k, 1, n * k), "c": (1, m)}
-    spec = Brgemm(FLOAT32, m, n, k, batch, beta=0, ahead=Ahead(lines, LEVELS), **strides)  # type: ignore[arg-type]
+    spec = Brgemm(dtype, m, n, k, batch, beta=0, memory=memory, grouped=grouped, ahead=Ahead(lines, LEVELS), **strides)  # type: ignore[arg-type]
     asm = Assembler(host().isa)
-    emit_kernel(machine_for(asm, host().with_vector(vector)), spec)
+    emit_kernel(machine_for(asm, machine), spec)
     kernel, begin = Kernel(asm), 1 << 40
     state = np.array([begin, *(count for count, _ in LEVELS)], np.int64)
     places = {tuple(_after(count)): count for count in range(720)}
     for call in (1, 2, 3):
-        c = np.full((n, m), np.nan, np.float32)
-        kernel.call(a.ctypes.data, b.ctypes.data, c.ctypes.data, state.ctypes.data)
+        c = np.full((n, m), -1, dtype.name)
+        kernel.call(left.ctypes.data, right.ctypes.data, c.ctypes.data, state.ctypes.data)
         assert np.array_equal(c, np.einsum("xkm,xnk->nm", a, b))
         asked = places[int(state[0]) - begin, *map(int, state[1:])]
         assert (asked - call * lines) % 720 <= call * ROUNDED

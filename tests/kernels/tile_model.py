@@ -157,6 +157,9 @@ class TileProcessor:
         if name == "jmp" or self.zero == (name == "je"):
             self.ip = instruction.near_branch_target
 
+    def pass_by(self, instruction: iced.Instruction) -> None:
+        """Do nothing, as prefetches do, wherever they point."""
+
     def push(self, instruction: iced.Instruction) -> None:
         """Push a register."""
         self._push(self.value(instruction, 0))
@@ -274,6 +277,8 @@ _MEANINGS: dict[str, Callable[[TileProcessor, iced.Instruction], None]] = {
     "tilerelease": TileProcessor.release,
     "tilezero": TileProcessor.clear,
     "tileloadd": TileProcessor.load,
+    "tileloaddt1": TileProcessor.load,
+    **dict.fromkeys(("prefetcht0", "prefetcht1", "prefetchw"), TileProcessor.pass_by),
     "tilestored": TileProcessor.store,
     **dict.fromkeys(_PRODUCTS, TileProcessor.multiply),
 }

@@ -181,9 +181,10 @@ class _Binder:
         position = self._position(pack)
         operand = self.operation.operands[position]
         spans = {name: self._span(name, pack.loop) for name in self.extents if self.view.depends(operand.name, name)}
+        rows = self.schedule.prims.k if pack.group > 1 else None
         if pack.group > 1:
-            spans = in_groups(spans, pack, self.schedule.prims.k, operand.name)
-        layout = PackedLayout.of(pack.layout, spans, operand.name)
+            spans = in_groups(spans, pack, rows, operand.name)
+        layout = PackedLayout.of(pack.layout, spans, operand.name, rows)
         end = max((b.offset + b.size * b.dtype.size for b in self.buffers if b.offset is not None), default=0)
         offset = -(-end // ALIGNMENT) * ALIGNMENT
         dtype, size = pack.grouped or self._packed_type(operand), layout.size * pack.group

@@ -8,17 +8,25 @@ wide, are `m:16 k m`:
 >>> layout = PackedLayout.of((Digit("m", 16), Digit("k"), Digit("m")), {"m": 40, "k": 8}, "in0")
 >>> layout.strides, layout.size
 ((128, 16, 1), 384)
+
+Where elements are groups of neighbours along k, distances are not multiples of what caches cannot keep apart:
+
+>>> PackedLayout.of((Digit("n"), Digit("k")), {"n": 32, "k": 256}, "in1", rows="k").strides
+(272, 1)
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from einloom.errors import ScheduleError
 from einloom.ir.schedule import Digit
 
 __all__ = ["PackedLayout"]
+
+ALIASED, PAGE, SPREAD = 64, 1024, 16
+"""Elements of 4 bytes after which rows fall into a sixteenth of the sets of a first-level cache or fewer, those after
+which all that is equally far from their beginnings falls into one, and those of a line, by which both are spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +46,11 @@ class PackedLayout:
     size: int
 
     @staticmethod
-    def of(digits: tuple[Digit, ...], block: dict[str, int], operand: str) -> PackedLayout:
+    def of(digits: tuple[Digit, ...], block: dict[str, int], operand: str, rows: str | None = None) -> PackedLayout:
         """Return the layout of a block with the extents `block`.
+
+        With `rows`, the axis that groups lie along, neither rows of it nor panels share few sets of a cache: kernels
+        read several rows at once, and copies write into several panels.
 
         Raises:
             ScheduleError: a digit of an axis that the operand lacks, steps that do not nest, or an axis without its
@@ -59,8 +70,8 @@ class PackedLayout:
             if rest > 1:
                 raise ScheduleError(f"pack of {operand}: the layout lacks the innermost digit of axis {axis}")
         sizes = [-(-span // digit.step) for span, digit in zip(spans, digits)]
-        strides = tuple(math.prod(sizes[i + 1 :]) for i in range(len(sizes)))
-        return PackedLayout(digits, tuple(spans), strides, math.prod(sizes))
+        *strides, size = _distances(sizes, digits, rows)
+        return PackedLayout(digits, tuple(spans), tuple(reversed(strides)), size)
 
     def without(self, axis: str) -> PackedLayout:
         """Return the layout without the digits of an axis; all else keeps its place."""
@@ -85,3 +96,15 @@ class PackedLayout:
             if digit.axis == axis and step % digit.step == 0 and span <= self.spans[i]:
                 return step // digit.step * self.strides[i]
         raise ScheduleError(f"a loop over {axis} in steps of {step} does not follow the packed layout")
+
+
+def _distances(sizes: list[int], digits: tuple[Digit, ...], rows: str | None) -> list[int]:
+    """Return how far one step of each digit lies apart, the innermost first, and how much all take together."""
+    distances = [1]
+    for place in reversed(range(len(sizes))):
+        distance = distances[-1] * sizes[place]
+        innermost = place == len(sizes) - 1
+        aliased = ALIASED if innermost and digits[place].axis == rows else PAGE
+        spread = rows is not None and place and distance % aliased == 0
+        distances.append(distance + SPREAD if spread else distance)
+    return distances

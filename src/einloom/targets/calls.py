@@ -74,7 +74,7 @@ class CallLowering:
         spec, places = kernel_spec(call, sizes, types, beta)
         if isinstance(spec, Brgemm) and self._is_far(call.accesses[-1]):
             spec = replace(spec, far=True)
-        asked = self._asked if isinstance(spec, Brgemm) and not spec.grouped else None
+        asked = self._asked if isinstance(spec, Brgemm) and (not spec.grouped or vm.tiles) else None
         if asked and isinstance(spec, Brgemm):
             spec = replace(spec, ahead=asked.ahead)
         for place, access in zip(places, call.accesses):

@@ -3,12 +3,16 @@
 A tile's rows are columns of C, contiguous along m. A comes with groups of k side by side, [k][m]; B with k contiguous,
 [n][k]. Short tiles at the ends of m, n and k are configurations of their own, so no mask is needed; products behind the
 last whole step of k are added to C in a second pass.
+
+Tiles of A stay for all of n, in the first-level cache if k is short enough; those of B are used once for each of them,
+and would push them out if they were not loaded as such. While products are computed, C's next tiles are asked for.
 """
 
 from __future__ import annotations
 
 from typing import Generic
 
+from einloom.kernels.contraction.ahead import AskAhead
 from einloom.kernels.parts import parts
 from einloom.kernels.specs import GROUP_BYTES, BatchBy, Brgemm, signature
 from einloom.kernels.verbs.abilities import TileVerbs
@@ -25,6 +29,9 @@ SUMS, ROWS, COLUMNS = 0, 4, 6
 """Numbers of the first tiles of C, of B and of A."""
 
 ROW_BYTES = SIDE * GROUP_BYTES
+
+C_NEXT = "c_next"
+"""Variable: where the next column of C that is asked for begins."""
 
 
 def suits_tiles(spec: Brgemm, tiles: TileVerbs[R], reach: int) -> bool:
@@ -55,7 +62,10 @@ class _Tiled(Generic[R, V, A]):
         (_, _, self.a_k, self.a_batch), (_, self.b_n, _, self.b_batch), (_, self.c_n) = (
             [GROUP_BYTES * (stride or 0) for stride in strides] for strides in spec.strides.values()
         )
-        hot = ["a_walk", "b_walk", "a_k", "b_n", "c_n", "k"]
+        passes = (spec.k >= SIDE) + (spec.k % SIDE > 0)
+        sums = -(-spec.m // (2 * SIDE)) * -(-spec.n // (2 * SIDE)) * spec.batch * passes
+        self.asks = AskAhead[R, A](spec.ahead, sums) if spec.ahead else None
+        hot = ["a_walk", "b_walk", "a_k", "b_n", "c_n", "k", C_NEXT, *(self.asks.variables if self.asks else ())]
         cold = ["a", "b", "c", *(["beta"] if spec.beta is None else []), "n", "m", "batch"]
         self.listed = spec.batch_by is BatchBy.OFFSETS
         cold += ["offsets_a", "offsets_b", "list_a", "list_b"] if self.listed else []
@@ -65,6 +75,8 @@ class _Tiled(Generic[R, V, A]):
         """Emit the function."""
         self.frame.enter()
         self.frame.set_strides({"a_k": self.a_k, "b_n": self.b_n, "c_n": self.c_n}, {})
+        if self.asks:
+            self.asks.start(self.frame)
         whole, rest = divmod(self.spec.k, SIDE)
         if whole:
             self._pass(whole, SIDE, self.spec.beta)
@@ -74,6 +86,8 @@ class _Tiled(Generic[R, V, A]):
         if rest:
             self._pass(1, rest, 1 if whole else self.spec.beta)
         self.tiles.release()
+        if self.asks:
+            self.asks.stop(self.frame)
         self.frame.leave()
 
     def _pass(self, trips: int, depth: int, beta: int | None) -> None:
@@ -112,20 +126,41 @@ class _Tiled(Generic[R, V, A]):
         """Compute up to four tiles of C."""
         frame, across, down = self.frame, range(-(-width // SIDE)), range(-(-height // SIDE))
         self._start([2 * i + j for i in down for j in across], beta)
+        with frame.assigned(C_NEXT) as place:
+            self.km.move(place, frame.read("c"))
+        frame.advance(C_NEXT, self.c_n, height)
         for name in "ab":
             frame.copy(*((f"list_{name}", f"offsets_{name}") if self.listed else (f"{name}_walk", name)))
         with frame.loop(self.spec.batch, "batch"):
             if self.listed:
                 self._next_of_lists()
-            with frame.loop(trips, "k"):
-                self._step(across, down)
-                frame.advance("a_walk", self.a_k, SIDE)
-                frame.advance("b_walk", ROW_BYTES, 1)
+            self._sum(across, down, trips, -(-height // (trips * self.spec.batch)))
             if self.spec.batch > 1 and not self.listed:
                 frame.advance("a_walk", self.a_batch - trips * SIDE * self.a_k, 1)
                 frame.advance("b_walk", self.b_batch - trips * ROW_BYTES, 1)
         for tile in (2 * i + j for i in down for j in across):
             self.tiles.store(frame.read("c"), self._place(tile), frame.read("c_n"), tile)
+
+    def _sum(self, across: range, down: range, trips: int, columns: int) -> None:
+        """Add the products of a matrix of the batch; every step asks for so many columns of C."""
+        asking, lines = self.asks.pace(trips) if self.asks else (0, 0)
+        for count, each in ((asking, lines), (trips - asking, 0)):
+            if not count:
+                continue
+            with self.frame.loop(count, "k"):
+                self._step(across, down)
+                self._ask(len(across), columns, each)
+                self.frame.advance("a_walk", self.a_k, SIDE)
+                self.frame.advance("b_walk", ROW_BYTES, 1)
+
+    def _ask(self, across: int, columns: int, lines: int) -> None:
+        """Ask for columns of C, which may begin within a line, and for lines of what is wanted later."""
+        for _ in range(columns):
+            for offset in (*range(0, across * ROW_BYTES, ROW_BYTES), across * ROW_BYTES - 1):
+                self.km.prefetch(self.km.place(self.frame.read(C_NEXT), offset))
+            self.frame.advance(C_NEXT, "c_n", 1)
+        if self.asks:
+            self.asks.step(self.frame, 0, 1, lines)
 
     def _next_of_lists(self) -> None:
         """Point to the next matrices of the batch, at distances in groups."""
@@ -157,11 +192,12 @@ class _Tiled(Generic[R, V, A]):
         return SIDE * (tile // 2 * self.c_n + tile % 2 * GROUP_BYTES)
 
     def _step(self, across: range, down: range) -> None:
-        """Add one step of k; each tile of B is used while the next one is loaded."""
-        frame, tiles = self.frame, self.tiles
+        """Add one step of k: all loads first, so that they run ahead of the products."""
+        frame, tiles, once = self.frame, self.tiles, self.spec.n > 2 * SIDE
         for j in across:
             tiles.load(COLUMNS + j, frame.read("a_walk"), j * ROW_BYTES, frame.read("a_k"))
         for i in down:
-            tiles.load(ROWS + i, frame.read("b_walk"), i * SIDE * self.b_n, frame.read("b_n"))
+            tiles.load(ROWS + i, frame.read("b_walk"), i * SIDE * self.b_n, frame.read("b_n"), once)
+        for i in down:
             for j in across:
                 tiles.multiply_add(SUMS + 2 * i + j, ROWS + i, COLUMNS + j, self.types)

@@ -90,8 +90,11 @@ class TileVerbs(ABC, Generic[R]):
         """A tile = 0."""
 
     @abstractmethod
-    def load(self, tile: int, base: R, offset: int, stride: R) -> None:
-        """A tile = rows that lie `stride` bytes apart, the first at base + offset."""
+    def load(self, tile: int, base: R, offset: int, stride: R, once: bool = False) -> None:
+        """A tile = rows that lie `stride` bytes apart, the first at base + offset.
+
+        What is read `once` need not push anything else out of the first-level cache.
+        """
 
     @abstractmethod
     def store(self, base: R, offset: int, stride: R, tile: int) -> None:

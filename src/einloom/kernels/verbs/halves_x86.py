@@ -1,7 +1,8 @@
 """Copies between registers of float32 and memory of bfloat16 or float16, rounded to nearest even, NaN kept.
 
 bfloat16 is the upper half of float32: it is widened by a shift and rounded by integer arithmetic, so subnormals are
-numbers like others, which they are not to the instructions of AVX512_BF16. float16 has conversions of its own (F16C).
+numbers like others. To the instructions of AVX512_BF16 they are zeros: these round registers that hold none of them.
+float16 has conversions of its own (F16C).
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ NEAREST_EVEN = 0
 
 UNORDERED = 3
 """Predicate of comparisons: whether either operand is NaN."""
+
+SUBNORMAL = 0x20
+"""Class of numbers in `vfpclassps`."""
 
 QUIET, UPPER, ODD, BELOW_HALF = 0x00400000, 0xFFFF0000, 0x00010000, 0x7FFF
 """The bit of quiet NaN; the bits that stay, the last of them, and all but half of what goes."""
@@ -120,12 +124,34 @@ class Avx512Halves(Halves):
         nontemporal: bool = False,
         temporary: Vector | None = None,
     ) -> None:
-        if self.is_bfloat:
-            self._round_lanes(src)
-            self.asm.vpmovdw(place if mask is None else place | self.single.mask_register(mask), src)
-        else:
-            target = place if mask is None else place | self.single.mask_register(mask)
+        target = place if mask is None else place | self.single.mask_register(mask)
+        if not self.is_bfloat:
             self.asm.vcvtps2ph(target, src, NEAREST_EVEN)
+        elif self._rounds:
+            self._round(src, temporary)
+            self.asm.vmovdqu16(target, ymm[src.number])
+        else:
+            self._round_lanes(src)
+            self.asm.vpmovdw(target, src)
+
+    @property
+    def _rounds(self) -> bool:
+        """Whether there is an instruction that rounds lanes which are not subnormal."""
+        return {"avx512bf16", "avx512dq", "avx512bw"} <= self.km.machine.features
+
+    def _round_unless_subnormal(self, register: Vector) -> None:
+        """The lower half of a register = its lanes as halves; k7 is free between two accesses."""
+        asm, found = self.asm, k[7]
+        plain, done = asm.forward("plain"), asm.forward("rounded")
+        asm.vfpclassps(found, register, SUBNORMAL)
+        asm.kortestw(found, found)
+        asm.je(plain)
+        self._round_lanes(register)
+        asm.vpmovdw(ymm[register.number], register)
+        asm.jmp(done)
+        asm.bind(plain)
+        asm.vcvtneps2bf16(ymm[register.number], register)
+        asm.bind(done)
 
     def _round_lanes(self, register: Vector) -> None:
         """The low half of each lane = the lane rounded; k7 is free between two accesses."""
@@ -156,7 +182,9 @@ class Avx512Halves(Halves):
             self.asm.vcvtph2ps(dst, low)
 
     def _round(self, register: Vector, temporary: Vector | None) -> None:
-        if self.is_bfloat:
+        if self.is_bfloat and self._rounds:
+            self._round_unless_subnormal(register)
+        elif self.is_bfloat:
             self._round_lanes(register)
             self.asm.vpmovdw(ymm[register.number], register)
         else:

@@ -49,8 +49,9 @@ class Amx(TileVerbs[R64]):
     def zero(self, tile: int) -> None:
         self.asm.tilezero(tmm[tile])
 
-    def load(self, tile: int, base: R64, offset: int, stride: R64) -> None:
-        self.asm.tileloadd(tmm[tile], mem(base, offset, stride))
+    def load(self, tile: int, base: R64, offset: int, stride: R64, once: bool = False) -> None:
+        load = self.asm.tileloaddt1 if once else self.asm.tileloadd
+        load(tmm[tile], mem(base, offset, stride))
 
     def store(self, base: R64, offset: int, stride: R64, tile: int) -> None:
         self.asm.tilestored(mem(base, offset, stride), tmm[tile])

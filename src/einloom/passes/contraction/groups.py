@@ -2,12 +2,13 @@
 
 For vectors the proposals are those of any contraction with groups as elements: a group is 4 bytes long, and k has that
 many times fewer steps. Matrix tiles have a nest of their own, for they compute faster than the second-level cache is
-read and written: sums stay in tiles for as much of k as that cache has room for, so that few of them leave these more
-than once. A block of the vector operand is packed once with all of k; its panels meet a few rows of the other operand:
+read: a panel of the vector operand stays in the first-level one, which bounds k, while many rows of the other operand
+pass. These are packed where several panels meet them: tiles read whole lines, of which rows that begin anywhere in one
+take two each. A block of the vector operand is packed once with all of k:
 
-    seq j:256   pack the vector operand's block, all of k
-      seq i:64   (stage the output's block)
-        seq l:2048
+    seq j:416   pack the vector operand's block, all of k
+      seq i:320   stage the output's block, if there are several of k
+        seq l:544   pack the rows of the other operand
           seq j:32
             tiles of 32 x 32 sums
 """
@@ -19,8 +20,9 @@ from dataclasses import replace
 
 from einloom.dtypes import FLOAT32, LOWERED, RAISED
 from einloom.group_products import GROUP, GroupProducts, products_of
+from einloom.ir.layout import ALIASED, SPREAD
 from einloom.ir.operation import DimType, Operand, Operation, Primitive
-from einloom.ir.schedule import Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
+from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine, VectorISA
 from einloom.passes.contraction.blocking import Blocking
@@ -28,7 +30,7 @@ from einloom.passes.contraction.plan import Plan
 from einloom.passes.identify import vector_operand
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.rates import rates_of
-from einloom.passes.model.sizes import balanced_block
+from einloom.passes.model.sizes import balanced_block, round_up
 from einloom.passes.parallelise import parallelise
 from einloom.passes.values import Context
 
@@ -48,11 +50,16 @@ STEP = 16
 BIASED_TILES = 3
 """Tiles beside each other of which one has a column more."""
 
-ALIASED, SPREAD = 64, 16
-"""Groups after which rows fall into a sixteenth of the sets of a first-level cache or fewer, and those of a line."""
+STAGED_SHARE, PANEL_SHARE = 0.25, 0.8
+"""Shares of L2 that a block of the output may take, and of L1 that a panel of the vector operand takes."""
 
-PACKED_SHARE, PANEL_SHARE, ROWS = 0.4, 1 / 16, 2
-"""Of L2 what a block of the vector operand and a panel of it may take, and tiles above each other that meet a panel."""
+MANY, FEW_AT_ONCE, MANY_AT_ONCE = 1024, (0.4, 128), (0.65, 256)
+"""Rows that are many; the share of L2 that a block of the vector operand may take, and the rows that pass a panel of it
+in one go, for few and for many rows. Many rows do not stay in L2: the larger the block, the less often they come back.
+"""
+
+PANELS = 3
+"""Panels from which on the rows that meet them are packed."""
 
 
 def grouped_schedules(operation: Operation, prims: Prims, context: Context) -> Iterator[tuple[str, Schedule, Cost]]:
@@ -151,6 +158,9 @@ def _restored(operation: Operation, schedule: Schedule, products: GroupProducts)
     vector = vector_operand(operation, schedule.prims)
     taken = {1 - vector: products.first, vector: products.second}
     for pack in schedule.packs:
+        if pack.operand == OUTPUT:
+            packs.append(pack)
+            continue
         if sum(digit.axis == k for digit in pack.layout) != 1:
             return None
         packs.append(replace(pack, grouped=taken[pack.operand]))
@@ -176,17 +186,39 @@ def _tiled(
     assert products.tile is not None and prims.k is not None
     (width, height), k, vector = products.tile, prims.k, vector_operand(operation, prims)
     extents = {axis.name: axis.extent for axis in counted.axes}
-    across = _cut(extents, prims.m, int(PACKED_SHARE * machine.l2) // (GROUP * extents[k]), width)
-    down = _cut(extents, prims.n, ROWS * height, height)
-    panel = balanced_block(extents[k], int(PANEL_SHARE * machine.l2) // (GROUP * width), STEP)
+    passes = prims.n is not None and extents[prims.n] > 2 * height
+    panel = _panel(extents[k], machine, width) if passes else extents[k]
+    share, rows = MANY_AT_ONCE if prims.n is not None and extents[prims.n] > MANY else FEW_AT_ONCE
+    across = _cut(extents, prims.m, int(share * machine.l2) // (GROUP * extents[k]), width)
     outer, reduced = _single_indices(counted, prims)
+    sums = [*reduced, *_loop(k, panel, extents)]
+    stages = bool(sums) and operation.output.dtype != operation.accumulate
+    room = int(STAGED_SHARE * machine.l2) // (GROUP * across)
+    down = _cut(extents, prims.n, min(rows, room), height)
     loops = [*outer, *_loop(prims.m, across, extents)]
     packs = [_panels(counted, prims, vector, len(loops), width)]
-    loops += [*_loop(prims.n, down, extents), *reduced, *_loop(k, panel, extents)]
-    if not _lies_in_groups(operation, operation.inputs[1 - vector], prims, products.group):
+    loops += _loop(prims.n, down, extents)
+    if stages:
+        packs.append(_staged(counted, prims, len(loops), width))
+    loops += sums
+    meets = -(-across // width) >= PANELS
+    if meets or not _lies_in_groups(operation, operation.inputs[1 - vector], prims, products.group):
         packs.append(_rows(counted, prims, 1 - vector, len(loops)))
     loops += _loop(prims.m, width, extents | {prims.m or "": across})
     return Schedule(tuple(loops), prims, tuple(packs))
+
+
+def _panel(extent: int, machine: Machine, width: int) -> int:
+    """Return how many groups of k a panel has that stays in L1."""
+    most = int(PANEL_SHARE * machine.l1d) // (GROUP * width) // STEP * STEP
+    return round_up(-(-extent // -(-extent // most)), STEP)
+
+
+def _staged(counted: Operation, prims: Prims, depth: int, width: int) -> ScheduledPack:
+    """Return the staging of the output, in panels of `width` columns."""
+    m, axes = prims.m, [name for name in (prims.n, prims.m) if name is not None and counted.axis(name).extent > 1]
+    panels = [Digit(m, width)] if m is not None and counted.axis(m).extent > width else []
+    return ScheduledPack(OUTPUT, depth, (*panels, *map(Digit, axes)))
 
 
 def _single_indices(counted: Operation, prims: Prims) -> tuple[list[ScheduledLoop], list[ScheduledLoop]]:
