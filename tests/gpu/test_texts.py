@@ -10,12 +10,17 @@ import pytest
 import einloom as el
 from einloom.dtypes import TYPES
 from einloom.errors import DeviceError, UnsupportedTarget
+from einloom.ir.gpu.launch import Launch
 from einloom.ir.gpu.text import read_launch
 from einloom.jit.gpu.cuda import compile_cuda
+from einloom.once import OnceTable
+from einloom.space import H200, gpu
+from einloom.space.on_gpu.experts import expert_leaf
 from einloom.targets.gpu.dialects import DIALECTS
 from einloom.targets.gpu.printer import print_launch
-from tests.gpu.leaves import TYPES_OF_GPUS, named_kernels, space_of
+from tests.gpu.leaves import TYPES_OF_GPUS, contractions, named_kernels, space_of
 from tests.gpu.test_simt import REVERSE, VECTORS
+from tests.soak import soak_count
 
 CUDA_REVERSE = """\
 // b = a, backwards
@@ -59,17 +64,52 @@ def test_long_arrays_have_long_indices():
     assert "const long long i_0 = blockIdx.x;" in text
 
 
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
-def test_nvrtc_compiles_every_type(architecture: str):
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
+
+
+def skip_without_nvrtc() -> None:
     try:
-        compile_cuda('extern "C" __global__ void f() {}', architecture)
+        compile_cuda('extern "C" __global__ void f() {}', "sm_75")
     except DeviceError as error:
         pytest.skip(str(error))
-    for dtype in TYPES_OF_GPUS:
+
+
+def test_nvrtc_compiles_every_type():
+    skip_without_nvrtc()
+    for position, dtype in enumerate(TYPES_OF_GPUS):
         made = list(named_kernels(dtype))[2]  # It has sums and products.
-        text = print_launch(space_of(made).random_leaf(5).launch(), DIALECTS["cuda"])
+        launch = space_of(made).random_leaf(5).launch()
+        text = print_launch(launch, DIALECTS["cuda"])
         assert print_launch(space_of(made).random_leaf(5).launch(), DIALECTS["cuda"]) == text
-        compile_cuda(text, architecture)
+        found = compile_cuda(text, ARCHITECTURES[position % 4])
+        assert found.shared_bytes == launch.shared_bytes
+
+
+@pytest.mark.soak
+def test_nvrtc_compiles_random_leaves():
+    """Every leaf on every architecture; shared memory is what the space counts."""
+    skip_without_nvrtc()
+    for made in [*named_kernels(), *contractions()][:: 1 if soak_count(2) == 2 else 8]:
+        space = space_of(made)
+        for seed in range(soak_count(1000, 0.001)):
+            launch = space.random_leaf(seed).launch()
+            text = print_launch(launch, DIALECTS["cuda"])
+            for architecture in ARCHITECTURES:
+                assert compile_cuda(text, architecture).shared_bytes == launch.shared_bytes, text
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_default_leaves_spill_nothing(architecture: str):
+    """A block fits a processor's registers, and no thread keeps values in memory for want of them."""
+    skip_without_nvrtc()
+    for name, options in {"axpy": {"n": 4096}, "matmul": {"m": 64, "n": 64, "k": 64}}.items():
+        launch = EXPERTS.get(name, lambda n=name, o=options: expert_leaf(gpu(n, device=H200, **o)).launch())
+        found = compile_cuda(print_launch(launch, DIALECTS["cuda"]), architecture)
+        assert (found.spilled_bytes, found.shared_bytes) == (0, launch.shared_bytes)
+        assert 0 < found.registers * launch.threads <= H200.rates.registers
+
+
+EXPERTS: OnceTable[Launch] = OnceTable()
 
 
 def test_missing_packages_and_devices_are_told(monkeypatch: pytest.MonkeyPatch):

@@ -39,6 +39,8 @@ class GpuDevice:
         global_temporaries: whether temporary arrays may also lie in the device's memory, with a copy for each block;
             the paper's experiments (section 5.2) use shared memory only.
         rates: how fast it can be at best, which bounds need and constraints do not.
+        emulated: whether a processor runs the kernels, its threads being iterations of loops: then the statements of
+            all threads together say which kernel is fast, and no rate of a GPU's does.
     """
 
     name: str
@@ -55,6 +57,7 @@ class GpuDevice:
     caches_loads: bool = True
     global_temporaries: bool = False
     rates: GpuRates | None = field(default=None, repr=False)
+    emulated: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse thread levels without an extent."""

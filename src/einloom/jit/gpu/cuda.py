@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
+from io import StringIO
 from typing import Any
 
 from einloom.errors import DeviceError
 from einloom.jit.gpu.driver import Array, GpuLimits, is_chosen
 
-__all__ = ["CudaDevice", "CudaKernel", "compile_cuda", "open_cuda", "open_cuda_number"]
+__all__ = ["CudaDevice", "CudaKernel", "CudaProgram", "compile_cuda", "open_cuda", "open_cuda_number"]
 
 STATIC_SHARED = 48 * 1024
 """Shared memory of a block that arrays in the text may take."""
@@ -46,18 +49,46 @@ def open_cuda_number(number: int) -> CudaDevice:
         raise DeviceError(f"CUDA finds no device {number}: {error}") from None
 
 
-def compile_cuda(text: str, architecture: str) -> Any:
-    """Return the machine code of a text for an architecture such as `sm_90`; no device and no driver are needed.
+@dataclass(frozen=True, slots=True)
+class CudaProgram:
+    """Machine code for an architecture, and what its compiler says of it.
+
+    Attributes:
+        code: a cubin.
+        registers: 32-bit registers of a thread.
+        shared_bytes: shared memory of a block.
+        spilled_bytes: what a thread stores to and loads from memory for want of registers.
+    """
+
+    code: bytes
+    registers: int
+    shared_bytes: int
+    spilled_bytes: int
+
+
+def compile_cuda(text: str, architecture: str) -> CudaProgram:
+    """Compile a text of one kernel for an architecture such as `sm_90`; no device and no driver are needed.
 
     Raises:
         DeviceError: NVRTC is missing, or refuses the text; the message has its words.
     """
-    core = _core()
+    core, log = _core(), StringIO()
     try:
-        options = core.ProgramOptions(arch=architecture, std="c++17", name="einloom")
-        return core.Program(text, "c++", options).compile("cubin")
+        options = core.ProgramOptions(arch=architecture, std="c++17", name="einloom", ptxas_options="-v")
+        code = core.Program(text, "c++", options).compile("cubin", logs=log)
     except Exception as error:
         raise DeviceError(f"NVRTC could not compile for {architecture}: {error}") from None
+    told = log.getvalue()
+    spilled = _told(r"(\d+) bytes spill stores", told) + _told(r"(\d+) bytes spill loads", told)
+    return CudaProgram(
+        bytes(code.code), _told(r"Used (\d+) registers", told), _told(r"(\d+) bytes smem", told), spilled
+    )
+
+
+def _told(pattern: str, log: str) -> int:
+    """Return a number that the assembler's log says; what is none is left out there."""
+    found = re.search(pattern, log)
+    return int(found[1]) if found else 0
 
 
 def _core() -> Any:
@@ -96,7 +127,7 @@ class CudaDevice:
         Raises:
             DeviceError: NVRTC refuses it; the message has its words.
         """
-        return bytes(compile_cuda(text, f"sm_{self.device.arch}").code)
+        return compile_cuda(text, f"sm_{self.device.arch}").code
 
     def load(self, program: bytes, name: str) -> CudaKernel:
         """Return the kernel of a name in machine code.

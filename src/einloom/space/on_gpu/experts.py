@@ -16,6 +16,7 @@ from einloom.space.backbone import Backbone
 from einloom.space.candidate import Candidate, Space
 from einloom.space.device import GpuDevice
 from einloom.space.kernels import Kernel, kernel
+from einloom.space.on_gpu.work import emulated_work
 
 __all__ = ["expert_leaf", "expert_leaves", "naive_leaf", "sketches"]
 
@@ -29,7 +30,7 @@ SIZES = ((16, 4), (16, 2), (16, 8), (32, 4), (8, 4), (8, 8))
 
 
 def expert_leaf(space: Space, seed: int = 0) -> Candidate:
-    """Return the expert leaf with the least bound; of a device without rates, of the first sketch.
+    """Return the expert leaf that is ranked first: by its bound, or by its work where a processor emulates the device.
 
     Raises:
         DeadEnd: no implementation fits the device.
@@ -38,17 +39,17 @@ def expert_leaf(space: Space, seed: int = 0) -> Candidate:
     common = _sketched(space.root, _structure(space.backbone))
     for sizes in sketches(space.backbone):
         candidate = _sketched(common, sizes)
-        if _seconds(candidate) >= best[0]:
+        if _floor(candidate) >= best[0]:
             continue
         for descent in range(DESCENTS):
             leaf = candidate.complete(seed + descent)
-            best = min(best, (_seconds(leaf), leaf), key=lambda each: each[0])
+            best = min(best, (_rank(leaf), leaf), key=lambda each: each[0])
     assert best[1] is not None
     return best[1]
 
 
 def expert_leaves(space: Space, seed: int = 0) -> Iterator[Candidate]:
-    """Yield the leaf that is taken without a search, then the first of each sketch, then their second ones, …
+    """Yield the leaves of all sketches, as they are ranked: the first is taken without a search.
 
     Raises:
         DeadEnd: no implementation fits the device.
@@ -57,8 +58,8 @@ def expert_leaves(space: Space, seed: int = 0) -> Iterator[Candidate]:
     yield first
     common = _sketched(space.root, _structure(space.backbone))
     candidates = [_sketched(common, sizes) for sizes in sketches(space.backbone)]
-    found = (each.complete(seed + descent) for descent in range(DESCENTS) for each in candidates)
-    yield from (leaf for leaf in dict.fromkeys(found) if leaf != first)
+    found = [each.complete(seed + descent) for descent in range(DESCENTS) for each in candidates]
+    yield from (leaf for leaf in sorted(dict.fromkeys(found), key=_rank) if leaf != first)
 
 
 NAIVE = {1: 256, 2: 16}
@@ -89,8 +90,15 @@ def naive_leaf(made: Kernel, device: GpuDevice) -> Candidate:
     return _sketched(_sketched(space.root, sketch), fused).complete()
 
 
-def _seconds(candidate: Candidate) -> float:
-    return candidate.bound().seconds if candidate.space.device.rates is not None else 0.0
+def _floor(candidate: Candidate) -> float:
+    """Return what no leaf below a candidate is ranked before."""
+    device = candidate.space.device
+    return 0.0 if device.emulated or device.rates is None else candidate.bound().seconds
+
+
+def _rank(leaf: Candidate) -> float:
+    """Return what leaves are ordered by, the best first; of a device without rates all are alike."""
+    return emulated_work(leaf.launch()) if leaf.space.device.emulated else _floor(leaf)
 
 
 def sketches(backbone: Backbone) -> Iterator[Decisions]:

@@ -7,18 +7,32 @@ from dataclasses import replace
 
 from einloom.dtypes import DType
 from einloom.jit.gpu.driver import GpuLimits
-from einloom.space.device import H200, GpuDevice
+from einloom.space.device import GpuDevice
+from einloom.space.rates import H200_RATES, GpuRates
 
 __all__ = ["device_of"]
 
 
+MOST_THREADS = 1024
+"""Threads of a block that spaces know; processors that emulate GPUs would take more, and gain nothing by them."""
+
+
+def _rates(limits: GpuLimits) -> GpuRates:
+    """Return the rates of an H200 with as many processors as the device has: what is shared shrinks with them."""
+    share = limits.processors / H200_RATES.processors
+    bandwidth, l2 = share * H200_RATES.memory_bandwidth, share * H200_RATES.l2_bytes
+    return replace(H200_RATES, processors=limits.processors, memory_bandwidth=bandwidth, l2_bytes=l2)
+
+
 def device_of(limits: GpuLimits, types: Sequence[DType], aligned: bool = True) -> GpuDevice:
     """Return the device for elements of some types; arrays that begin anywhere take no vectors."""
+    emulated = limits.architecture == "processor"
     device = GpuDevice(
         limits.name,
-        max_threads=limits.threads,
-        max_thread_extents=limits.extents,
+        max_threads=min(limits.threads, MOST_THREADS),
+        max_thread_extents=tuple(min(each, MOST_THREADS) for each in limits.extents),
         shared_bytes=limits.shared_bytes,
-        rates=H200.rates,
+        rates=_rates(limits),
+        emulated=emulated,
     ).of(*types)
     return device if aligned else replace(device, vector_widths=())
