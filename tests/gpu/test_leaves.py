@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import count
@@ -15,13 +14,15 @@ from einloom.ir.gpu.text import read_launch, write_launch
 from einloom.ir.statement import Barrier, Place, Statement
 from einloom.space.kernels import Kernel
 from tests.gpu.leaves import TYPES_OF_GPUS, Operands, contractions, named_kernels, space_of
+from tests.soak import soak_count
 from tests.space.implementations import Meaning
 
-SEEDS = 1000 if os.environ.get("EINLOOM_SOAK") else 2
+SEEDS = soak_count(1000, 0.002)
 Edit = Callable[[LaunchNode, Launch, set[str]], LaunchNode | None]
 ALL = [*named_kernels(), *contractions()]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("made", ALL, ids=lambda made: made.name[:60])
 def test_random_leaves_are_right(made: Kernel):
     space, meaning = space_of(made), Meaning(made)
