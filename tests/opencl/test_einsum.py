@@ -79,24 +79,28 @@ def test_equations_in_every_type(dtype: str):
 
 
 def test_random_expressions():
+    """Types, strides, extents of 0 and 1, and axes of extent 1 that are broadcast; sums are exact."""
     random = np.random.default_rng(7)
     for _ in range(COUNT):
         labels = "abcdef"
-        sizes = {label: int(random.integers(1, 7)) for label in labels}
+        sizes = {label: 0 if random.random() < 0.02 else int(random.integers(1, 8)) for label in labels}
         count = int(random.integers(1, 4))
         terms = ["".join(random.permutation(list(labels))[: random.integers(0, 4)]) for _ in range(count)]
         known = sorted(set("".join(terms)))
         out = "".join(random.permutation(known)[: random.integers(0, len(known) + 1)]) if known else ""
         equation = ",".join(terms) + "->" + out
-        operands = [_strided(random, [sizes[label] for label in term]) for term in terms]
+        dtype = str(random.choice(["float32", "float32", "float64", "float16", "int32", "int64", "complex64"]))
+        shapes = [[1 if random.random() < 0.1 else sizes[label] for label in term] for term in terms]
+        operands = [_strided(random, shape, dtype) for shape in shapes]
         result = el.einsum(equation, *operands, target="opencl")
-        expected = np.einsum(equation, *[each.astype(float) for each in operands])
-        np.testing.assert_array_equal(result, expected, err_msg=equation)
+        expected = np.einsum(equation, *[each.astype(complex if "complex" in dtype else float) for each in operands])
+        assert result.dtype == dtype
+        np.testing.assert_array_equal(result, expected.astype(dtype), err_msg=f"{equation} {dtype} {shapes}")
 
 
-def _strided(random: np.random.Generator, shape: list[int]) -> np.ndarray:
+def _strided(random: np.random.Generator, shape: list[int], dtype: str) -> np.ndarray:
     """Small whole numbers, as a view of every second element, backwards along some axes."""
-    base = random.integers(-3, 4, [2 * extent for extent in shape]).astype(np.float32)
+    base = random.integers(-3, 4, [2 * extent for extent in shape]).astype(dtype)
     return base[tuple(slice(None, None, 2) if random.random() < 0.5 else slice(None, None, -2) for _ in shape)]
 
 
@@ -121,6 +125,8 @@ def test_misuse_says_what_to_do():
         el.compile("ij,jk->ik", (2, 2), (2, 2), target="opencl")(np.ones((2, 2)), np.ones((3, 2)))
     f = el.compile("ij,jk->ik", (4, 4), (4, 4), dtype="float32", target="opencl")
     assert "kernel" in f.show() and f.show("launch").startswith("launch") and "at least" in f.show("bound")
+    times = f.seconds(np.ones((4, 4), "f4"), np.ones((4, 4), "f4"))
+    assert len(times) == 1 and times[0] > 0
     with pytest.raises(el.ArgumentError, match="There are text, launch, nest, bound"):
         f.show("asm")
     with pytest.raises(DeviceError, match="could not compile"):

@@ -146,17 +146,29 @@ class GpuExpression:
             return out
         return outgoing(output.written if self.output_shape else output.written[()], self._expected.label, operands[0])
 
-    def _copied(self, arrays: list[Any], written: Any) -> None:
-        """Compute on copies of NumPy's arrays, and copy the result back."""
+    def seconds(self, *operands: Any) -> tuple[float, ...]:
+        """Compute on NumPy arrays, and return how long the kernel of each step took on the device.
+
+        Raises:
+            EquationError, ShapeError, DTypeError, DeviceError: as for a call.
+        """
+        given = self._expected.operands(operands)
+        arrays = [self._expected.readable(operand, position) for position, operand in enumerate(given)]
+        runs = self._copied([*arrays, *self._constants], np.zeros(self.output_shape, self.dtype))
+        return tuple(self._driver.seconds(run) for run in runs)
+
+    def _copied(self, arrays: list[Any], written: Any) -> list[object]:
+        """Compute on copies of NumPy's arrays, and copy the result back; return the runs of the steps."""
         driver, program = self._driver, self._program
         tensors = [Lying(driver.upload(np.ascontiguousarray(array))) for array in arrays]
         result = Lying(driver.allocate(max(written.nbytes, 1)))
         if program.reads_output:
             result = Lying(driver.upload(np.ascontiguousarray(written)))
-        program.run(tensors, result)
+        runs = program.run(tensors, result)
         found = np.empty(self.output_shape, written.dtype)
         driver.download(result.memory, found)
         np.copyto(written, found)
+        return runs
 
     def _in_place(self, home: Home, operands: Sequence[Any], out: Any) -> Any:
         """Compute on arrays where they lie."""
@@ -180,8 +192,8 @@ class GpuExpression:
         program = self._program_of(driver, [each.strides for each in given], strides)
         queues = list(dict.fromkeys(each.queue for each in (*given, output) if each.queue is not None))
         constants = [Lying(driver.upload(array)) for array in self._constants]
-        run = program.run([*map(_lying, given), *constants], _lying(output), driver.after(queues))
-        driver.before(queues, run)
+        runs = program.run([*map(_lying, given), *constants], _lying(output), driver.after(queues))
+        driver.before(queues, runs[-1])
         return target
 
     def _operand(self, thing: Any, home: Home, position: int, driver: GpuDriver) -> DeviceArray:

@@ -62,8 +62,8 @@ class GpuProgram:
         last = self.plan.steps[-1].operation
         return last.main.is_contraction and last.first_touch.primitive is not Primitive.ZERO
 
-    def run(self, tensors: list[Lying], result: Lying, after: Sequence[object] = ()) -> object:
-        """Start all steps; return the last one's run.
+    def run(self, tensors: list[Lying], result: Lying, after: Sequence[object] = ()) -> list[object]:
+        """Start all steps; return their runs.
 
         Args:
             tensors: the operands, then the constants of the finish.
@@ -74,17 +74,17 @@ class GpuProgram:
             DeviceError: the device has no memory left, or refuses.
         """
         left: dict[int, Lying] = dict(enumerate(tensors))
-        run: object = None
+        runs = list[object]()
         for place, step in enumerate(self.plan.steps):
             is_last = place == len(self.plan.steps) - 1
             target = result if is_last else Lying(self.driver.allocate(step.bytes))
-            run = self._start(place, step, [left[number] for number in step.inputs], target, after)
+            runs.append(self._start(place, step, [left[number] for number in step.inputs], target, after))
             left[len(tensors) + place] = target
             after = ()
             for number in step.inputs:
                 if self._last_use[number] == place:
                     left.pop(number, None)  # Its memory goes back to the pool: what is started later may use it.
-        return run
+        return runs
 
     def _start(self, place: int, step: Step, inputs: Sequence[Lying], target: Lying, after: Sequence[object]) -> object:
         operation = step.operation
