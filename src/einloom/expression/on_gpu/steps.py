@@ -93,7 +93,7 @@ def _compiled(driver: GpuDriver, operation: Operation, shifts: Mapping[str, int]
     if not driver.limits.computes_float64 and any(dtype.accumulate.name in NEEDS_FLOAT64 for dtype in types):
         raise DeviceError(f"{driver.limits.name} has no 64-bit floats\n  Compute in float32.")
     space = Space(kernel_of(operation), device_of(driver.limits, types, aligned))
-    decided = _decided(space, driver)
+    decided = _decided(space, driver, aligned)
     launch = _shifted(decided.launch, shifts)
     text = print_launch(launch, DIALECTS[driver.kind], decided.comment)
     return GpuStep(space, decided.decisions, launch, text, loaded_kernel(driver, text, launch.name))
@@ -127,9 +127,12 @@ class _Decided:
             return None
 
 
-def _decided(space: Space, driver: GpuDriver) -> _Decided:
-    """Return the record's leaf, or the expert's, which is looked for once on a machine."""
-    file = readable_file(current_settings().records)
+def _decided(space: Space, driver: GpuDriver, aligned: bool) -> _Decided:
+    """Return the record's leaf, or the expert's, which is looked for once on a machine.
+
+    Records are of aligned arrays, and may decide on vectors.
+    """
+    file = readable_file(current_settings().records) if aligned else None
     recorded = None if file is None else recorded_leaf(space, gpu_key(space.name, driver.identity), file)
     if recorded is not None:
         return _Decided.of(recorded)
