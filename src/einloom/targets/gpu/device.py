@@ -25,7 +25,10 @@ def _rates(limits: GpuLimits) -> GpuRates:
 
 
 def device_of(limits: GpuLimits, types: Sequence[DType], aligned: bool = True) -> GpuDevice:
-    """Return the device for elements of some types; arrays that begin anywhere take no vectors."""
+    """Return the device for elements of some types.
+
+    Arrays that begin anywhere take no vectors, and processors none: they make vectors of neighbouring threads.
+    """
     emulated = limits.architecture == "processor"
     device = GpuDevice(
         limits.name,
@@ -35,4 +38,4 @@ def device_of(limits: GpuLimits, types: Sequence[DType], aligned: bool = True) -
         rates=_rates(limits),
         emulated=emulated,
     ).of(*types)
-    return device if aligned else replace(device, vector_widths=())
+    return device if aligned and not emulated else replace(device, vector_widths=())
