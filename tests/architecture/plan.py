@@ -84,7 +84,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"__init__", "timing", "limits", "process", "records", "tree"},
         {"strategy"},
         {"descents", "tree_search", "sweeps"},
-        {"strategies", "problems", "ranking", "hints"},
+        {"strategies", "problems", "ranking", "hints", "ordering"},
         {"search"},
         {"worker", "measure", "progress", "result", "log"},
         {"tune", "replay", "on_gpu"},

@@ -9,10 +9,11 @@ import pytest
 
 from einloom import csp
 from einloom.errors import ArgumentError
+from einloom.search.ordering import pruning_order
 from einloom.search.search import Budget, run_search
 from einloom.search.strategies import STRATEGIES
 from einloom.search.tree_search import Node, tag_score
-from einloom.space import cpu
+from einloom.space import cpu, gpu
 from tests.search.simulation import SLOW, Simulated, product_space, simulate, tiny_space
 from tests.soak import soak_count
 
@@ -125,3 +126,18 @@ def test_features_are_vectors_of_one_length_that_tell_candidates_apart() -> None
     assert len(set(vectors)) == len(vectors)
     assert all(set(each) <= {0.0, 1.0} for each in vectors[1:])
     assert max(vectors[0]) == 1 and 0 < min(share for share in vectors[0] if share) < 0.5
+
+
+def test_the_order_of_decisions_may_be_given_or_chosen_by_what_it_prunes() -> None:
+    """Whatever the order, the same leaves are there; groups that prune come before those that do not."""
+    space = gpu("axpy", n=2**16)
+    cut = 2 * space.root.bound().seconds
+    chosen = pruning_order(space, cut)
+    assert sorted(chosen) == sorted(space.order)
+    assert chosen.index("dim_kind") < chosen.index("cache") and chosen.index("dim_kind") < chosen.index("mem_space")
+    assert chosen == pruning_order(space, cut)
+    best = optimum()
+    tiny = tiny_space()
+    for order in ("pruning", tuple(reversed(tiny.order))):
+        run = run_search(tiny, Simulated(tiny), Budget(evaluations=LEAVES), "bound_first", order=order)
+        assert run.explorer.best == pytest.approx(best)

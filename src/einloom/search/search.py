@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from random import Random
@@ -16,6 +16,7 @@ from typing import Protocol
 
 from einloom import csp
 from einloom.errors import ArgumentError
+from einloom.search.ordering import pruning_order
 from einloom.search.strategies import make_strategy
 from einloom.search.strategy import PATIENCE, Strategy
 from einloom.search.tree import Explorer, Leaf
@@ -152,6 +153,7 @@ def run_search(
     seed: int = 0,
     *,
     bounds: bool = True,
+    order: Sequence[str] | str | None = None,
     starts: Iterable[csp.Domains] = (),
     known: Iterable[tuple[csp.Domains, float]] = (),
     predict: Callable[[csp.State], float] | None = None,
@@ -166,6 +168,9 @@ def run_search(
         strategy: a name of `STRATEGIES`.
         seed: the same seed and the same times give the same trials.
         bounds: whether bounds cut and weigh.
+        order: groups of decisions, the first ones taken first; None: the space's own; `"pruning"`: those first that
+            let the bound cut the most, at the root, of what is no faster than the fastest known leaf, or than twice
+            the bound of all.
         starts: leaves to evaluate first.
         known: leaves with times that were measured before: they are not measured again.
         predict: about how long a leaf will take; only ranks what the strategy proposes, the quicker ones first.
@@ -174,7 +179,13 @@ def run_search(
     Raises:
         ArgumentError: there is no such strategy.
     """
-    explorer = Explorer(space, Random(seed), bounds)
+    known = list(known)
+    if order == "pruning":
+        fastest = min((seconds for _, seconds in known), default=inf)
+        order = pruning_order(
+            space, fastest if fastest < inf else 2 * space.model.bound(space.problem.state()).seconds, seed
+        )
+    explorer = Explorer(space, Random(seed), bounds, order)
     run = SearchRun(space, explorer, make_strategy(strategy, explorer))
     for domains, seconds in known:
         run.learn(_leaf_of(explorer, domains), seconds)

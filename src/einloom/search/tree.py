@@ -70,7 +70,7 @@ class Explorer:
     """
 
     def __init__(
-        self, space: SearchSpace, random: Random, bounds: bool = True, order: Sequence[str] | None = None
+        self, space: SearchSpace, random: Random, bounds: bool = True, order: Sequence[str] | str | None = None
     ) -> None:
         self.space, self.random, self.bounds = space, random, bounds
         self.slots = space.slots(order)
