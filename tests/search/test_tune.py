@@ -22,6 +22,7 @@ from einloom.search.problems import with_plain_names
 from einloom.search.records import Record, Records
 from einloom.search.result import Tuned, TunedSchedule
 from einloom.search.search import Budget, run_search
+from einloom.search.tune import tune_operation
 from einloom.search.worker import Bench
 from einloom.space import Bound, Figure
 from einloom.space.on_cpu.given import operation_of_equation
@@ -148,3 +149,13 @@ def test_a_speedup_is_a_number_whatever_could_not_be_timed() -> None:
     run = run_search(space, Simulated(space), Budget(evaluations=1), "random")
     assert Tuned(PRODUCT, run, schedule, schedule, ()).speedup == 1.0
     assert Tuned(PRODUCT, run, replace(schedule, time=1.0), schedule, ()).speedup == 1.0
+
+
+def test_nothing_is_faster_than_a_heuristic_that_could_not_be_timed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("einloom.search.tune.remeasured", lambda _, texts, rounds: [[], *([1e-9] for _ in texts[1:])])
+    file = tmp_path / "records.jsonl"
+    tuned = tune_operation(PRODUCT, host(), Budget(evaluations=3), strategy="local", file=file, seconds=0.001)
+    assert tuned.speedup == 1.0 and tuned.best.schedule == tuned.heuristic.schedule
+    assert not any(each.confirmed for each in Records(file).all())

@@ -201,9 +201,12 @@ class _Tuning:
     def result(
         self, run: SearchRun, finalists: Sequence[TunedSchedule], names: dict[str, str], operation: Operation
     ) -> Tuned:
-        """Choose the best, record it, and name the axes as the operation does."""
+        """Choose the best, record it, and name the axes as the operation does.
+
+        Where the heuristic's schedule could not be timed again, nothing is known to be faster, and nothing is recorded.
+        """
         best = min(finalists, key=lambda each: each.time)
-        if best.time > finalists[0].time / LEAST_GAIN:
+        if finalists[0].time == inf or best.time > finalists[0].time / LEAST_GAIN:
             best = finalists[0]
         if self.records is not None and best.times:
             self.records.append([self._confirmed(best, finalists[0])])
