@@ -150,12 +150,11 @@ def staged(setting: Setting, plan: Plan) -> Iterator[Plan]:
 
 def fused_rows(setting: Setting, plan: Plan) -> Iterator[Proposal]:
     """Axes that are one run in the output, but not in an input, are one axis of the kernels: full tiles."""
-    plans = [plan] if plan.packs_vector and not plan.packs_element else []
-    plans.append(plan if plan.packs_vector and plan.packs_element else Plan("vector block"))
+    if not (plan.packs_vector and plan.packs_element):
+        plan = Plan("vector block")
     most = setting.options.max_kernel_size
-    for each in plans:
-        for schedule in fused_schedules(setting.operation, setting.prims, setting.machine, each, most):
-            yield Proposal(f"{each.family}, fused", schedule)
+    for schedule in fused_schedules(setting.operation, setting.prims, setting.machine, plan, most):
+        yield Proposal(f"{plan.family}, fused", schedule)
 
 
 VARIATIONS: tuple[Variation, ...] = (staged, fused_rows)
