@@ -30,7 +30,7 @@ def random_contraction(rng: random.Random, dtype: DType, most: int = 6, points: 
         Operand(name, dtype, _strides(rng, axes, gone, name != "out"))
         for name, gone in zip(("in0", "in1", "out"), absent)
     )
-    return _touched(rng, Operation(axes, operands, Primitive.GEMM))
+    return touched(rng, Operation(axes, operands, Primitive.GEMM))
 
 
 def random_reading(rng: random.Random, dtype: DType) -> Operation:
@@ -52,7 +52,7 @@ def random_reading(rng: random.Random, dtype: DType) -> Operation:
     large = [0, *(i for i in shuffled(DimType.N) if i != 0)]
     orders = (large, shuffled(DimType.M), shuffled(DimType.K))
     operands = tuple(Operand(name, dtype, dense(order)) for name, order in zip(("in0", "in1", "out"), orders))
-    return _touched(rng, Operation(axes, operands, Primitive.GEMM))
+    return touched(rng, Operation(axes, operands, Primitive.GEMM))
 
 
 def random_copy(rng: random.Random, dtype: DType, points: int = 20_000) -> Operation:
@@ -62,10 +62,10 @@ def random_copy(rng: random.Random, dtype: DType, points: int = 20_000) -> Opera
         if np.prod([axis.extent for axis in axes]) <= points:
             break
     operands = tuple(Operand(name, dtype, _strides(rng, axes, set(), name != "out")) for name in ("in0", "out"))
-    return _touched(rng, Operation(axes, operands, rng.choice((Primitive.IDENTITY, Primitive.RELU))))
+    return touched(rng, Operation(axes, operands, rng.choice((Primitive.IDENTITY, Primitive.RELU))))
 
 
-def _touched(rng: random.Random, operation: Operation) -> Operation:
+def touched(rng: random.Random, operation: Operation) -> Operation:
     """The operation with touches: a bias, residuals, scales, activations, a mask of what relu let through."""
     count, extras = operation.main.inputs, list[Operand]()
 
@@ -298,4 +298,4 @@ def random_single_use(rng: random.Random, dtype: DType) -> Operation:
     absent = ({DimType.N}, {DimType.K}) if single else ({DimType.N}, {DimType.M}, {DimType.K})
     orders = (order, *(order if rng.random() < 0.8 else rng.sample(order, count) for _ in names[1:]))
     operands = tuple(Operand(name, dtype, dense(gone, way)) for name, gone, way in zip(names, absent, orders))
-    return _touched(rng, Operation(axes, operands, Primitive.SUM if single else Primitive.GEMM))
+    return touched(rng, Operation(axes, operands, Primitive.SUM if single else Primitive.GEMM))

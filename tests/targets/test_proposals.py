@@ -10,6 +10,7 @@ import pytest
 
 from einloom.dtypes import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, DType
 from einloom.ir.bind import bind
+from einloom.ir.nest import Call, Pack, walk
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import Schedule
 from einloom.jit.host import host
@@ -23,7 +24,14 @@ from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.parallelise import parallelise
 from einloom.passes.values import Context
 
-from ..ir.strategies import random_complex_reading, random_contraction, random_copy, random_product, random_reading
+from ..ir.strategies import (
+    random_complex_reading,
+    random_contraction,
+    random_copy,
+    random_product,
+    random_reading,
+    touched,
+)
 from ..kernels.guarded import run_guarded
 from ..soak import soak_count
 from .programs import difference
@@ -40,7 +48,7 @@ def _operation(rng: random.Random) -> Operation:
     if rng.random() < 0.15:
         return _complex(rng)
     dtype = rng.choice((FLOAT32, FLOAT64))
-    makers = (_small_sums, _rows_apart, _counted_products, random_reading, random_copy)
+    makers = (_small_sums, _rows_apart, _many_sums, _counted_products, random_reading, random_copy)
     made = rng.choice((*makers, None, None))
     return random_contraction(rng, dtype, points=4000) if made is None else made(rng, dtype)
 
@@ -64,6 +72,23 @@ def _rows_apart(rng: random.Random, dtype: DType) -> Operation:
     a, b, c, d, k = (rng.randint(3, 9) for _ in "abcdk")
     axes = tuple(map(Axis, "abcdk", (a, b, c, d, k), map(DimType, "mmnnk")))
     strides = ((1, a, 0, 0, a * b), (0, 0, k, k * c, 1), (b * c * d, c * d, d, 1, 0))
+    operands = tuple(Operand(name, dtype, each) for name, each in zip(("in0", "in1", "out"), strides))
+    operation = Operation(axes, operands, Primitive.GEMM, Touch(Primitive.ZERO))
+    return touched(rng, operation) if rng.random() < 0.5 else operation
+
+
+def _many_sums(rng: random.Random, dtype: DType) -> Operation:
+    """More axes are summed than a primitive takes, in different orders."""
+    m, n, *summed = (rng.randint(2, 9) for _ in "mnxyz")
+    axes = tuple(map(Axis, "mnxyz", (m, n, *summed), map(DimType, "mnkkk")))
+
+    def dense(names: str) -> tuple[int, ...]:
+        strides, stride = dict.fromkeys("mnxyz", 0), 1
+        for name in rng.sample(names, len(names)):
+            strides[name], stride = stride, stride * next(axis.extent for axis in axes if axis.name == name)
+        return tuple(strides.values())
+
+    strides = (dense("mxyz"), dense("nxyz"), dense("mn"))
     operands = tuple(Operand(name, dtype, each) for name, each in zip(("in0", "in1", "out"), strides))
     return Operation(axes, operands, Primitive.GEMM, Touch(Primitive.ZERO))
 
@@ -110,6 +135,19 @@ def test_every_proposal_equals_the_interpreter(vector: str, monkeypatch: pytest.
         return None
 
     assert run_guarded(range(soak_count(OPERATIONS, share=0.05)), complaint) is None
+
+
+def test_rows_that_panels_cut_and_sums_of_many_axes_are_among_what_was_tried() -> None:
+    cut = summed = extras = 0
+    for seed in range(360):
+        operation, found = _proposals(_operation(random.Random(seed)), _tiny(AVX512) if seed % 2 else AVX512)
+        for schedule in (proposal.schedule for proposal in found if proposal.schedule.fused):
+            pieces = [node for node in walk(bind(operation, schedule).body) if isinstance(node, Pack)]
+            cut += any(sum(isinstance(node, Call) for node in walk(pack.body)) > 1 for pack in pieces)
+            roles = {axis.role for axis in operation.axes if axis.name.startswith(schedule.fused[-1].parts[0])}
+            summed += roles == {DimType.K}
+            extras += any(pack.operand >= len(operation.inputs) for pack in schedule.packs)
+    assert min(cut, summed, extras) > 10
 
 
 def test_every_family_is_among_what_was_tried() -> None:

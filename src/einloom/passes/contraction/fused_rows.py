@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from einloom.ir.fused import FusedView, Part, rows_of
 from einloom.ir.operation import Axis, DimType, Operation
-from einloom.ir.schedule import Digit, Fused, Prims, Schedule, ScheduledPack
+from einloom.ir.schedule import Digit, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.plan import Plan
@@ -111,6 +111,9 @@ def _in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule) -> Sc
     for position, operand in enumerate(walked.operands):
         for axis, parts in view.parts[operand.name].items():
             pack = next((each for each in packs if each.operand == position), None)
+            if pack is None and operand in walked.extras:
+                pack = _pack_of_extra(walked, view, position, loops)
+                packs += [pack] if pack else []
             if pack is None or all(digit.axis != axis for digit in pack.layout):
                 return None  # No rows are packed: the operand is read in place, or its blocks are of one index.
             if _transposes(parts):
@@ -130,6 +133,19 @@ def _transposes(parts: tuple[Part, ...]) -> bool:
 def _straight(pack: ScheduledPack, axis: str) -> ScheduledPack:
     """The pack without panels of the axis: rows of parts lie one behind the other."""
     return replace(pack, layout=tuple(digit for digit in pack.layout if digit.axis != axis or digit.step == 1))
+
+
+def _pack_of_extra(
+    walked: Operation, view: FusedView, position: int, loops: list[ScheduledLoop]
+) -> ScheduledPack | None:
+    """The pack of what a touch reads, outside the loops over its fused axes and over sums; None: a touch writes it."""
+    name, output = walked.operands[position].name, walked.output
+    if any(touch.writes and touch.operand == position for touch in walked.last_touches):
+        return None
+    around = {axis.name for axis in walked.axes if axis.role is DimType.K or axis.name in view.parts[name]}
+    depth = next((i for i, loop in enumerate(loops) if loop.axis in around), len(loops))
+    kept = (axis for axis in walked.axes if axis.role is not DimType.K and view.depends(name, axis.name))
+    return ScheduledPack(position, depth, tuple(Digit(axis.name) for axis in walked.outermost_first(output, kept)))
 
 
 def _panel(pack: ScheduledPack, axis: str) -> int:
