@@ -58,7 +58,7 @@ def test_texts_that_are_no_schedule(text: str) -> None:
         ("seq a:1 " * 100_000 + GOOD, "256"),
         (f"{GOOD} pack in0@1" + " b" * 200_000, "256"),
         (f"{GOOD}" + " pack in0@1" * 100_000, "in0"),
-        ("x" * 1_000_000, "at most 256"),
+        ("x" * 1_000_000, "At most 256"),
         ("x y" * 300_000, "does not belong"),
         (GOOD + " prim" * 100_000 + " y", "does not belong"),
     ],
