@@ -113,13 +113,14 @@ class Digit:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledPack:
-    """Copy the block of an input that the loops from `loop` on read into scratch.
+    """Copy the block of an operand that the loops from `loop` on read into scratch.
 
     The copy is made once per iteration of the loops outside. A packed output is staged: its block is computed in
     scratch and copied out at the end of each iteration, in whole cache lines that pass the caches.
 
     Attributes:
-        operand: position of the input operand; `OUTPUT` for the output.
+        operand: position of an input, or of what a touch reads or writes; `OUTPUT` for the output. What a touch writes
+            is staged like the output.
         loop: how many loops enclose the copy.
         layout: the digits of the packed block, outermost first; the last one is contiguous.
         grouped: the type of the packed elements, of which neighbours along the primitive's k lie side by side, as many
