@@ -271,9 +271,9 @@ class _Binder:
         rows = cut_rows(layout, lengths, parts, tensor.name)
         if rows is not None:
             others = levels_of(layout.without(rows.axis), lengths, strides, parts)
-            return copy_of_cut_rows(tensor.name, scratch, rows, others, staged)
+            return copy_of_cut_rows(tensor.name, scratch, rows, others, self.extents, staged)
         levels = levels_of(layout, lengths, strides, parts)
-        levels = levels if staged else few_rows_at_once(levels)
+        levels = levels if staged else few_rows_at_once(levels, self.extents)
         runs = copy_runs(levels)
         kernel = tuple(level for run in runs for level in run)
         blocks = tuple(self._pack_block(levels, run) for run in runs)

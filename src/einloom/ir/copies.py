@@ -6,7 +6,7 @@ A digit of a packed layout is one level of the copy; along fused axes it is one 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from einloom.errors import ScheduleError
@@ -14,7 +14,7 @@ from einloom.ir.blocks import cut
 from einloom.ir.fused import Part, rows_of
 from einloom.ir.layout import PackedLayout
 
-__all__ = ["Level", "copy_loops", "copy_runs", "few_rows_at_once", "indices", "levels_of"]
+__all__ = ["Level", "copy_loops", "copy_runs", "few_rows_at_once", "in_few", "indices", "levels_of"]
 
 ROWS = 8
 """Rows that are read with all their panels before the next ones are: as many streams as processors follow."""
@@ -91,7 +91,19 @@ def _levels_of_parts(
     return levels
 
 
-def few_rows_at_once(levels: Sequence[Level]) -> list[Level]:
+def in_few(level: Level, axes: Container[str]) -> tuple[Level, Level] | None:
+    """Return a level in steps of a few indices and those indices; None: they are few, or nobody follows the rest.
+
+    What is left of an axis of a nest is followed at run time; of a part of fused axes it is not.
+    """
+    few, *shorter = cut((level.span, *level.shorter), ROWS)
+    if level.span <= ROWS or (shorter and level.axis not in axes):
+        return None
+    outer = replace(level, step=few, outside=few * level.outside, inside=few * level.inside)
+    return outer, replace(level, span=few, shorter=tuple(shorter))
+
+
+def few_rows_at_once(levels: Sequence[Level], axes: Container[str]) -> list[Level]:
     """Return the levels, rows that are cut into panels in two: a few of them are walked inside all of the panels.
 
     Panel after panel would come back to every row, which is a page each, for a few lines at a time.
@@ -105,11 +117,10 @@ def few_rows_at_once(levels: Sequence[Level]) -> list[Level]:
     (place,) = runs[1]
     rows, taken = levels[place], {i for run in runs for i in run}
     panels = [level for i, level in enumerate(levels) if i not in taken and level.span > level.step]
-    if rows.span <= ROWS or all(abs(level.outside) > abs(rows.outside) for level in panels):
+    split = in_few(rows, axes)
+    if split is None or all(abs(level.outside) > abs(rows.outside) for level in panels):
         return list(levels)
-    few, *shorter = cut((rows.span, *rows.shorter), ROWS)
-    outer = replace(rows, step=few, outside=few * rows.outside, inside=few * rows.inside)
-    return [*levels[:place], outer, replace(rows, span=few, shorter=tuple(shorter)), *levels[place + 1 :]]
+    return [*levels[:place], *split, *levels[place + 1 :]]
 
 
 def copy_runs(levels: Sequence[Level]) -> tuple[tuple[int, ...], ...]:

@@ -18,13 +18,12 @@ Piece(size=4, outside=92, inside=40)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from einloom.errors import ScheduleError
-from einloom.ir.blocks import cut
-from einloom.ir.copies import ROWS, Level
+from einloom.ir.copies import Level, in_few
 from einloom.ir.fused import Part, rows_of
 from einloom.ir.layout import PackedLayout
 from einloom.ir.nest import Access, Block, Call, Carry, Loop, Node, Pack
@@ -156,34 +155,30 @@ def _cuts(layout: PackedLayout, axis: str, row: int) -> bool:
     return any(digit.axis == axis and digit.step > 1 and digit.step % row for digit in layout.digits)
 
 
-def copy_of_cut_rows(tensor: str, scratch: str, rows: CutRows, others: Sequence[Level], staged: bool) -> Pack:
-    """Return the copy between a tensor and a packed block whose other levels are `others`.
+def copy_of_cut_rows(
+    tensor: str, scratch: str, rows: CutRows, others: Sequence[Level], axes: Container[str], staged: bool
+) -> Pack:
+    """Return the copy between a tensor and a packed block whose other levels are `others`, in a nest over `axes`.
 
     A few indices of what lies closest in the tensor are taken along; what is left of it and all else is walked outside.
     """
     copy = _Copy(tensor, scratch, rows, staged)
-    beside, around = _beside(others)
+    beside, around = _beside(others, axes)
     body = copy.pieces(beside) if rows.repeats else copy.steps(beside)
     for number, level in enumerate(sorted(around, key=lambda level: abs(level.outside))):
         body = (copy.loop(f"{number}", level.axis, (level.step, level.span, level.shorter), body, level),)
     return Pack(tensor, scratch, body) if staged else Pack(scratch, tensor, body)
 
 
-def _beside(others: Sequence[Level]) -> tuple[Level | None, list[Level]]:
+def _beside(others: Sequence[Level], axes: Container[str]) -> tuple[Level | None, list[Level]]:
     """Return the level that the primitive takes beside a piece, a few of its indices, and those that loops walk."""
     walked = [level for level in others if level.span > level.step]
     taken = min((each for each in walked if each.step == 1), key=lambda each: abs(each.outside), default=None)
-    if taken is None or abs(taken.outside) == 1 or taken.span <= ROWS:
+    split = None if taken is None or abs(taken.outside) == 1 else in_few(taken, axes)
+    if split is None:
         return taken, [level for level in walked if level is not taken]
-    few, rest = _in_few(taken)
+    rest, few = split
     return few, [rest if level is taken else level for level in walked]
-
-
-def _in_few(level: Level) -> tuple[Level, Level]:
-    """Return a few indices of a level, and the level in steps of so many."""
-    few, *shorter = cut((level.span, *level.shorter), ROWS)
-    inner = replace(level, span=few, shorter=tuple(shorter))
-    return inner, replace(level, step=few, outside=few * level.outside, inside=few * level.inside)
 
 
 @dataclass(frozen=True, slots=True)
