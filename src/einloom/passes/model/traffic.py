@@ -161,14 +161,17 @@ class Flow:
         for use in (*self.tensors, *self.scratch.values()):
             for depth in range((use.last if not use.first else self.walk.depth) + 1):
                 footprint = use.at[depth]
-                rooms[depth] += 0.0 if use is past else footprint.lines * LINE
+                rooms[depth] += 0.0 if use is past else footprint.room if self.moves else footprint.lines * LINE
                 pages[depth] += footprint.pages
         self.forgets = [_forgotten(rooms, cache) for cache in self.caches]
         self.misses = [_forgotten(pages, entries) for entries, _ in TLBS]
 
     def _forgets_of(self, use: Use) -> list[tuple[list[float], int]]:
-        """Return what the caches forget of one buffer: lines of its own may push each other out of a few sets."""
-        if all(at.room <= CROWDED * LINE * at.lines for at in use.at):
+        """Return what the caches forget of one buffer: lines of its own may push each other out of a few sets.
+
+        Where all is moved and nothing computed, both buffers are walked at once, and the room of either is the other's.
+        """
+        if self.moves or all(at.room <= CROWDED * LINE * at.lines for at in use.at):
             return self.forgets
         own = [_forgotten([at.room for at in use.at], cache) for cache in self.caches]
         return [
@@ -329,7 +332,7 @@ class Flow:
         """
         if not self.moves or writes:
             depth = max(min(use.last, self.tile) - writes, 0)
-            while writes and depth and use.at[depth - 1].pieces <= OPEN:
+            while writes and depth and max(use.at[depth].pieces, use.at[depth - 1].pieces) <= OPEN:
                 depth -= 1
             return depth
         depth = min(use.last, self.block)
