@@ -30,7 +30,7 @@ __all__ = ["Cost", "CostModel", "cost_of"]
 PIECE = 7.0
 """How many lines of a run the first line of a piece takes longer, from L3 or memory: a latency, ten of them at once."""
 
-NEAR_PIECE = 10.0
+NEAR_PIECE = 4.0
 """The same where kernels read from L2: its latency, beside a line every one or two cycles."""
 
 COPIED_PIECE = 1.0
