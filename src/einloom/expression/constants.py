@@ -13,16 +13,20 @@ from dataclasses import replace
 from operator import index
 from typing import Any
 
-from einloom.arrays.library import Imported, incoming
-from einloom.dtypes import DTYPES, FLOAT64, Kind
+from numpy import argsort
+
+from einloom.arrays.library import Array, Imported, element_strides, incoming
+from einloom.dtypes import DTYPES, FLOAT32, FLOAT64, Kind
 from einloom.errors import ArgumentError, ShapeError
 from einloom.expression.expression import Expression
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.types import numpy_type
+from einloom.jit.host import host
 from einloom.plan.constants import Fold, fold_constants
 from einloom.plan.cuts import limited_path
 from einloom.plan.equation import label_symbols
 from einloom.plan.finish import Finish
+from einloom.plan.layouts import operand_layout
 from einloom.plan.paths import element_limit
 from einloom.plan.problem import Problem, make_problem
 
@@ -65,15 +69,28 @@ def with_constants(
     all_types = [*(types or [label] * len(shapes))]
     finish = replace(_renamed(problem.finish, names), conj=tuple(map(free.index, set(conj) & set(free))))
     limit = element_limit(problem, options.optimize, options.memory_limit)
-    return Expression(
-        text,
-        [*(shapes[number] for number in free), *(each.array.shape for each in held), *shapes[behind]],
-        dtype,
-        [*(strides[number] for number in free), *([None] * len(held)), *strides[behind]],
-        replace(options, optimize=folding.path, memory_limit=limit, finish=finish),
-        [*(all_types[number] for number in free), *(each.dtype for each in held), *all_types[behind]],
-        tuple(each.array for each in held),
-    )
+    left = [*(shapes[number] for number in free), *(each.array.shape for each in held), *shapes[behind]]
+    own = [*(strides[number] for number in free), *([None] * len(held)), *strides[behind]]
+    left_types = [*(all_types[number] for number in free), *(each.dtype for each in held), *all_types[behind]]
+    arrays = [each.array for each in held]
+    if _has_own_code(left_types, options):
+        rest = make_problem(text, left, own, DTYPES[label], finish)
+        for place, array in enumerate(arrays):
+            order = operand_layout(rest, folding.path, len(free) + place, host())
+            arrays[place] = _laid_out(array, order)
+            own[len(free) + place] = element_strides(arrays[place])
+    how = replace(options, optimize=folding.path, memory_limit=limit, finish=finish)
+    return Expression(text, left, dtype, own, how, left_types, tuple(arrays))
+
+
+def _has_own_code(types: Sequence[str], options: Options) -> bool:
+    """Whether all operands are of one type of floats, which code on this host reads as it is."""
+    return options.target == "cpu" and len(set(types)) == 1 and types[0] in (FLOAT32.name, FLOAT64.name)
+
+
+def _laid_out(array: Array, order: Sequence[int]) -> Array:
+    """Return the array with its axes in this order in memory."""
+    return array if [*order] == sorted(order) else array.transpose(order).copy().transpose(argsort(order))
 
 
 class _Folded:

@@ -60,7 +60,7 @@ class Expression(Native):
         strides: of the operands in elements, None for C-contiguous.
         options: how it is to be computed.
         types: of the operands; None: the one that is computed in.
-        held: operands that stay the same, behind those that come with calls; C-contiguous.
+        held: operands that stay the same, behind those that come with calls, with the strides given for them.
 
     Attributes:
         equation: as above.

@@ -10,6 +10,7 @@ import numpy as np
 
 from einloom.arrays.library import Array
 from einloom.errors import ScheduleError, UnsupportedTarget
+from einloom.expression.planned import planned
 from einloom.expression.programs import decided, program_of
 from einloom.expression.slice_calls import Kind
 from einloom.expression.sliced import SlicedVariant
@@ -24,7 +25,7 @@ from einloom.plan.names import with_plain_names
 from einloom.plan.paths import Path
 from einloom.plan.problem import Problem, contiguous_strides
 from einloom.plan.slices import Lengths, Slicing
-from einloom.plan.steps import Plan, Step, plan_problem
+from einloom.plan.steps import Plan, Step
 from einloom.search.records import problem_key, records_at
 from einloom.targets.by_table import is_tiny, table_of, table_program
 
@@ -78,14 +79,18 @@ class Recipe:
         return self._planned(self.problem, None)
 
     def _planned(self, problem: Problem, output_strides: Strides | None) -> Plan:
-        return widened(plan_problem(problem, output_strides, self.path), self.parts)
+        return self._laid_out(problem, output_strides, self.path)
+
+    def _laid_out(self, problem: Problem, output_strides: Strides | None, path: Path) -> Plan:
+        machine = None if self.is_interpreted else self.machine()
+        return widened(planned(problem, output_strides, path, machine), self.parts)
 
     def plans(self) -> list[tuple[Plan, int]]:
         """Return the steps for operands as they were compiled first, and how many slices take these; 1: the whole."""
         if self.slicing is None:
             return [(self.plan(self.problem.strides), 1)]
         cut = self.slicing
-        return [(plan_problem(cut.part(lengths), None, self.path), count) for lengths, count in cut.kinds]
+        return [(self._laid_out(cut.part(lengths), None, self.path), count) for lengths, count in cut.kinds]
 
     def compile(
         self, strides: tuple[Strides, ...], output_strides: Strides | None, threads: int
@@ -149,7 +154,7 @@ class Recipe:
 
         def compiled(problem: Problem, strides: Strides | None) -> Variant:
             path = self.path if problem.equation.inputs == self.problem.equation.inputs else ((0,),)
-            return self._compile_plan(widened(plan_problem(problem, strides, path), self.parts), 1, problem.finish)
+            return self._compile_plan(self._laid_out(problem, strides, path), 1, problem.finish)
 
         if slicing.leaves == 1:
             return Kind(compiled(slicing.part(lengths), output_strides))

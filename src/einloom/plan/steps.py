@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TypeAlias
 
 from einloom.dtypes import DType, Kind
 from einloom.errors import ShapeError
@@ -20,8 +22,12 @@ from einloom.plan.pairs import on_reals
 from einloom.plan.paths import Path
 from einloom.plan.problem import MOST_POINTS, Problem, Term, contiguous_strides
 
-__all__ = ["Plan", "Step", "plan_problem"]
+__all__ = ["Layouts", "Plan", "Step", "plan_problem"]
 
+Layouts: TypeAlias = Mapping[int, Sequence[str]]
+"""The axes of intermediate tensors by number, that with the largest stride first."""
+
+NO_LAYOUTS: Layouts = MappingProxyType({})
 
 FRESH = -1
 """In place of the number of a factor: what the target holds is not read."""
@@ -77,20 +83,26 @@ class Plan:
         return sum(step.operation.bytes for step in self.steps)
 
 
-def plan_problem(problem: Problem, output_strides: tuple[int, ...] | None, path: Path) -> Plan:
+def plan_problem(
+    problem: Problem, output_strides: tuple[int, ...] | None, path: Path, layouts: Layouts = NO_LAYOUTS
+) -> Plan:
     """Return the steps that compute the problem along a path into an output of given strides (None: C-contiguous).
+
+    `layouts` says in which order the axes of some intermediate tensors lie, by number; those of the others are the axes
+    of the first input, then those of the second.
 
     Raises:
         ShapeError: a step walks more than 2**60 points.
     """
-    return _Planner(problem, output_strides).plan(path)
+    return _Planner(problem, output_strides, layouts).plan(path)
 
 
 class _Planner:
     """Working state: the tensors that are left, by number, the steps so far, and how many tensors need each label."""
 
-    def __init__(self, problem: Problem, output_strides: tuple[int, ...] | None) -> None:
+    def __init__(self, problem: Problem, output_strides: tuple[int, ...] | None, layouts: Layouts) -> None:
         self.problem = problem
+        self.layouts = layouts
         self.sizes = problem.sizes
         self.result = problem.output_term(output_strides)
         self.terms = {i: problem.input_term(i) for i in range(len(problem.equation.inputs))}
@@ -148,7 +160,9 @@ class _Planner:
 
     def _intermediate(self, numbers: Sequence[int]) -> Term:
         labels = dict.fromkeys(label for number in numbers for label in self.terms[number].labels)
-        return self._contiguous([label for label in labels if self.users[label]])
+        kept = [label for label in labels if self.users[label]]
+        wanted = self.layouts.get(self.given + len(self.steps), kept)
+        return self._contiguous(wanted if set(wanted) == set(kept) else kept)
 
     def _contiguous(self, labels: Sequence[str]) -> Term:
         return Term(tuple(labels), contiguous_strides([self.sizes[label] for label in labels]))

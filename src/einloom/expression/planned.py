@@ -1,0 +1,40 @@
+"""`planned`: the steps of a problem with the layouts of its intermediate tensors, which later processes remember."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from einloom.machine import Machine
+from einloom.plan.layouts import chosen_layouts, is_worth_a_choice
+from einloom.plan.paths import Path
+from einloom.plan.problem import Problem
+from einloom.plan.steps import Layouts, Plan, plan_problem
+from einloom.targets.stored import image_store, program_key
+
+__all__ = ["planned"]
+
+
+def planned(
+    problem: Problem, output_strides: tuple[int, ...] | None, path: Path, machine: Machine | None = None
+) -> Plan:
+    """Return the steps, laid out for a machine; None: as they come, since nobody would notice."""
+    plan = plan_problem(problem, output_strides, path)
+    if machine is None or not machine.has_vectors or not is_worth_a_choice(plan):
+        return plan
+    key, store = program_key(("layouts", problem, output_strides, path), machine), image_store()
+    layouts = _layouts_in(store.read(key) if store else None)
+    if layouts is None:
+        layouts = chosen_layouts(problem, output_strides, path, machine)
+        if store:
+            store.write(key, json.dumps([*layouts.items()]).encode())
+    return plan_problem(problem, output_strides, path, layouts) if layouts else plan
+
+
+def _layouts_in(content: bytes | None) -> Layouts | None:
+    """Return the layouts that were kept, if they were. A plan passes over what does not fit it."""
+    try:
+        rows: list[Any] = [] if content is None else json.loads(content)
+        return None if content is None else {int(number): [str(label) for label in order] for number, order in rows}
+    except (ValueError, TypeError):
+        return None
