@@ -92,8 +92,8 @@ class Expected:
         """
         array, label = operand.array, self.labels[position]
         if position in self.finish.conj and array.dtype.kind == "c":
-            operand = Imported(array.conj(), operand.dtype)
-            array = operand.array
+            array = np.asarray(array.conj())  # NumPy makes a scalar of an array without axes.
+            operand = Imported(array, operand.dtype)
         if operand.dtype != label:
             if not _is_safe(operand, label, self.dtype):
                 raise DTypeError(
