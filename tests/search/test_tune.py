@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 import time
@@ -50,7 +52,7 @@ def test_tune_remembers_what_it_measured_and_measures_nothing_twice(tmp_path: Pa
         again = el.tune("mk,kn->mn", a, b, budget=4, **options)
         told = [each.schedule for each in Records(tmp_path / "records.jsonl").all() if not each.confirmed]
         assert len(told) == len(set(told)) == 12
-        assert again.run.explorer.best <= tuned.run.explorer.best
+        assert again.run.best <= tuned.run.best
 
 
 KILLED = """
@@ -74,7 +76,7 @@ def test_a_search_that_is_killed_loses_one_evaluation_and_measures_nothing_twice
     )
     told = [each.schedule for each in Records(file).all() if not each.confirmed]
     assert told[: len(before)] == before and len(told) == len(set(told)) == len(before) + 6
-    assert tuned.run.explorer.best <= min(
+    assert tuned.run.best <= min(
         each.seconds for each in Records(file).all() if each.status == "ok" and not each.confirmed
     )
 
@@ -147,8 +149,8 @@ def test_a_speedup_is_a_number_whatever_could_not_be_timed() -> None:
     schedule = TunedSchedule(HEURISTIC, inf, (), (inf, inf), Bound(0.0, {}, lambda: Figure("none", 0.0)))
     space = CpuSpace(PRODUCT, host())
     run = run_search(space, Simulated(space), Budget(evaluations=1), "random")
-    assert Tuned(PRODUCT, run, schedule, schedule, ()).speedup == 1.0
-    assert Tuned(PRODUCT, run, replace(schedule, time=1.0), schedule, ()).speedup == 1.0
+    assert Tuned(PRODUCT, run.result, schedule, schedule, ()).speedup == 1.0
+    assert Tuned(PRODUCT, run.result, replace(schedule, time=1.0), schedule, ()).speedup == 1.0
 
 
 def test_nothing_is_faster_than_a_heuristic_that_could_not_be_timed(
@@ -159,3 +161,21 @@ def test_nothing_is_faster_than_a_heuristic_that_could_not_be_timed(
     tuned = tune_operation(PRODUCT, host(), Budget(evaluations=3), strategy="local", file=file, seconds=0.001)
     assert tuned.speedup == 1.0 and tuned.best.schedule == tuned.heuristic.schedule
     assert not any(each.confirmed for each in Records(file).all())
+
+    assert Tuned(PRODUCT, run.result, schedule, schedule, ()).speedup == 1.0
+    assert Tuned(PRODUCT, run.result, replace(schedule, time=1.0), schedule, ()).speedup == 1.0
+
+
+def test_results_and_candidates_are_values() -> None:
+    """They pickle and copy: schedules, times, bounds with their reasons, trials; a candidate as its decisions."""
+    tuned = el.tune("ab,bc->ac", (24, 20), (20, 16), dtype="float32", budget=el.Budget(evaluations=2), progress=False)
+    for again in (pickle.loads(pickle.dumps(tuned)), copy.copy(tuned), copy.deepcopy(tuned)):
+        assert again.best.schedule == tuned.best.schedule
+        assert again.table() == tuned.table()
+        assert str(again.best.bound.explain()) == str(tuned.best.bound.explain())
+        assert [trial.outcome for trial in again.history] == [trial.outcome for trial in tuned.history]
+    candidate = el.space.cpu("mk,kn->mn", (24, 20), (20, 16), dtype="float32").root.complete(1)
+    for same in (pickle.loads(pickle.dumps(candidate)), copy.copy(candidate), copy.deepcopy(candidate)):
+        assert same == candidate
+        assert hash(same) == hash(candidate)
+        assert same.schedule == candidate.schedule

@@ -13,10 +13,9 @@ from typing import Any
 from einloom.errors import ArgumentError
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
-from einloom.search.search import SearchRun, Trial
+from einloom.search.search import Ended, Trial
 from einloom.space.model.bound import Bound
-from einloom.space.on_cpu.model import CpuModel
-from einloom.space.on_cpu.rates import MARGIN, CpuRates
+from einloom.space.on_cpu.rates import CpuRates
 
 __all__ = ["Tuned", "TunedSchedule", "plotted", "shown_time"]
 
@@ -46,29 +45,25 @@ class Tuned:
 
     Attributes:
         operation: what is computed.
-        run: the search.
+        run: what the search found, and how it ended.
         best: the fastest schedule; the heuristic's if none was faster.
         heuristic: the heuristic's schedule, measured in the same turns.
         finalists: the schedules of the search that were measured again, the fastest first.
+        limits: what was seen of a core where a time beat its bound, so that a rate was raised; None: nothing did.
     """
 
     operation: Operation
-    run: SearchRun
+    run: Ended
     best: TunedSchedule
     heuristic: TunedSchedule
     finalists: tuple[TunedSchedule, ...]
+    limits: CpuRates | None = None
 
     @property
     def speedup(self) -> float:
         """How many times as fast as the heuristic's schedule the best is; 1 where either could not be timed again."""
         were_timed = isfinite(self.heuristic.time) and isfinite(self.best.time)
         return self.heuristic.time / self.best.time if were_timed else 1.0
-
-    @property
-    def limits(self) -> CpuRates | None:
-        """What was seen of a core where a time beat its bound, so that a rate was raised; None: nothing did."""
-        model = self.run.explorer.model
-        return model.rates.times(1 / MARGIN) if self.run.raised and isinstance(model, CpuModel) else None
 
     @property
     def history(self) -> Sequence[Trial]:

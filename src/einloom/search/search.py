@@ -22,7 +22,7 @@ from einloom.search.strategy import PATIENCE, Strategy
 from einloom.search.tree import Explorer, Leaf
 from einloom.space.partial import SearchSpace
 
-__all__ = ["Budget", "Evaluator", "Outcome", "SearchRun", "Trial", "run_search"]
+__all__ = ["Budget", "Ended", "Evaluator", "Outcome", "SearchRun", "Trial", "run_search"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +91,25 @@ class Trial:
     elapsed: float
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What is left of a search that has ended: values, that can be kept and sent.
+
+    Attributes:
+        history: its trials, in order.
+        ended: why it ended.
+        best: the best time, in seconds.
+        floor: a time that nothing in the space can beat, as far as is known.
+        gap: how much slower than the best possible the best time may still be: 0.07 for 7 %.
+    """
+
+    history: tuple[Trial, ...]
+    ended: str
+    best: float
+    floor: float
+    gap: float
+
+
 @dataclass
 class SearchRun:
     """A search and what it has found.
@@ -138,6 +157,11 @@ class SearchRun:
     def gap(self) -> float:
         """How much slower than the best possible the best time may still be: 0.07 for 7 %; 0 once it is proven."""
         return inf if self.floor <= 0 else self.explorer.best / self.floor - 1
+
+    @property
+    def result(self) -> Ended:
+        """What is left of it once it has ended."""
+        return Ended(tuple(self.history), self.ended, self.explorer.best, self.floor, self.gap)
 
     @property
     def share_cut(self) -> float:

@@ -33,6 +33,7 @@ from einloom.search.records import Record, Records, problem_key, records_at
 from einloom.search.result import Tuned, TunedSchedule
 from einloom.search.search import Budget, Outcome, SearchRun, Trial, run_search
 from einloom.space.model.bound import Bound
+from einloom.space.on_cpu.model import CpuModel
 from einloom.space.on_cpu.rates import MARGIN, CpuRates
 from einloom.space.on_cpu.space import CpuSpace
 
@@ -211,7 +212,9 @@ class _Tuning:
         if self.records is not None and best.times:
             self.records.append([self._confirmed(best, finalists[0])])
         winner, own, *rest = [_named(each, names) for each in (best, *finalists)]
-        return Tuned(operation, run, winner, own, tuple(sorted(rest, key=lambda each: each.time)))
+        model = run.explorer.model
+        limits = model.rates.times(1 / MARGIN) if run.raised and isinstance(model, CpuModel) else None
+        return Tuned(operation, run.result, winner, own, tuple(sorted(rest, key=lambda each: each.time)), limits)
 
     def _confirmed(self, best: TunedSchedule, heuristic: TunedSchedule) -> Record:
         leaf = self.leaf(best.schedule)

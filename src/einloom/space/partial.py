@@ -69,6 +69,11 @@ class SearchSpace(ABC):
         """A hash of what is implemented, the target's limits and the text of the constraints."""
 
     @cached_property
+    @abstractmethod
+    def root(self) -> PartialImplementation:
+        """The candidate that holds every implementation."""
+
+    @cached_property
     def _slots(self) -> dict[tuple[str, ...], tuple[int, ...]]:
         return {}
 
@@ -241,6 +246,12 @@ class PartialImplementation:
     def __hash__(self) -> int:
         return hash((self.space, self.inner.snapshot()))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _decided, (self.space, self.decisions)
+
+    def __copy__(self) -> Self:
+        return self  # As of all values.
+
     @property
     def _headline(self) -> str:
         return f"{self.space.name}: {len(self.decisions)} decisions taken, {len(self.open)} open"
@@ -250,6 +261,11 @@ class PartialImplementation:
 
     def _repr_html_(self) -> str:
         return as_html(self._headline, self.open)
+
+
+def _decided(space: SearchSpace, decisions: Mapping[str, Values]) -> PartialImplementation:
+    """Return the candidate of a space that was pickled as these decisions."""
+    return space.root.apply(decisions)
 
 
 def _listed(name: str, given: Values) -> tuple[str | int, ...]:

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from einloom.space.model.figure import Figure
 
 __all__ = ["Bound"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A tree of figures that was made before."""
+
+    figure: Figure
+
+    def __call__(self) -> Figure:
+        return self.figure
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,9 @@ class Bound:
         if above is None or above.seconds <= self.seconds:
             return self
         return Bound(above.seconds, self.terms, self.explained, above)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Bound, (self.seconds, dict(self.terms), _Known(self.explained()), self.above)
 
     def __repr__(self) -> str:
         terms = ", ".join(f"{name} {seconds:.3g}" for name, seconds in sorted(self.terms.items(), key=lambda t: -t[1]))

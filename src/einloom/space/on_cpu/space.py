@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from typing import Any
 
 from einloom import csp
 from einloom.ir.operation import Operation
@@ -113,6 +114,19 @@ class CpuSpace(SearchSpace):
     def schedule(self, state: csp.State) -> Schedule:
         """Return the schedule of a state of the engine that has nothing open."""
         return schedule_of(self.backbone, self.decided(state))
+
+    @property
+    def _told(self) -> tuple[Any, ...]:
+        return self.operation, self.machine, (*self.known,), self.threads, self.curves, self.order, self.rates
+
+    def __eq__(self, other: object) -> bool:
+        return self._told == other._told if isinstance(other, CpuSpace) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._told[:2])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CpuSpace, self._told
 
     def __repr__(self) -> str:
         packs = ", ".join(each.name for each in self.backbone.packs)
