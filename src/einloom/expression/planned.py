@@ -7,6 +7,7 @@ from typing import Any
 
 from einloom.machine import Machine
 from einloom.plan.layouts import chosen_layouts, is_worth_a_choice
+from einloom.plan.order import in_little_memory
 from einloom.plan.paths import Path
 from einloom.plan.problem import Problem
 from einloom.plan.steps import Layouts, Plan, plan_problem
@@ -18,7 +19,11 @@ __all__ = ["planned"]
 def planned(
     problem: Problem, output_strides: tuple[int, ...] | None, path: Path, machine: Machine | None = None
 ) -> Plan:
-    """Return the steps, laid out for a machine; None: as they come, since nobody would notice."""
+    """Return the steps, in an order that takes little memory and laid out for a machine; None: as they come."""
+    return in_little_memory(_laid_out(problem, output_strides, path, machine))
+
+
+def _laid_out(problem: Problem, output_strides: tuple[int, ...] | None, path: Path, machine: Machine | None) -> Plan:
     plan = plan_problem(problem, output_strides, path)
     if machine is None or not machine.has_vectors or not is_worth_a_choice(plan):
         return plan
