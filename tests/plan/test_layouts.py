@@ -14,7 +14,7 @@ from einloom.machine import AVX2, AVX512, NEON, Machine
 from einloom.plan import layouts
 from einloom.plan.layouts import chosen_layouts, operand_layout, predicted_seconds
 from einloom.plan.problem import Problem, make_problem
-from einloom.plan.steps import plan_problem
+from einloom.plan.steps import Layouts, plan_problem
 
 SHAPES = [(8, 24, 72, 32), (12, 8, 8, 72), (84, 64, 12, 24)]
 PATH = ((0, 1), (0, 1))
@@ -29,7 +29,7 @@ def test_a_choice_takes_less_time_by_the_model(machine: Machine) -> None:
     problem = problem_of()
     chosen = chosen_layouts(problem, None, PATH, machine)
 
-    def seconds(given: layouts.Layouts) -> float:
+    def seconds(given: Layouts) -> float:
         steps = plan_problem(problem, None, PATH, given).steps
         return sum(predicted_seconds(step.operation, machine) for step in steps)
 
