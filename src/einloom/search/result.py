@@ -119,7 +119,7 @@ class Tuned:
         return f"<pre>{html.escape(repr(self))}</pre>"
 
 
-def plotted(run: SearchRun, path: str | Path | None = None) -> Any:
+def plotted(run: Ended, path: str | Path | None = None) -> Any:
     """Return a figure of a search's times and its best so far against evaluations; write it to a file if one is named.
 
     Raises:

@@ -96,7 +96,7 @@ class TunedKernel:
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Return a figure of times and the best so far against evaluations; write it to a file if one is named."""
-        return plotted(self.run, path)
+        return plotted(self.run.result, path)
 
     def __repr__(self) -> str:
         ended = f"{len(self.history)} evaluations, ended by {self.run.ended}"
