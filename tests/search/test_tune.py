@@ -162,9 +162,6 @@ def test_nothing_is_faster_than_a_heuristic_that_could_not_be_timed(
     assert tuned.speedup == 1.0 and tuned.best.schedule == tuned.heuristic.schedule
     assert not any(each.confirmed for each in Records(file).all())
 
-    assert Tuned(PRODUCT, run.result, schedule, schedule, ()).speedup == 1.0
-    assert Tuned(PRODUCT, run.result, replace(schedule, time=1.0), schedule, ()).speedup == 1.0
-
 
 def test_results_and_candidates_are_values() -> None:
     """They pickle and copy: schedules, times, bounds with their reasons, trials; a candidate as its decisions."""
