@@ -185,9 +185,3 @@ def test_no_operand_is_overwritten(dtype: str) -> None:
     for shared in (out, out.T, out[::-1]):
         with pytest.raises(el.OverlapError, match="shares memory"):
             el.einsum("ab,bc->ac", out, np.ones((3, 3), dtype), out=shared)
-
-
-def test_an_operand_without_axes_is_conjugated() -> None:
-    number = np.array(3 - 4j)
-    assert el.einsum("->", number, conj=(0,)) == 3 + 4j
-    assert el.einsum(",->", number, np.array(2 + 1j), conj=(0, 1)) == (3 + 4j) * (2 - 1j)

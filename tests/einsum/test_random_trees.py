@@ -82,3 +82,9 @@ def _wide(dtype: str) -> str:
 def test_expressions_of_one_to_eight_operands(dtype: str) -> None:
     seeds = range(soak_count(3_000, 0.05 if dtype in EXACT else 0.01))
     assert [each for each in (complaint(seed, dtype) for seed in seeds) if each] == []
+
+
+def test_an_operand_without_axes_is_conjugated() -> None:
+    number = np.array(3 - 4j)
+    assert el.einsum("->", number, conj=(0,)) == 3 + 4j
+    assert el.einsum(",->", number, np.array(2 + 1j), conj=(0, 1)) == (3 + 4j) * (2 - 1j)
