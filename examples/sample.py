@@ -101,8 +101,11 @@ class Work:
 
 
 def report(build: Callable[..., Work], *arguments: str) -> float:
-    """Run a sample, print block sizes, error and the best rate, and return the error."""
-    work = build(*(arguments or sys.argv[1:]))
+    """Run a sample, print block sizes, error and best rate, return the error; without arguments say what they are."""
+    given = arguments or sys.argv[1:]
+    if not given:
+        sys.exit(sys.modules[build.__module__].__doc__)
+    work = build(*given)
     print(*(f"{letter}: {spec}" for letter, spec in zip("abcdefg", work.loop.nest.specs)), sep="\n")
     error, seconds = work.error, min(repeat(work.run, number=1, repeat=work.iterations))
     print(

@@ -52,6 +52,13 @@ def test_a_wrong_string_is_refused(example: ModuleType) -> None:
         run(example, "Acb", *SQUARE, "1")
 
 
+@pytest.mark.parametrize("example", ["gemm_forward", "block_sparse_gemm"], indirect=True)
+def test_without_arguments_a_sample_says_what_they_are(example: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", [example.__name__])
+    with pytest.raises(SystemExit, match="The arguments: the loop string"):
+        run(example)
+
+
 def test_examples_are_short() -> None:
     samples = [path for path in FOLDER.glob("*.py") if "def build(" in path.read_text()]
     assert len(samples) == 7 and all(len(path.read_text().splitlines()) <= 80 for path in samples)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ SPECS = [el.LoopSpec(0, 4), el.LoopSpec(0, 4), el.LoopSpec(0, 4)]
 KEPT = Index.symbol("b")
 OTHER = el.ThreadedLoop([el.LoopSpec(0, 4)], "A{R:4}")
 CAPTURED = np.zeros(3)
+HELD = SimpleNamespace(array=CAPTURED, by_name={"x": CAPTURED}, listed=[CAPTURED])
 
 
 def gemm(a, b, c, A, B, C):
@@ -24,7 +27,7 @@ def gemm(a, b, c, A, B, C):
     el.tpp.brgemm(A[b, a], B[c, a], C[c, b])
 
 
-def operands() -> dict[str, np.ndarray]:
+def operands() -> dict[str, Any]:
     return {name: np.ones((4, 4, 2, 2), np.float32) for name in "ABC"}
 
 
@@ -50,6 +53,43 @@ def test_pieces_that_come_as_they_may_get_a_barrier() -> None:
     assert text.splitlines()[-1].strip() == "barrier"
     static = el.ThreadedLoop(SPECS, "aBC", threads=2).body(gemm).show(**operands())
     assert "every block keeps its thread" in static and "barrier" not in static
+
+
+@pytest.mark.parametrize("clause", ["dynamic,1", "guided"])
+def test_pieces_that_come_as_they_may_do_not_depend_on_their_thread(clause: str) -> None:
+    loop = el.ThreadedLoop([el.LoopSpec(0, 20)], f"A@schedule({clause})", threads=2)
+    values, partial = np.ones((20, 6)), np.zeros((20, 6))
+
+    def by_thread(a, V, P):
+        el.tpp.add(P[loop.get_tid()], V[a], P[loop.get_tid()])
+
+    def under_a_condition(a, V, P):
+        with el.when(loop.get_tid_in_parallel_dim("a") == 0):
+            el.tpp.add(P[a], V[a], P[a])
+
+    for body in (by_thread, under_a_condition):
+        with pytest.raises(el.ScheduleError, match=r"differs from run to run") as caught:
+            loop.body(body)(V=values, P=partial)
+        assert "test_refusals.py" in str(caught.value) and "P[a]" in str(caught.value)
+    assert not partial.any()
+
+    @loop.body
+    def by_iteration(a, V, P):
+        el.tpp.add(P[a], V[a], P[a])
+
+    by_iteration(V=values, P=partial)
+    assert (partial == 1).all()
+
+
+def test_captured_arrays_and_their_views_stay_writable() -> None:
+    owner = np.zeros((3, 4), np.float32)
+    views, first = [owner[1:], owner[:, 1:]], owner[0]
+
+    def body(a, X):
+        el.tpp.zero(X[a, : first.size + len(views) - len(owner) + 1])
+
+    el.ThreadedLoop([el.LoopSpec(0, 4)], "a").body(body)(X=np.ones((4, 4), np.float32))
+    assert all(array.flags.writeable for array in (owner, first, *views))
 
 
 def test_blocks_that_overlap_are_found() -> None:
@@ -107,6 +147,26 @@ def captured(a, X):
     CAPTURED[1] = 2
 
 
+def captured_in_a_list(a, X):
+    HELD.listed[0][1] = 2
+
+
+def captured_in_a_dictionary(a, X):
+    HELD.by_name["x"][1] = 2
+
+
+def captured_as_an_attribute(a, X):
+    HELD.array[1] = 2
+
+
+def attribute_of_tensor(a, X):
+    X[a].sum()
+
+
+def key_of_a_dictionary(a, X):
+    el.tpp.zero(X[{0: 1}[a]])
+
+
 def captured_by_index(a, X):
     CAPTURED[a] = 2
 
@@ -156,7 +216,7 @@ def conjunction_with_truth(a, X):
 
 
 def blocks_from_a_generator(a, X):
-    el.tpp.brgemm((x for x in [X]), [X], X)
+    el.tpp.brgemm((x for x in [X]), [X], X)  # pyright: ignore[reportArgumentType]
 
 
 def product_of_indices(a, X):
@@ -221,6 +281,11 @@ def team_of_another_loop(a, X):
         (numpy_of_tensor, "el.tpp"),
         (assigned, "el.tpp.copy"),
         (captured, "by keyword"),
+        (captured_in_a_list, "by keyword"),
+        (captured_in_a_dictionary, "by keyword"),
+        (captured_as_an_attribute, "by keyword"),
+        (attribute_of_tensor, "el.tpp.add"),
+        (key_of_a_dictionary, "what Python knows"),
         (captured_by_index, "by keyword"),
         (arithmetic, "el.tpp.add"),
         (comparison_of_tensors, "Compare an index"),
@@ -267,7 +332,7 @@ def test_numbers_beyond_registers_are_refused(number: int) -> None:
 
 
 @pytest.mark.parametrize("shape", [(-1, 3), (1.5, 2), "ab", 3, None, (2**40, 2**40)])
-def test_scratch_of_no_such_shape_is_refused(shape: object) -> None:
+def test_scratch_of_no_such_shape_is_refused(shape: Any) -> None:
     def body(a, X):
         el.tpp.zero(el.tpp.scratch(shape))
 
@@ -284,20 +349,20 @@ def generating(a, X):
 
 
 @pytest.mark.parametrize("body", [None, max, functools.partial(gemm), np.add, suspended, generating])
-def test_a_body_is_a_plain_function(body: object) -> None:
+def test_a_body_is_a_plain_function(body: Any) -> None:
     with pytest.raises(el.ScheduleError, match="Write a function"):
         el.ThreadedLoop([el.LoopSpec(0, 4)], "a").body(body)
 
 
 @pytest.mark.parametrize("specs", [None, 3, ["x"], "abc", el.LoopSpec(0, 4), [(0, 4)]])
-def test_loops_are_declared_by_specs(specs: object) -> None:
+def test_loops_are_declared_by_specs(specs: Any) -> None:
     with pytest.raises(el.ScheduleError, match="Give a list of LoopSpec"):
         el.ThreadedLoop(specs, "a")
 
 
 def test_tpp_and_when_belong_inside_a_body() -> None:
     with pytest.raises(el.ScheduleError, match="outside a traced body"):
-        el.tpp.zero(np.zeros(3))
+        el.tpp.zero(np.zeros(3))  # pyright: ignore[reportArgumentType]
     with pytest.raises(AttributeError):
         el.tpp.nothing(1)
 

@@ -8,11 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from types import CodeType, FunctionType, ModuleType
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-__all__ = ["captured_values", "trace_key"]
+import numpy as np
+
+__all__ = ["captured_arrays", "captured_values", "trace_key"]
 
 _NESTED = (tuple,)
 _FIXED = (int, float, str, bytes, type(None))
@@ -25,6 +27,50 @@ def captured_values(function: Callable[..., Any]) -> tuple[Any, ...]:
     closure = [cell.cell_contents for cell in function.__closure__ or ()]
     names = dict.fromkeys(_names(function.__code__))
     return (*closure, *(function.__globals__[name] for name in names if name in function.__globals__))
+
+
+def captured_arrays(function: Callable[..., Any]) -> list[np.ndarray]:
+    """Return the arrays that a function could write: in collections, in attributes that its code names, in functions.
+
+    Those that own their memory come first: their views can be made writable only after them.
+    """
+    found: list[np.ndarray] = []
+    names = frozenset(_names(function.__code__))
+    waiting, seen = _inside(function, names), set[int]()
+    while waiting:
+        value = waiting.pop()
+        if id(value) not in seen:
+            seen.add(id(value))
+            if _is(value, np.ndarray):
+                found.append(value)
+            else:
+                waiting += _inside(value, names)
+    return sorted((array for array in found if array.flags.writeable), key=lambda array: array.base is not None)
+
+
+def _inside(value: Any, names: frozenset[str]) -> list[Any]:
+    """What a function with such names can reach by one step from a value."""
+    if _is(value, MethodType):
+        return [value.__self__, value.__func__]
+    if _is(value, FunctionType):
+        return [] if _is_library(value.__module__ or "") else list(captured_values(value))
+    if _is(value, list, tuple):
+        return list(value)
+    if _is(value, dict):
+        return list(value.values())
+    attributes = _attributes(value)
+    return [attributes[name] for name in names & attributes.keys()]
+
+
+def _attributes(value: object) -> Mapping[str, Any]:
+    try:
+        return vars(value)
+    except TypeError:  # A number, a text, or another thing without attributes of its own.
+        return {}
+
+
+def _is(value: object, *kinds: type) -> bool:
+    return isinstance(value, kinds)  # What is known of the elements is Any, not unknown.
 
 
 def trace_key(function: Callable[..., Any]) -> Hashable | None:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from operator import index as integer
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -94,7 +94,16 @@ class Untraceable:
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _no_arithmetic
     __neg__ = __pos__ = __abs__ = __invert__ = __round__ = _no_arithmetic
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _no_comparison
-    __hash__ = None  # type: ignore[assignment]
+
+    def __hash__(self) -> int:
+        self._refuse("the hash", "Symbols have no value here: look things up by what Python knows.")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("__"):
+                raise AttributeError(name)  # Protocols that a library asks for, and goes without.
+            self._refuse(f"the attribute {name}", self._advice)
 
 
 class Index(Untraceable):
@@ -180,6 +189,8 @@ class Index(Untraceable):
     def __gt__(self, other: Any) -> Condition:
         return self._compared("gt", other)
 
+    __hash__ = Untraceable.__hash__
+
     def __repr__(self) -> str:
         terms = [(factor, symbol) for symbol, factor in self.terms.items()]
         parts = [f"{'-' if f < 0 else '+'} {'' if abs(f) == 1 else f'{abs(f)} '}{s}" for f, s in terms]
@@ -215,6 +226,8 @@ class Remainder(Untraceable):
 
     def __ne__(self, other: Any) -> Condition:  # type: ignore[override]
         return Condition((Comparison(self.index, "ne", self._number(other), self.modulus),))
+
+    __hash__ = Untraceable.__hash__
 
     def _number(self, other: Any) -> int:
         if isinstance(other, Untraceable):

@@ -2,7 +2,8 @@
 
 Most bodies are proven to have none from their subscripts: iterations that touch the same block agree in the index of
 every parallel loop, so one thread runs both. What that does not settle is tried: every iteration of every thread
-marks what it touches, from one barrier to the next. A body with a race is refused with two of its iterations.
+marks what it touches, from one barrier to the next. A body with a race is refused with two of its iterations. So is
+one that asks for its thread where threads take pieces as they come: its result would differ from run to run.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def check_races(recording: Recorder) -> tuple[frozenset[int], tuple[str, ...]]:
     """Return where barriers are needed beside the string's, by position of the loop before them, and notes.
 
     Raises:
-        ScheduleError: a race; the message shows two iterations, their threads and what both touch.
+        ScheduleError: a race; the message shows two iterations, their threads and what both touch. Or the number of a
+            thread, where threads take pieces as they come.
         OverlapError: a call that reads what it writes elsewhere.
     """
     nest = recording.nest
@@ -61,6 +63,7 @@ def check_races(recording: Recorder) -> tuple[frozenset[int], tuple[str, ...]]:
         _check_alone(call, nest)
     if nest.threads == 1:
         return frozenset(), ()
+    _check_pieces(_touched(recording), nest)
     pairs = [
         (first, second)
         for place, first in enumerate(every)
@@ -110,6 +113,26 @@ def _check_alone(call: RecordedCall, nest: LoopNest) -> None:
                 f"{call.primitive} writes {output!r} and reads {each!r}\n  {call.line}\n"
                 "  Compute into scratch, or into another tensor."
             )
+
+
+def _check_pieces(every: Sequence[Touched], nest: LoopNest) -> None:
+    """What decides where a call writes does not depend on who came first."""
+    if nest.clause.is_static or not nest.group:
+        return
+    for each in every:
+        indices = [part.start for part in each.parts]
+        indices += [test.index for condition in each.conditions for test in condition.comparisons]
+        if any(THREAD in index.terms for index in indices):
+            raise ScheduleError(
+                f"loop.get_tid() under {nest.clause}: which thread takes a piece differs from run to run\n"
+                f"  {each.call.line}\n  {nest.string}\n  {_own_block(nest)}, or leave the clause out."
+            )
+
+
+def _own_block(nest: LoopNest) -> str:
+    if nest.clause.is_static or not nest.group:
+        return "Sum into a block for each thread, P[loop.get_tid()]"
+    return f"Sum into a block for each iteration, P[{', '.join(dict.fromkeys(loop.letter for loop in nest.group))}]"
 
 
 class _Proof:
@@ -308,6 +331,5 @@ def _race(
     return ScheduleError(
         f"a race: two threads touch {text}\n  {said(first)}: {first[2].call.line}\n"
         f"  {said(second)}: {second[2].call.line}\n  {nest.string}\n"
-        "  Make the loop over the sum sequential, put a barrier between, or sum into a block for each thread: "
-        "P[loop.get_tid()]."
+        f"  Make the loop over the sum sequential, or put a barrier between. {_own_block(nest)}."
     )

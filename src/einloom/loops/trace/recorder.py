@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from operator import index
 from typing import Any
 
-import numpy as np
-
 from einloom.dtypes import DType
 from einloom.errors import DTypeError, ScheduleError, ShapeError
 from einloom.ir.operation import Primitive
 from einloom.ir.sharing import THREAD
 from einloom.loops.nest import LETTERS, LoopNest
-from einloom.loops.trace.captured import captured_values
+from einloom.loops.trace.captured import captured_arrays
 from einloom.loops.trace.index import Condition, Index, line_of, refusal, where
 from einloom.loops.trace.tensor import Base, Tensor
 
@@ -209,8 +207,7 @@ def trace(recording: Recorder, function: Callable[..., Any], tensors: dict[str, 
     before = _current.recorder
     _current.recorder = recording
     indices = [Index.symbol(letter) for letter in LETTERS[: len(recording.nest.specs)]]
-    seen = (value for value in captured_values(function) if type(value) is np.ndarray)
-    captured = [array for array in seen if array.flags.writeable]  # Tracing must not write them.
+    captured = captured_arrays(function)  # Tracing must not write them.
     try:
         for array in captured:
             array.flags.writeable = False
