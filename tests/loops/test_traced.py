@@ -249,6 +249,35 @@ def test_the_same_bits_however_threads_run() -> None:
         assert len(results) == 1, string
 
 
+def delayed(body, late: list[tuple[int, int]]):
+    """The body, with some iterations that take a hundred times as long."""
+
+    def slow(a, b, c, A, B, C):
+        work, sums = el.tpp.scratch((128, 128), "float32"), el.tpp.scratch((128, 128), "float32")
+        for row, column in late:
+            with el.when((b == row) & (c == column)):
+                el.tpp.zero(work)
+                el.tpp.gemm(work, work, sums)
+        body(a, b, c, A, B, C)
+
+    return slow
+
+
+@pytest.mark.parametrize("string", ["aBC@schedule(dynamic,1)", "baC@schedule(guided)", "a|BC", "aB{R:2}C{C:2}"])
+def test_the_same_bits_with_threads_delayed_at_random(string: str) -> None:
+    specs = [el.LoopSpec(0, 7, 2), el.LoopSpec(0, 6), el.LoopSpec(0, 6)]
+    given = blocked_operands(np.random.default_rng(4), specs)
+    given = {name: (each + 0.1).astype(np.float32) for name, each in given.items()}
+    rng, results = random.Random(5), set[bytes]()
+    for _ in range(6):
+        late = [(rng.randrange(6), rng.randrange(6)) for _ in range(4)]
+        body = el.ThreadedLoop(specs, string, threads=4).body(delayed(gemm_body(specs), late))
+        out = given["C"].copy()
+        body(A=given["A"], B=given["B"], C=out)
+        results.add(out.tobytes())
+    assert len(results) == 1
+
+
 def test_empty_loops_write_nothing() -> None:
     out = np.ones((4, 4), np.float32)
     loop = el.ThreadedLoop([el.LoopSpec(0, 0), el.LoopSpec(0, 4)], "aB", threads=2)
