@@ -11,7 +11,7 @@ USE_BF16=1 all is bfloat16, the blocks of A in pairs along k.
 from __future__ import annotations
 
 import numpy as np
-from sample import Work, empty, grouped, is_narrow, report, uniform
+from sample import Work, block_count, empty, grouped, integers, is_narrow, report, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs
@@ -19,8 +19,8 @@ from einloom.loops.blockings import blocked_specs
 
 def build(string: str, *numbers: str) -> Work:
     """Return the work that the arguments describe."""
-    m, n, k, bm, bn, bk, zeros, iterations = map(int, (*numbers, "10")[:8])
-    rows, columns, depth = m // bm, n // bn, k // bk
+    m, n, k, bm, bn, bk, zeros, iterations = integers(numbers, "M N K bm bn bk zeros? runs")
+    rows, columns, depth = block_count(m, bm), block_count(n, bn), block_count(k, bk)
     rng = np.random.default_rng(0)
     pattern = rng.random((rows, depth)) * 100 >= zeros
     places = np.cumsum(pattern).reshape(pattern.shape) - 1  # Where the blocks lie among those that are not zero.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sample import empty
+from sample import empty, integers
 
 import einloom as el
 
@@ -50,7 +50,8 @@ class Layer:
     @staticmethod
     def of(numbers: Sequence[str]) -> Layer:
         """Return the layer of a command line; several rows of a block are one long row: they lie side by side."""
-        x = Layer(*map(int, numbers[:18]))
+        names = "N H W C K R S sh sw ph? pw? bc bk h_parts w_parts c_parts k_parts rows"
+        x = Layer(*integers(numbers[:18], names, defaults=(1,) * 5))
         return replace(x, h=x.h // x.rows, w=x.w * x.rows, rows=1)
 
     @property

@@ -10,7 +10,7 @@ with, or all are upfront (0), how many runs. With USE_BF16=1 all is bfloat16, th
 from __future__ import annotations
 
 import numpy as np
-from sample import Work, begins, empty, is_narrow, report, uniform
+from sample import Work, begins, block_count, empty, integers, is_narrow, report, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs, whole_parts
@@ -18,8 +18,8 @@ from einloom.loops.blockings import blocked_specs, whole_parts
 
 def build(string: str, *numbers: str) -> Work:
     """Return the work that the arguments describe."""
-    m, n, k, bm, bn, bk, parts, private, iterations = map(int, (*numbers, "10")[:9])
-    rows, columns, depth = m // bm, n // bn, k // bk
+    m, n, k, bm, bn, bk, parts, private, iterations = integers(numbers, "M N K bm bn bk parts private? runs")
+    rows, columns, depth = block_count(m, bm), block_count(n, bn), block_count(k, bk)
     bounds = {"a": (depth, 1), "b": (rows, rows // whole_parts(rows, parts)), "c": (columns, 1)}
     specs = blocked_specs(string, bounds)
     loop = el.ThreadedLoop(specs, string)

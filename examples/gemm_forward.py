@@ -10,7 +10,7 @@ With USE_BF16=1 all is bfloat16, W in pairs along k; sums are float32 inside a p
 from __future__ import annotations
 
 import numpy as np
-from sample import Work, empty, grouped, is_narrow, report, uniform
+from sample import Work, block_count, empty, grouped, integers, is_narrow, report, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs, whole_parts
@@ -18,8 +18,8 @@ from einloom.loops.blockings import blocked_specs, whole_parts
 
 def build(string: str, *numbers: str) -> Work:
     """Return the work that the arguments describe."""
-    m, n, k, bm, bn, bk, parts, layers, iterations = map(int, (*numbers, "10")[:9])
-    rows, columns, depth = m // bm, n // bn, k // bk
+    m, n, k, bm, bn, bk, parts, layers, iterations = integers(numbers, "M N K bm bn bk parts layers runs")
+    rows, columns, depth = block_count(m, bm), block_count(n, bn), block_count(k, bk)
     bounds = {"a": (depth, depth // whole_parts(depth, parts)), "b": (rows, 1), "c": (columns, 1)}
     specs = blocked_specs(string, bounds)
     loop = el.ThreadedLoop(specs, string)

@@ -10,7 +10,7 @@ upfront (0), how many partial sums: as threads, or as the grid's ways, if N is p
 from __future__ import annotations
 
 import numpy as np
-from sample import Work, begins, empty, is_narrow, report, run_length, uniform
+from sample import Work, begins, block_count, empty, integers, is_narrow, report, run_length, uniform
 
 import einloom as el
 from einloom.loops.blockings import blocked_specs, whole_parts
@@ -18,8 +18,8 @@ from einloom.loops.blockings import blocked_specs, whole_parts
 
 def build(string: str, *numbers: str) -> Work:
     """Return the work that the arguments describe."""
-    m, n, k, bm, bn, bk, parts, private, partials, iterations = map(int, (*numbers, "10")[:10])
-    rows, columns, depth, narrow = m // bm, n // bn, k // bk, is_narrow()
+    m, n, k, bm, bn, bk, parts, private, partials, runs = integers(numbers, "M N K bm bn bk parts private? sums? runs")
+    rows, columns, depth, narrow = block_count(m, bm), block_count(n, bn), block_count(k, bk), is_narrow()
     step = columns // whole_parts(columns, parts)
     specs = blocked_specs(string, {"a": (depth, 1), "b": (rows, 1), "c": (columns, step)})
     loop = el.ThreadedLoop(specs, string)
@@ -73,7 +73,7 @@ def build(string: str, *numbers: str) -> Work:
     def truth() -> np.ndarray:
         return np.einsum("cmnl,cank->makl", gradient.astype(float), inputs.astype(float), optimize=True)
 
-    return Work(loop, 2.0 * m * n * k, backward, iterations, result, truth)
+    return Work(loop, 2.0 * m * n * k, backward, runs, result, truth)
 
 
 if __name__ == "__main__":

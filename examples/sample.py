@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import lt
 from timeit import repeat
 from typing import Any
 
@@ -13,10 +14,46 @@ import numpy as np
 
 import einloom as el
 
-__all__ = ["Work", "begins", "empty", "grouped", "is_narrow", "report", "run_length", "uniform"]
+__all__ = [
+    "Work",
+    "begins",
+    "block_count",
+    "empty",
+    "grouped",
+    "integers",
+    "is_narrow",
+    "report",
+    "run_length",
+    "uniform",
+]
 
 LINE = 64
 """Kernels read vectors of so many bytes; one in two lines costs twice."""
+
+
+def integers(given: Sequence[str], names: str, defaults: tuple[int, ...] = (10,)) -> tuple[int, ...]:
+    """Return the numbers of a command line, 1 or more, or 0 or more where a name ends in `?`.
+
+    The last ones may be left out: `defaults`, how many runs.
+
+    Raises:
+        ArgumentError: they are no numbers, too few, too many, or too small.
+    """
+    least = [int(not name.endswith("?")) for name in names.split()]
+    numbers = tuple(int(each) for each in given if each.isdecimal())
+    missing = len(least) - len(given)
+    if len(numbers) < len(given) or not 0 <= missing <= len(defaults) or any(map(lt, numbers, least)):
+        raise el.ArgumentError(
+            f"the numbers are {' '.join(given) or 'none'}\n  Give {names}: each at least 1, or 0 where there is a ?."
+        )
+    return numbers + defaults[len(defaults) - missing :]
+
+
+def block_count(size: int, block: int) -> int:
+    """Return how many blocks an extent has."""
+    if size % block:
+        raise el.ScheduleError(f"blocks of {block} do not divide {size}\n  Take a divisor.")
+    return size // block
 
 
 def is_narrow() -> bool:
@@ -73,6 +110,8 @@ def grouped(blocks: np.ndarray) -> np.ndarray:
     if not is_narrow():
         return blocks
     *outer, k, m = blocks.shape
+    if k % 2:
+        raise el.ScheduleError(f"blocks of {k} along the sum are no pairs\n  Take an even block for bfloat16.")
     array = empty((*outer, k // 2, m, 2))
     array[...] = blocks.reshape(*outer, k // 2, 2, m).swapaxes(-1, -2)
     return array
@@ -91,6 +130,10 @@ class Work:
     iterations: int
     result: np.ndarray
     truth: Callable[[], np.ndarray]
+
+    def __post_init__(self) -> None:
+        if self.iterations < 1:
+            raise el.ArgumentError(f"{self.iterations} runs\n  Give 1 or more.")
 
     @property
     def error(self) -> float:

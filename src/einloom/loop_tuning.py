@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -127,13 +128,18 @@ def tune_loops(
         progress: called with the number of trials and the best one after each.
 
     Raises:
-        ArgumentError, ScheduleError: no such strategy or specification; a result is wrong.
+        ArgumentError, ScheduleError: no such strategy or specification.
     """
+    strings = LoopStrings(specification)
+    if set(strings[0].lower()) != set("abc"):
+        raise ArgumentError(
+            f"{specification!r:.80}: the product's loops are a = K, b = M, c = N\n  Specify those three."
+        )
     measured = _Measured(product, threads)
     known = _recorded(record, product, measured.threads)
     trials: list[StringTrial] = []
     begin = time.monotonic()
-    for string in _order(strategy, LoopStrings(specification), product, measured.threads, seed):
+    for string in _order(strategy, strings, product, measured.threads, seed):
         if len(trials) >= evaluations or time.monotonic() - begin > seconds:
             break
         trial = known.get(string)
@@ -159,21 +165,36 @@ def _order(strategy: str, strings: LoopStrings, product: BlockedProduct, threads
         raise ArgumentError(f"strategy {strategy!r}\n  Take exhaustive, random or best-first.")
     rng = random.Random(seed)
     if strategy == "random":
-        yield from (strings[place] for place in rng.sample(range(strings.total), min(strings.total, 10**6)))
+        yield from (strings[place] for place in _places(rng, strings.total, 10**6))
         return
-    places = rng.sample(range(strings.total), min(strings.total, RANKED))
+    places = _places(rng, strings.total, RANKED)
     yield from sorted((strings[place] for place in places), key=lambda string: product.predicted(string, threads))
+
+
+def _places(rng: random.Random, total: int, most: int) -> Iterable[int]:
+    """Draw different numbers below a total: all of them, or about so many."""
+    if total <= sys.maxsize:
+        return rng.sample(range(total), min(total, most))
+    return dict.fromkeys(rng.randrange(total) for _ in range(most))
 
 
 def _recorded(record: Path | None, product: BlockedProduct, threads: int) -> dict[str, StringTrial]:
     found: dict[str, StringTrial] = {}
     for line in record.read_text().splitlines() if record is not None and record.exists() else ():
-        entry: dict[str, Any] = json.loads(line)
-        if entry.pop("product") == asdict(product) and entry.pop("machine") == host().name:
+        entry = _entry(line)
+        if entry.pop("product", None) == asdict(product) and entry.pop("machine", None) == host().name:
             trial = StringTrial(**entry)
             if trial.threads == threads:
                 found[trial.string] = trial
     return found
+
+
+def _entry(line: str) -> dict[str, Any]:
+    """What a line of a record says: nothing, if a tuner was stopped while it wrote the line, or it is another's."""
+    try:
+        return dict(json.loads(line))
+    except (ValueError, TypeError):
+        return {}
 
 
 class _Measured:

@@ -59,6 +59,34 @@ def test_without_arguments_a_sample_says_what_they_are(example: ModuleType, monk
         run(example)
 
 
+@pytest.mark.parametrize(
+    ("example", "numbers", "error", "message"),
+    [
+        ("gemm_forward", "", el.ArgumentError, "the numbers are none\n  Give M N K bm bn bk parts layers runs"),
+        ("gemm_forward", "64 64 x 16 8 16 1 1 1", el.ArgumentError, "the numbers are 64 64 x"),
+        ("gemm_forward", "64 64 64 0 8 16 1 1 1", el.ArgumentError, "each at least 1"),
+        ("gemm_forward", "64 64 64 16 8 16 1 1 0", el.ArgumentError, "each at least 1"),
+        ("gemm_bwd", "64 64 64 16 8 16 1 0 1 1", el.ArgumentError, "the numbers are"),
+        ("gemm_upd", "64 64 64 16 24 16 1 0 0", el.ScheduleError, "blocks of 24 do not divide 64"),
+        ("block_sparse_gemm", "64 64 64 16 8", el.ArgumentError, "zeros"),
+        ("conv_fwd", "2 14 14 32 32 3 3 0 1 1 1 32 32", el.ArgumentError, "sh sw ph"),
+        ("conv_fwd", "2 14 14 32 32 3 3 1 1 1 1 32 32 1 1 1 1 1 0 0", el.ArgumentError, "0 runs"),
+    ],
+    indirect=["example"],
+)
+def test_wrong_numbers_are_refused(example: ModuleType, numbers: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message.replace("?", r"\?")):
+        run(example, "Abcdefg" if "conv" in example.__name__ else "aBc", *numbers.split())
+
+
+@pytest.mark.parametrize("example", ["gemm_forward"], indirect=True)
+def test_pairs_need_even_blocks(example: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ml_dtypes")
+    monkeypatch.setenv("USE_BF16", "1")
+    with pytest.raises(el.ScheduleError, match="are no pairs"):
+        run(example, "aCBc", "64", "64", "63", "16", "16", "9", "1", "1")
+
+
 def test_examples_are_short() -> None:
     samples = [path for path in FOLDER.glob("*.py") if "def build(" in path.read_text()]
     assert len(samples) == 7 and all(len(path.read_text().splitlines()) <= 80 for path in samples)

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from einloom.errors import ScheduleError
+from einloom.ir.loop_string import LETTERS
 from einloom.ir.loop_text import parse_loop_string
 from einloom.loops.generate import LoopStrings
 
@@ -44,6 +45,18 @@ def test_counting_lists_nothing() -> None:
     assert strings.total > 10**20
     assert strings[10**20] == strings[10**20] and parse_loop_string(strings[10**20]).letters
     assert next(iter(strings)).startswith("aaaabbbb")
+
+
+def test_twenty_six_loops_are_counted() -> None:
+    strings = LoopStrings(",".join(f"{letter}_0_M" for letter in LETTERS))
+    assert strings.total > 2**88 and parse_loop_string(strings[strings.total - 1]).letters
+    assert len(LoopStrings("a_0_M,b_0_N,c_0_M")) == len(list(LoopStrings("a_0_M,b_0_N,c_0_M")))
+
+
+def test_longer_strings_than_there_are() -> None:
+    with pytest.raises(ScheduleError, match="257 letters"):
+        LoopStrings("a_99_M,b_99_N,c_56_K")
+    assert LoopStrings("a_99_M,b_99_N,c_55_K").total > 2**300
 
 
 @pytest.mark.parametrize("text", ["", "a", "a_0", "a_0_K,c_1_M", "a_0_K,a_1_M", "a_0_K;b_1_M", "A_0_K", "a_100_M"])

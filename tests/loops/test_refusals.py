@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import math
 import re
 from types import SimpleNamespace
@@ -90,6 +91,59 @@ def test_captured_arrays_and_their_views_stay_writable() -> None:
 
     el.ThreadedLoop([el.LoopSpec(0, 4)], "a").body(body)(X=np.ones((4, 4), np.float32))
     assert all(array.flags.writeable for array in (owner, first, *views))
+
+
+def test_blocks_that_end_short_or_interleave_are_no_race() -> None:
+    """What is tried, because the flag cannot be proven, is what iterations touch: not whole blocks, nor their gaps."""
+    ones, out, flag = np.ones(20, np.float32), np.zeros(20, np.float32), np.zeros(4, np.float32)
+
+    def short(a, X, Y, F):
+        el.tpp.add(Y[a : a + 8], X[a : a + 8], Y[a : a + 8])
+        with el.when(a == 0):
+            el.tpp.add(F, X[0:4], F)
+
+    el.ThreadedLoop([el.LoopSpec(0, 20, 8, (10,))], "Aa", threads=2).body(short)(X=ones, Y=out, F=flag)
+    assert out.tolist() == [1] * 20 and flag.tolist() == [1] * 4
+
+    def every_other(a, X, Y):
+        el.tpp.add(Y[a : a + 19 : 2], X[a : a + 19 : 2], Y[a : a + 19 : 2])
+
+    el.ThreadedLoop([el.LoopSpec(0, 2)], "A", threads=2).body(every_other)(X=ones, Y=out)
+    assert out.tolist() == [2] * 20
+    with pytest.raises(el.ScheduleError, match=r"two threads touch Y\[2:19:2\]"):
+        el.ThreadedLoop([el.LoopSpec(0, 3, 2)], "A", threads=2).body(
+            lambda a, X, Y: el.tpp.copy(X[a : a + 17 : 2], Y[a : a + 17 : 2])
+        )(X=ones, Y=out)
+
+
+def test_captured_arrays_that_would_stay_read_only_are_left_alone() -> None:
+    owner = np.zeros(4)
+    view = owner[1:]
+    owner.flags.writeable = False
+    foreign = [np.from_dlpack(np.zeros(4)), np.zeros(4, object), np.zeros(2, "datetime64[s]"), view]
+    if importlib.util.find_spec("torch") is not None:
+        import torch
+
+        foreign.append(torch.zeros(4).numpy())
+    before = [array.flags.writeable for array in foreign]
+
+    def body(a, X):
+        el.tpp.zero(X[a, : len(foreign) - len(foreign) + 1])
+
+    el.ThreadedLoop([el.LoopSpec(0, 4)], "a").body(body)(X=np.ones((4, 4), np.float32))
+    assert [array.flags.writeable for array in foreign] == before
+
+
+def test_a_body_may_name_what_is_set_later() -> None:
+    out = np.ones((4, 4), np.float32)
+
+    @el.ThreadedLoop([el.LoopSpec(0, 4)], "a").body
+    def body(a, X):
+        el.tpp.zero(X[a, 0:width])
+
+    width = 2
+    body(X=out)
+    assert out.sum() == 8
 
 
 def test_blocks_that_overlap_are_found() -> None:
@@ -236,6 +290,16 @@ def math_of_index(a, X):
     math.floor(a)
 
 
+def condition_that_is_a_bool(a, X):
+    with el.when(True):
+        el.tpp.zero(X[a])
+
+
+def condition_that_is_none(a, X):
+    with el.when(None):
+        el.tpp.zero(X[a])
+
+
 def foreign_array(a, X):
     el.tpp.relu(CAPTURED)
 
@@ -303,6 +367,8 @@ def team_of_another_loop(a, X):
         (range_of_index, "own tensors"),
         (math_of_index, "Indices have no value"),
         (foreign_array, "by keyword"),
+        (condition_that_is_a_bool, "Compare an index"),
+        (condition_that_is_none, "Compare an index"),
         (open_slice, "A[i : i + 8]"),
     ],
 )

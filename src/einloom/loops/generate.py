@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, overload
 
 from einloom.errors import ScheduleError
-from einloom.loops.nest import LETTERS
+from einloom.ir.loop_string import LETTERS, MOST_LEVELS
 
 __all__ = ["LoopStrings"]
 
@@ -37,7 +37,8 @@ class LoopStrings(Sequence[str]):
             `a_0_K,b_2_M,c_2_N`.
 
     Raises:
-        ScheduleError: the specification is not of that form, or its letters are not a, b, c, ….
+        ScheduleError: the specification is not of that form, its letters are not a, b, c, …, or strings would be longer
+            than a loop string may be.
     """
 
     def __init__(self, specification: str) -> None:
@@ -52,7 +53,11 @@ class LoopStrings(Sequence[str]):
         self._letters = tuple(letter for letter, _, _ in found)
         self._levels = tuple(levels for _, levels, _ in found)
         self._parallel = tuple(kind != _SUMMED for _, _, kind in found)
-        self._counts: dict[tuple[tuple[int, ...], Phase], int] = {}
+        if sum(self._levels) > MOST_LEVELS:
+            raise ScheduleError(
+                f"{specification!r:.80} is of strings of {sum(self._levels):,} letters\n  At most {MOST_LEVELS} go."
+            )
+        self._counts: dict[tuple[Sequence[tuple[bool, int]], Phase], int] = {}
 
     @property
     def total(self) -> int:
@@ -105,7 +110,7 @@ class LoopStrings(Sequence[str]):
                 yield self._letters[place].upper(), rest, "inside"
 
     def _count(self, left: tuple[int, ...], phase: Phase) -> int:
-        key = left, phase
+        key = tuple(sorted(zip(self._parallel, left))), phase  # Which letter is left how often, does not matter.
         if key not in self._counts:
             ways = (self._count(rest, after) for _, rest, after in self._choices(left, phase))
             self._counts[key] = sum(ways) if any(left) else 1

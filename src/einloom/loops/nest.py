@@ -123,6 +123,16 @@ class LoopNest:
             )
         return next((loop for loop in levels if loop.collapsed or loop.ways), levels[0])
 
+    def iteration_length(self, letter: str, index: int) -> int:
+        """Return how many indices the iteration of a logical loop at an index has: its step, or what is left."""
+        spec = self.specs[LETTERS.index(letter)]
+        start, end = spec.start, spec.bound
+        for loop in self.loops:
+            if loop.letter == letter:
+                start += (index - start) // loop.step * loop.step
+                end = min(start + loop.step, end)
+        return end - start
+
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 __all__ = ["captured_arrays", "captured_values", "trace_key"]
 
 _NESTED = (tuple,)
+_UNSET = object()
 _FIXED = (int, float, str, bytes, type(None))
 _LIBRARIES = ("einloom", "numpy", "math")
 """Whose modules stay as they are: a user's may hold sizes, which change."""
@@ -24,15 +25,23 @@ _LIBRARIES = ("einloom", "numpy", "math")
 
 def captured_values(function: Callable[..., Any]) -> tuple[Any, ...]:
     """Return the values that a function finds outside itself when it runs, as far as its code names them."""
-    closure = [cell.cell_contents for cell in function.__closure__ or ()]
+    closure = [_content(cell) for cell in function.__closure__ or ()]
     names = dict.fromkeys(_names(function.__code__))
     return (*closure, *(function.__globals__[name] for name in names if name in function.__globals__))
+
+
+def _content(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # A function around is yet to set the variable.
+        return _UNSET
 
 
 def captured_arrays(function: Callable[..., Any]) -> list[np.ndarray]:
     """Return the arrays that a function could write: in collections, in attributes that its code names, in functions.
 
-    Those that own their memory come first: their views can be made writable only after them.
+    Those that own their memory come first: their views can be made writable only after them. Left out are arrays that
+    could not be made writable again once they are read-only, as those in PyTorch's memory.
     """
     found: list[np.ndarray] = []
     names = frozenset(_names(function.__code__))
@@ -45,7 +54,20 @@ def captured_arrays(function: Callable[..., Any]) -> list[np.ndarray]:
                 found.append(value)
             else:
                 waiting += _inside(value, names)
-    return sorted((array for array in found if array.flags.writeable), key=lambda array: array.base is not None)
+    writable = (array for array in found if array.flags.writeable and _may_turn_writable(array))
+    return sorted(writable, key=lambda array: array.base is not None)
+
+
+def _may_turn_writable(array: Any) -> bool:
+    """Whether NumPy lets a read-only view of the array's memory be made writable."""
+    while _is(array.base, np.ndarray):
+        array = array.base
+    if array.base is None:
+        return array.flags.writeable
+    try:
+        return not memoryview(array.base).readonly
+    except TypeError:  # It gives no buffer away.
+        return False
 
 
 def _inside(value: Any, names: frozenset[str]) -> list[Any]:

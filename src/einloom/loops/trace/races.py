@@ -307,7 +307,15 @@ class _Marks:
 
     def _range(self, part: Part, values: dict[str, int], nest: LoopNest) -> slice:
         start = _value(part.start, values)
-        return slice(start, start + part.span)
+        if part.loop is None:
+            return slice(start, start + part.span, part.step)
+        return slice(start, start + min(part.length, nest.iteration_length(part.loop, values[part.loop])))
+
+
+def _text(part: slice) -> str:
+    if part.stop == part.start + 1:
+        return str(part.start)
+    return f"{part.start}:{part.stop}" + ("" if part.step in (None, 1) else f":{part.step}")
 
 
 def _race(
@@ -324,9 +332,7 @@ def _race(
         verb = "writes" if each.writes else "reads"
         return f"{'piece' if not nest.clause.is_static and nest.group else 'thread'} {thread} {verb} it at {place}"
 
-    block = ", ".join(
-        str(each.start) if each.stop == each.start + 1 else f"{each.start}:{each.stop}" for each in region
-    )
+    block = ", ".join(map(_text, region))
     text = f"{second[2].base.name}[{block}]"
     return ScheduleError(
         f"a race: two threads touch {text}\n  {said(first)}: {first[2].call.line}\n"

@@ -163,7 +163,6 @@ def current_recorder() -> Recorder | None:
     return _current.recorder
 
 
-@dataclass(slots=True)
 class when:
     """Do what the block says only where a condition on indices holds.
 
@@ -177,18 +176,17 @@ class when:
         ScheduleError: outside a traced body, or the condition is none on indices.
     """
 
-    condition: Any
-    _entered: list[Recorder] = field(default_factory=list[Recorder], init=False)
-
-    def __post_init__(self) -> None:
-        if self.condition is True or self.condition is False:
+    def __init__(self, condition: Any) -> None:
+        if condition is True or condition is False:
             raise refusal(
                 "el.when of a plain bool", "Compare an index: el.when(a == 0); use `if` for what Python knows."
             )
         recorder("el.when")
-        if not isinstance(self.condition, Condition):
-            kind = type(self.condition).__name__
+        if not isinstance(condition, Condition):
+            kind = type(condition).__name__
             raise refusal(f"el.when of a {kind}", "Compare an index: el.when(a == 0).")
+        self.condition = condition
+        self._entered: list[Recorder] = []
 
     def __enter__(self) -> None:
         self._entered.append(recorder("el.when"))
