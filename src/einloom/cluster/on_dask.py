@@ -35,8 +35,8 @@ TRIES = 20
 ROUNDS = 16
 """How often operands are scattered again after all workers that had them died."""
 
-Piece = tuple[Array, tuple[Event, ...]]
-"""The result of a unit or of a sum of some, and who did what for it."""
+Pieces = tuple[tuple[Array, ...], tuple[Event, ...]]
+"""The results of units or of a sum of some, and who did what for them."""
 
 
 def compute_on_workers(shared: Shared, client: Any) -> tuple[Array, list[Event]]:
@@ -56,12 +56,12 @@ def compute_on_workers(shared: Shared, client: Any) -> tuple[Array, list[Event]]
     _check_memory(client, task)
     prepare_workers(client)
     result = np.empty(task.program.output_shape, task.program.dtype)
-    places, events = list(range(task.program.work.slicing.places)), list[Event]()
+    missing, events = list(task.program.work.together), list[Event]()
     with _shown(client, task, shared.progress) as topic:
         for _ in range(ROUNDS):
             submission = _Submission(client, task, _scattered(client, operands), _scattered(client, [task])[0], topic)
-            places = submission.gather(places, result, events)
-            if not places:
+            missing = submission.gather(missing, result, events)
+            if not missing:
                 return result, events
     raise DeviceError(f"{_where(task)}: all workers that had the operands died, {ROUNDS} times{_resumable(task)}")
 
@@ -151,22 +151,23 @@ class _Submission:
     scattered: Any
     topic: str
 
-    def gather(self, places: Sequence[int], result: Array, events: list[Event]) -> list[int]:
+    def gather(self, missing: Sequence[range], result: Array, events: list[Event]) -> list[range]:
         """Compute places into the result; return those that were lost with the operands."""
         name = f"{_where(self.task)}-{uuid.uuid4().hex}"
-        futures = {self._place(place, name): place for place in places}
-        program, lost = self.task.program, list[int]()
+        futures = {self._places(places, name): places for places in missing}
+        program, lost = self.task.program, list[range]()
         while futures:
             for future in distributed.as_completed(list(futures)):
-                place = futures.pop(future)
+                places = futures.pop(future)
                 if future.status == "finished":
-                    part, told = future.result()
-                    result[program.part(place)] = part
+                    parts, told = future.result()
+                    for place, part in zip(places, parts):
+                        result[program.part(place)] = part
                     events += told
                 elif future.status == "error":
                     raise self._error(future)
                 else:
-                    lost.append(place)
+                    lost.append(places)
                 del future
         return lost
 
@@ -176,42 +177,51 @@ class _Submission:
             return DeviceError(f"{_where(self.task)}: {error}{_resumable(self.task)}")
         return error
 
-    def _place(self, place: int, name: str) -> Any:
-        """Submit the tasks of a place; no unit's future is kept, so that Dask forgets what has been added."""
+    def _places(self, places: range, name: str) -> Any:
+        """Submit the tasks of places that are handed out together."""
         work = self.task.program.work
+        units = [unit for place in places for unit in work.of_place(place)]
+        return self._units(units, name) if all(map(work.is_whole, units)) else self._sum(places[0], name)
+
+    def _units(self, units: Sequence[Unit], name: str) -> Any:
+        key = (name, units[0].start, units[-1].stop)
+        arguments = (self.scattered, units, self.topic, *self.operands)
+        return self.client.submit(_compute, *arguments, key=key, resources={RESOURCE: 1}, pure=False)
+
+    def _sum(self, place: int, name: str) -> Any:
+        """Submit the tasks of a place of several units; no future of theirs is kept, so that Dask forgets them."""
 
         def unit(each: Unit) -> tuple[Any, Unit]:
-            key = (name, each.start, each.stop)
-            arguments = (self.scattered, each, self.topic, *self.operands)
-            return self.client.submit(_compute, *arguments, key=key, resources={RESOURCE: 1}, pure=False), each
+            return self._units([each], name), each
 
         def add(left: tuple[Any, Unit], right: tuple[Any, Unit]) -> tuple[Any, Unit]:
             both = Unit(left[1].start, left[1].count + right[1].count)
             key = (f"add {name}", both.start, both.stop)
             return self.client.submit(_add, left[0], right[0], key=key, priority=1, pure=False), both
 
-        sums, _ = work.folded(place, unit, add)
-        if work.is_whole(next(work.of_place(place))):
-            return sums
+        sums, _ = self.task.program.work.folded(place, unit, add)
         key = (f"finish {name}", place)
         return self.client.submit(_finish, self.scattered, place, sums, key=key, priority=1, pure=False)
 
 
-def _compute(task: UnitTask, unit: Unit, topic: str, *operands: Operand) -> Piece:
-    """Compute a unit on a worker."""
+def _compute(task: UnitTask, units: Sequence[Unit], topic: str, *operands: Operand) -> Pieces:
+    """Compute units on a worker."""
     worker = distributed.get_worker()
-    result, event = task.compute(unit, [operand.array for operand in operands], worker.state.nthreads, str(worker.name))
+    arrays, threads = [operand.array for operand in operands], worker.state.nthreads
+    results, events = zip(*(task.compute(unit, arrays, threads, str(worker.name)) for unit in units))
     if topic:
-        worker.log_event(topic, unit.count)
-    return result, (event,)
+        worker.log_event(topic, sum(unit.count for unit in units))
+    return results, events
 
 
-def _add(left: Piece, right: Piece) -> Piece:
-    return added(left[0], right[0]), left[1] + right[1]
+def _add(left: Pieces, right: Pieces) -> Pieces:
+    (first,), (second,) = left[0], right[0]
+    return (added(first, second),), left[1] + right[1]
 
 
-def _finish(task: UnitTask, place: int, sums: Piece) -> Piece:
-    return task.program.finished(place, sums[0]), sums[1]
+def _finish(task: UnitTask, place: int, sums: Pieces) -> Pieces:
+    (whole,), events = sums
+    return (task.program.finished(place, whole),), events
 
 
 def _scattered(client: Any, things: Sequence[Any]) -> list[Any]:

@@ -31,11 +31,11 @@ PROGRAMS = 64
 LEAST_SLICES = 64
 """Slices that a contraction is cut into for the sake of those who share it, where its size allows."""
 
-LEAST_SECONDS = 0.05
-"""Predicted time of a unit: long against handing it out."""
+LEAST_SECONDS = 0.5
+"""Predicted time of what is handed out at once: long against handing it out, some 10 ms of all processes of Dask."""
 
-LEAST_UNITS = 64
-"""Units, if there are so many slices: what is left at the end, when some have nothing more to do, is short."""
+LEAST_TASKS = 64
+"""Tasks, if there are so many slices: what is left at the end, when some have nothing more to do, is short."""
 
 _compiled: OnceTable[SlicedVariant] = OnceTable(PROGRAMS)
 
@@ -93,8 +93,9 @@ class UnitProgram:
 
     @cached_property
     def bytes(self) -> int:
-        """Memory that a process needs, in bytes: operands, scratch of one thread, two results of units."""
-        return self.operand_bytes + self._variant(1).scratch_bytes + 2 * self.part_bytes
+        """Memory that a process needs, in bytes: operands, scratch of one thread, two results of tasks."""
+        results = 2 * len(self.work.together[0]) * self.part_bytes
+        return self.operand_bytes + self._variant(1).scratch_bytes + results
 
     @property
     def operand_bytes(self) -> int:
@@ -135,6 +136,6 @@ def added(left: Array, right: Array) -> Array:
 
 
 def _grain(slicing: Slicing, seconds: float) -> int:
-    """Return how many slices a unit has at most: a power of two."""
-    most = min(max(len(slicing) // LEAST_UNITS, 1), LEAST_SECONDS / max(seconds, 1e-9) + 1)
+    """Return how many slices are handed out at once, at most: a power of two."""
+    most = min(max(len(slicing) // LEAST_TASKS, 1), LEAST_SECONDS / max(seconds, 1e-9) + 1)
     return 1 << int(most).bit_length() - 1

@@ -1,8 +1,9 @@
 """`Work`: the slices of a contraction as units that anyone may compute, anywhere, in any order, to the same bits.
 
 A unit is all slices below one node of the tree in which the slices of a place are summed. It reads views of the
-operands. Sums of units are added along the rest of that tree; what places are made of lies side by side. How large
-units are follows from the contraction alone, never from who computes them.
+operands. Sums of units are added along the rest of that tree; what places are made of lies side by side, and where
+places are small, neighbours are handed out together. How large units are follows from the contraction alone, never from
+who computes them.
 
 >>> from einloom.plan.problem import make_problem
 >>> from einloom.plan.slices import Cut, Slicing
@@ -12,6 +13,8 @@ units are follows from the contraction alone, never from who computes them.
 (Unit(start=0, count=4), Unit(start=4, count=2))
 >>> work.folded(0, str, lambda a, b: f"({a} + {b})")
 '(0:4 + 4:6)'
+>>> Work(Slicing(problem, ((0, 1),), (Cut("a", 4, 1),)), 2).together
+(range(0, 2), range(2, 4))
 """
 
 from __future__ import annotations
@@ -56,7 +59,7 @@ class Work:
 
     Attributes:
         slicing: what is cut.
-        grain: a power of two.
+        grain: a power of two; where it is more than a place has, places are handed out together.
     """
 
     slicing: Slicing
@@ -71,6 +74,12 @@ class Work:
         """Yield the units of a place."""
         leaves = self.slicing.leaves
         yield from self._below(Unit(place * leaves, leaves))
+
+    @cached_property
+    def together(self) -> tuple[range, ...]:
+        """The places, those together that are handed out together."""
+        places, most = range(self.slicing.places), max(self.grain // self.slicing.leaves, 1)
+        return tuple(places[first : first + most] for first in range(0, len(places), most))
 
     def place(self, unit: Unit) -> int:
         """Return the place that a unit is part of."""
