@@ -92,9 +92,9 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     "cli": ({"sizes", "__init__"}, {REST}),
     "cluster": (
         {"drawing", "peers", "checkpoint", "progress", "distribution"},
-        {"run"},
+        {"run", "predicted"},
         {"shared"},
-        {"on_dask", "on_mpi"},
+        {"on_dask", "on_mpi", "grid_planning"},
         {"summa", "planning", "tuning"},
         {"tuned"},
         {"contraction"},

@@ -13,7 +13,7 @@ from einloom.expression.units import UnitProgram, added, unit_program
 from einloom.plan.cuts import cuts_for
 from einloom.plan.problem import make_problem
 from einloom.plan.slices import Cut, Slicing
-from einloom.plan.units import Unit, Work
+from einloom.plan.units import Unit, Work, below, folded
 
 from .networks import random_network
 
@@ -25,7 +25,7 @@ def joined(program: UnitProgram, operands: list[np.ndarray], threads: int, rng: 
     rng.shuffle(units)
     done = {unit: program.compute(unit, operands, threads) for unit in units}
     for place in range(work.slicing.places):
-        sums = work.folded(place, done.__getitem__, added)
+        sums = folded(work.whole(place), work.grain, done.__getitem__, added)
         whole = work.is_whole(next(work.of_place(place)))
         out[program.part(place)] = sums if whole else program.finished(place, sums)
     return out
@@ -62,11 +62,20 @@ def test_units_without_code_are_the_same() -> None:
 def test_a_tree_of_units_is_that_of_their_slices() -> None:
     problem = make_problem("ab,b->a", [(4, 13), (13,)], [None] * 2, "float32")
     slicing = Slicing(problem, ((0, 1),), (Cut("b", 13, 1),))
-    fine = Work(slicing, 1).folded(0, lambda unit: str(unit.start), lambda a, b: f"({a}+{b})")
+    whole = Unit(0, 13)
+    fine = folded(whole, 1, lambda unit: str(unit.start), lambda a, b: f"({a}+{b})")
     for grain in (2, 4, 16):
         work = Work(slicing, grain)
         assert [i for unit in work.units for i in range(unit.start, unit.stop)] == list(range(13))
-        assert work.folded(0, nested, lambda a, b: f"({a}+{b})") == fine
+        parts = {part: nested(part) for part in below(whole, grain)}
+        assert folded(whole, grain, parts.__getitem__, lambda a, b: f"({a}+{b})") == fine
+
+
+def test_places_are_handed_out_together_where_a_task_has_room() -> None:
+    problem = make_problem("ab,b->a", [(5, 6), (6,)], [None] * 2, "float32")
+    slicing = Slicing(problem, ((0, 1),), (Cut("a", 5, 1), Cut("b", 6, 3)))
+    assert Work(slicing, 2).together == tuple(range(i, i + 1) for i in range(5))
+    assert Work(slicing, 4).together == (range(2), range(2, 4), range(4, 5))
 
 
 def nested(unit: Unit) -> str:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from einloom.cluster.contraction import Contraction, compile, einsum
 from einloom.cluster.distribution import Distribution
-from einloom.cluster.planning import Plan, plan
+from einloom.cluster.planning import plan
+from einloom.cluster.predicted import Plan
 from einloom.cluster.run import Event, Run
 from einloom.cluster.tuned import ClusterTuned, tune
 

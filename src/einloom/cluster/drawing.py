@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from einloom.errors import UnsupportedTarget
 
 if TYPE_CHECKING:
-    from einloom.cluster.planning import Plan
+    from einloom.cluster.predicted import Plan
     from einloom.cluster.run import Run
 
 __all__ = ["draw_plan", "draw_run"]

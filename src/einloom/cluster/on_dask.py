@@ -26,11 +26,14 @@ from einloom.cluster.run import Event
 from einloom.cluster.shared import Shared, UnitTask
 from einloom.errors import ArgumentError, DeviceError
 from einloom.expression.units import added
-from einloom.plan.units import Unit
+from einloom.plan.units import Unit, below, folded
 
 __all__ = ["RESOURCE", "compute_on_workers", "current_client", "on_workers", "prepare_workers"]
 
 RESOURCE = "einloom"
+SUMMANDS = 8
+"""Nodes that a task adds up, a power of two: few tasks, and few results that wait."""
+
 TRIES = 20
 ROUNDS = 16
 """How often operands are scattered again after all workers that had them died."""
@@ -189,19 +192,21 @@ class _Submission:
         return self.client.submit(_compute, *arguments, key=key, resources={RESOURCE: 1}, pure=False)
 
     def _sum(self, place: int, name: str) -> Any:
-        """Submit the tasks of a place of several units; no future of theirs is kept, so that Dask forgets them."""
-
-        def unit(each: Unit) -> tuple[Any, Unit]:
-            return self._units([each], name), each
-
-        def add(left: tuple[Any, Unit], right: tuple[Any, Unit]) -> tuple[Any, Unit]:
-            both = Unit(left[1].start, left[1].count + right[1].count)
-            key = (f"add {name}", both.start, both.stop)
-            return self.client.submit(_add, left[0], right[0], key=key, priority=1, pure=False), both
-
-        sums, _ = self.task.program.work.folded(place, unit, add)
+        """Submit the tasks of a place of several units."""
+        sums = self._node(self.task.program.work.whole(place), name)
         key = (f"finish {name}", place)
         return self.client.submit(_finish, self.scattered, place, sums, key=key, priority=1, pure=False)
+
+    def _node(self, node: Unit, name: str) -> Any:
+        """Submit the tasks of a node of a place; no future below is kept, so that Dask forgets what has been added."""
+        size = self.task.program.work.grain
+        if node.count <= size:
+            return self._units([node], name)
+        while size * SUMMANDS < node.count:
+            size *= SUMMANDS
+        parts = [self._node(part, name) for part in below(node, size)]
+        key = (f"add {name}", node.start, node.stop)
+        return self.client.submit(_add, node, size, *parts, key=key, priority=1, pure=False)
 
 
 def _compute(task: UnitTask, units: Sequence[Unit], topic: str, *operands: Operand) -> Pieces:
@@ -214,9 +219,11 @@ def _compute(task: UnitTask, units: Sequence[Unit], topic: str, *operands: Opera
     return results, events
 
 
-def _add(left: Pieces, right: Pieces) -> Pieces:
-    (first,), (second,) = left[0], right[0]
-    return (added(first, second),), left[1] + right[1]
+def _add(node: Unit, size: int, *parts: Pieces) -> Pieces:
+    """Add up the nodes of at most `size` slices below one, along the tree."""
+    results = (result for (result,), _ in parts)
+    total = folded(node, size, lambda _: next(results), added)
+    return (total,), tuple(event for _, events in parts for event in events)
 
 
 def _finish(task: UnitTask, place: int, sums: Pieces) -> Pieces:

@@ -11,7 +11,7 @@ who computes them.
 >>> work = Work(Slicing(problem, ((0, 1),), (Cut("b", 6, 1),)), 4)
 >>> work.units
 (Unit(start=0, count=4), Unit(start=4, count=2))
->>> work.folded(0, str, lambda a, b: f"({a} + {b})")
+>>> folded(work.whole(0), 4, str, lambda a, b: f"({a} + {b})")
 '(0:4 + 4:6)'
 >>> Work(Slicing(problem, ((0, 1),), (Cut("a", 4, 1),)), 2).together
 (range(0, 2), range(2, 4))
@@ -26,7 +26,7 @@ from typing import TypeVar
 
 from einloom.plan.slices import Slicing, first_half
 
-__all__ = ["Unit", "Work"]
+__all__ = ["Unit", "Work", "below", "folded"]
 
 Value = TypeVar("Value")
 
@@ -72,8 +72,11 @@ class Work:
 
     def of_place(self, place: int) -> Iterator[Unit]:
         """Yield the units of a place."""
-        leaves = self.slicing.leaves
-        yield from self._below(Unit(place * leaves, leaves))
+        yield from below(self.whole(place), self.grain)
+
+    def whole(self, place: int) -> Unit:
+        """Return all slices of a place."""
+        return Unit(place * self.slicing.leaves, self.slicing.leaves)
 
     @cached_property
     def together(self) -> tuple[range, ...]:
@@ -89,26 +92,27 @@ class Work:
         """Whether a unit is all of its place, so that its result is a part of the contraction's."""
         return unit.count == self.slicing.leaves
 
-    def folded(self, place: int, leaf: Callable[[Unit], Value], add: Callable[[Value, Value], Value]) -> Value:
-        """Return what the tree of sums makes of a place's units.
 
-        Args:
-            place: its number.
-            leaf: what stands for a unit.
-            add: what stands for the sum of two neighbours, the left one first.
-        """
-        return self._folded(Unit(place * self.slicing.leaves, self.slicing.leaves), leaf, add)
+def below(node: Unit, most: int) -> Iterator[Unit]:
+    """Yield the highest nodes below one, or it itself, that have at most so many slices."""
+    if node.count <= most:
+        yield node
+    else:
+        for half in node.halves:
+            yield from below(half, most)
 
-    def _folded(self, node: Unit, leaf: Callable[[Unit], Value], add: Callable[[Value, Value], Value]) -> Value:
-        if node.count <= self.grain:
-            return leaf(node)
-        left, right = node.halves
-        first = self._folded(left, leaf, add)
-        return add(first, self._folded(right, leaf, add))
 
-    def _below(self, node: Unit) -> Iterator[Unit]:
-        if node.count <= self.grain:
-            yield node
-        else:
-            for half in node.halves:
-                yield from self._below(half)
+def folded(node: Unit, most: int, leaf: Callable[[Unit], Value], add: Callable[[Value, Value], Value]) -> Value:
+    """Return what the tree of sums makes of a node.
+
+    Args:
+        node: what is summed.
+        most: slices of the nodes that `leaf` stands for; it is called from left to right.
+        leaf: what stands for such a node.
+        add: what stands for the sum of two neighbours, the left one first.
+    """
+    if node.count <= most:
+        return leaf(node)
+    left, right = node.halves
+    first = folded(left, most, leaf, add)
+    return add(first, folded(right, most, leaf, add))

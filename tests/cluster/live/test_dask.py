@@ -58,6 +58,16 @@ def test_the_same_bits_for_any_number_of_workers(cluster: Any, client: Any) -> N
     assert np.allclose(expected, np.einsum(NETWORK[0], *operands, optimize=True))
 
 
+def test_places_that_a_task_computes_together(cluster: Any, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    scaled(cluster, client, 2)
+    operands = network_operands()
+    monkeypatch.setattr("einloom.expression.units.LEAST_TASKS", 4)
+    f = el.cluster.compile(*NETWORK, memory_limit=4 * LIMIT)
+    assert f.program is not None and len(f.program.work.together) < f.program.work.slicing.places
+    assert f(*operands, client=client).tobytes() == f.expression(*operands).tobytes()
+    assert f.run is not None and f.run.computed == len(f.program.work.units)
+
+
 @pytest.mark.soak
 def test_random_expressions(cluster: Any, client: Any) -> None:
     scaled(cluster, client, 2)
