@@ -1,5 +1,8 @@
 """Contractions on the workers of a `LocalCluster`: the same bits whatever happens to them."""
 
+# pyright: reportPrivateImportUsage=false, reportArgumentType=false
+# Dask exports what it does not name, and takes None where it says str.
+
 from __future__ import annotations
 
 import os
@@ -54,7 +57,7 @@ def test_the_same_bits_for_any_number_of_workers(cluster: Any, client: Any) -> N
     for count in (5, 3, 2, 1):
         scaled(cluster, client, count)
         assert f(*operands, client=client).tobytes() == expected.tobytes(), count
-        assert f.run is not None and f.run.computed == len(f.program.work.units)
+        assert f.program is not None and f.run is not None and f.run.computed == len(f.program.work.units)
     assert np.allclose(expected, np.einsum(NETWORK[0], *operands, optimize=True))
 
 
