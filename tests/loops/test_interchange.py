@@ -174,3 +174,17 @@ def test_the_schedule_of_a_single_word_is_no_loop_string() -> None:
     f = el.compile("mk,kn->mn", (1, 1), (1, 1))
     assert str(f.schedule) == "prim"
     assert el.compile("mk,kn->mn", (1, 1), (1, 1), schedule="prim").schedule == f.schedule
+
+
+def test_letters_count_axes_that_the_schedule_does_not_name() -> None:
+    """An axis of extent 1 without a loop is in no part of the schedule; the letters behind its own stay theirs."""
+    operation = product(48, 1, 17)
+    schedule = Schedule.from_loop_string(operation, "aC", {"k": (8,), "n": (4,)})
+    text = schedule.to_loop_string(operation)
+    assert text == "a[,,8,()]C[,,4,()]"
+    assert Schedule.from_loop_string(operation, text) == schedule
+
+    compiled = el.compile("mk,kn->mn", (1, 48), (48, 17), schedule="aC", threads=1)
+    (shown,) = (line for line in compiled.show().splitlines() if line.startswith("loop string: "))
+    again = el.compile("mk,kn->mn", (1, 48), (48, 17), schedule=shown.removeprefix("loop string: "), threads=1)
+    assert again.schedule == compiled.schedule

@@ -202,8 +202,11 @@ class Schedule:
         """How a team shares its parallel loop, if that was said."""
         return None if self.team is None or self.team.clause == Clause() else self.team.clause
 
-    def to_loop_string(self) -> str:
+    def to_loop_string(self, operation: Operation | None = None) -> str:
         """Return the loops as a loop string: letters stand for the axes in the order of their names.
+
+        Args:
+            operation: whose axes they are; None: all that the schedule names. It need not name axes of extent 1.
 
         >>> loops = (ScheduledLoop("m", 32, ExecType.SHARED), ScheduledLoop("k", 8), ScheduledLoop("m", 4))
         >>> Schedule(loops, Prims(m="m", n="n", k="k")).to_loop_string()
@@ -219,7 +222,8 @@ class Schedule:
         unsaid += [f"sfc {loop.axis}:{loop.step}" for loop in self.loops if loop.kind is ExecType.SFC]
         unsaid += [] if self.loops else ["a primitive without loops"]
         if not unsaid:
-            names = (*(loop.axis for loop in self.loops), *self.prims.names)
+            named = (*(loop.axis for loop in self.loops), *self.prims.names)
+            names = named if operation is None else operation.names
             string = string_of([(loop.axis, loop.step, loop.level) for loop in self.loops], names, self.clause)
             if self.team == _team(string, self.loops, self.team and self.team.threads):
                 return str(string)

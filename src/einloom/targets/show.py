@@ -26,13 +26,14 @@ def asm_text(operation: Operation, schedule: Schedule, machine: Machine) -> str:
 def nest_text(operation: Operation, schedule: Schedule, machine: Machine) -> str:
     """Return costs, schedule and nest; the schedule may be passed back as `schedule=`."""
     nest = bind(operation, schedule)
-    return f"{_costs_text(operation, lower_nest(nest, machine))}\n\n{schedule}\n{_loop_string_text(schedule)}\n\n{nest}"
+    costs = _costs_text(operation, lower_nest(nest, machine))
+    return f"{costs}\n\n{schedule}\n{_loop_string_text(operation, schedule)}\n\n{nest}"
 
 
-def _loop_string_text(schedule: Schedule) -> str:
+def _loop_string_text(operation: Operation, schedule: Schedule) -> str:
     """The schedule as a loop string, or what no loop string says of it."""
     try:
-        return f"loop string: {schedule.to_loop_string()}"
+        return f"loop string: {schedule.to_loop_string(operation)}"
     except ScheduleError as error:
         return str(error).partition("\n")[0]
 
