@@ -82,6 +82,26 @@ def test_pieces_that_come_as_they_may_do_not_depend_on_their_thread(clause: str)
     assert (partial == 1).all()
 
 
+def test_pieces_that_come_as_they_may_leave_nothing_in_scratch() -> None:
+    def carried(a, V):
+        total = el.tpp.scratch((6,), "float64")
+        with el.when(a == 0):
+            el.tpp.zero(total)
+        el.tpp.add(total, V[a], total)
+        el.tpp.copy(total, V[a])
+
+    def written_first(a, V):
+        total = el.tpp.scratch((6,), "float64")
+        el.tpp.zero(total)
+        el.tpp.add(total, V[a], total)
+        el.tpp.copy(total, V[a])
+
+    loop = el.ThreadedLoop([el.LoopSpec(0, 20)], "A@schedule(dynamic,1)", threads=2)
+    with pytest.raises(el.ScheduleError, match="scratch is read before this iteration wrote it"):
+        loop.body(carried)(V=np.ones((20, 6)))
+    loop.body(written_first)(V=np.ones((20, 6)))
+
+
 def test_captured_arrays_and_their_views_stay_writable() -> None:
     owner = np.zeros((3, 4), np.float32)
     views, first = [owner[1:], owner[:, 1:]], owner[0]

@@ -257,6 +257,7 @@ def delayed(body, late: list[tuple[int, int]]):
         for row, column in late:
             with el.when((b == row) & (c == column)):
                 el.tpp.zero(work)
+                el.tpp.zero(sums)
                 el.tpp.gemm(work, work, sums)
         body(a, b, c, A, B, C)
 

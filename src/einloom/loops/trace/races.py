@@ -63,7 +63,9 @@ def check_races(recording: Recorder) -> tuple[frozenset[int], tuple[str, ...]]:
         _check_alone(call, nest)
     if nest.threads == 1:
         return frozenset(), ()
-    _check_pieces(_touched(recording), nest)
+    if nest.group and not nest.clause.is_static:
+        _check_pieces(_touched(recording), nest)
+        _check_scratch(_touched(recording), nest)
     pairs = [
         (first, second)
         for place, first in enumerate(every)
@@ -117,8 +119,6 @@ def _check_alone(call: RecordedCall, nest: LoopNest) -> None:
 
 def _check_pieces(every: Sequence[Touched], nest: LoopNest) -> None:
     """What decides where a call writes does not depend on who came first."""
-    if nest.clause.is_static or not nest.group:
-        return
     for each in every:
         indices = [part.start for part in each.parts]
         indices += [test.index for condition in each.conditions for test in condition.comparisons]
@@ -127,6 +127,28 @@ def _check_pieces(every: Sequence[Touched], nest: LoopNest) -> None:
                 f"loop.get_tid() under {nest.clause}: which thread takes a piece differs from run to run\n"
                 f"  {each.call.line}\n  {nest.string}\n  {_own_block(nest)}, or leave the clause out."
             )
+
+
+def _check_scratch(every: Sequence[Touched], nest: LoopNest) -> None:
+    """Where threads take pieces as they come, no iteration reads what another one left in the thread's scratch."""
+    shared = {loop.letter for loop in nest.innermost if loop.collapsed}
+    written: list[tuple[Base, set[str]]] = []
+    for each in every:
+        tests = {
+            repr(test)
+            for condition in each.conditions
+            for test in condition.comparisons
+            if test.modulus != 1 and shared & test.index.terms.keys()
+        }
+        reads = not each.writes or each.call.primitive.is_contraction
+        if each.base.is_scratch and reads and not any(each.base is base and when <= tests for base, when in written):
+            raise ScheduleError(
+                f"scratch is read before this iteration wrote it, under {nest.clause}\n  {each.call.line}\n"
+                f"  {nest.string}\n  Which thread takes a piece differs from run to run: write it first, or leave the "
+                "clause out."
+            )
+        if each.writes and not reads:
+            written.append((each.base, tests))
 
 
 def _own_block(nest: LoopNest) -> str:
