@@ -10,8 +10,9 @@ from einloom.dtypes import DType
 from einloom.ir.nest import Nest
 from einloom.loops.nest import LoopNest
 from einloom.loops.trace.lower import lower_body
-from einloom.loops.trace.races import check_races, written_bases
+from einloom.loops.trace.races import check_races
 from einloom.loops.trace.recorder import Recorder, trace
+from einloom.loops.trace.touches import written_bases
 
 __all__ = ["Compiled", "compile_body"]
 

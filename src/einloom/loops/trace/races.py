@@ -9,7 +9,7 @@ one that asks for its thread where threads take pieces as they come: its result 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from math import gcd, prod
 
@@ -20,33 +20,19 @@ from einloom.ir.nest import Test
 from einloom.ir.sharing import THREAD, Clause, Dimension, Grid, Policy
 from einloom.loops.nest import LETTERS, LoopNest
 from einloom.loops.trace.index import Condition, Index
+from einloom.loops.trace.pieces import check_pieces, own_block
 from einloom.loops.trace.ranges import touched
-from einloom.loops.trace.recorder import Recorded, RecordedCall, Recorder
+from einloom.loops.trace.recorder import RecordedCall, Recorder
 from einloom.loops.trace.tensor import Base, Part
+from einloom.loops.trace.touches import Touched, touches
 from einloom.loops.walk import walk
 
-__all__ = ["check_races", "written_bases"]
+__all__ = ["check_races"]
 
 MOST_STEPS = 200_000
 """Iterations that are tried before a body that could not be proven is refused."""
 
 MOST_ELEMENTS = 2**24
-
-
-@dataclass(frozen=True)
-class Touched:
-    """The part of a base that a call reads or writes, under conditions."""
-
-    base: Base
-    parts: tuple[Part, ...]
-    writes: bool
-    conditions: tuple[Condition, ...]
-    call: RecordedCall
-
-
-def written_bases(recording: Recorder) -> frozenset[str]:
-    """Return the names of the arguments that a body writes."""
-    return frozenset(each.base.name for each in _touched(recording) if each.writes and not each.base.is_scratch)
 
 
 def check_races(recording: Recorder) -> tuple[frozenset[int], tuple[str, ...]]:
@@ -58,14 +44,13 @@ def check_races(recording: Recorder) -> tuple[frozenset[int], tuple[str, ...]]:
         OverlapError: a call that reads what it writes elsewhere.
     """
     nest = recording.nest
-    every = [each for each in _touched(recording) if not each.base.is_scratch]
-    for call in {id(each.call): each.call for each in _touched(recording)}.values():
+    every = [each for each in touches(recording) if not each.base.is_scratch]
+    for call in {id(each.call): each.call for each in touches(recording)}.values():
         _check_alone(call, nest)
     if nest.threads == 1:
         return frozenset(), ()
     if nest.group and not nest.clause.is_static:
-        _check_pieces(_touched(recording), nest)
-        _check_scratch(_touched(recording), nest)
+        check_pieces(touches(recording), nest)
     pairs = [
         (first, second)
         for place, first in enumerate(every)
@@ -80,22 +65,6 @@ def check_races(recording: Recorder) -> tuple[frozenset[int], tuple[str, ...]]:
         return frozenset(), ("every block keeps its thread",) if pairs else ()
     note = f"a barrier behind loop {nest.loops[group[-1]].name}: {nest.clause} gives blocks to other threads"
     return frozenset([group[-1]]), (note,)
-
-
-def _touched(recording: Recorder) -> list[Touched]:
-    return list(_of(recording.root, (), recording.nest))
-
-
-def _of(recorded: Recorded, conditions: tuple[Condition, ...], nest: LoopNest) -> Iterator[Touched]:
-    if recorded.condition is not None:
-        conditions = (*conditions, recorded.condition)
-    for node in recorded.nodes:
-        if isinstance(node, Recorded):
-            yield from _of(node, conditions, nest)
-            continue
-        for place, tensor in enumerate(node.tensors):
-            writes = place == len(node.tensors) - 1
-            yield Touched(tensor.base, touched(node, tensor, nest), writes, conditions, node)
 
 
 def _check_alone(call: RecordedCall, nest: LoopNest) -> None:
@@ -115,46 +84,6 @@ def _check_alone(call: RecordedCall, nest: LoopNest) -> None:
                 f"{call.primitive} writes {output!r} and reads {each!r}\n  {call.line}\n"
                 "  Compute into scratch, or into another tensor."
             )
-
-
-def _check_pieces(every: Sequence[Touched], nest: LoopNest) -> None:
-    """What decides where a call writes does not depend on who came first."""
-    for each in every:
-        indices = [part.start for part in each.parts]
-        indices += [test.index for condition in each.conditions for test in condition.comparisons]
-        if any(THREAD in index.terms for index in indices):
-            raise ScheduleError(
-                f"loop.get_tid() under {nest.clause}: which thread takes a piece differs from run to run\n"
-                f"  {each.call.line}\n  {nest.string}\n  {_own_block(nest)}, or leave the clause out."
-            )
-
-
-def _check_scratch(every: Sequence[Touched], nest: LoopNest) -> None:
-    """Where threads take pieces as they come, no iteration reads what another one left in the thread's scratch."""
-    shared = {loop.letter for loop in nest.innermost if loop.collapsed}
-    written: list[tuple[Base, set[str]]] = []
-    for each in every:
-        tests = {
-            repr(test)
-            for condition in each.conditions
-            for test in condition.comparisons
-            if test.modulus != 1 and shared & test.index.terms.keys()
-        }
-        reads = not each.writes or each.call.primitive.is_contraction
-        if each.base.is_scratch and reads and not any(each.base is base and when <= tests for base, when in written):
-            raise ScheduleError(
-                f"scratch is read before this iteration wrote it, under {nest.clause}\n  {each.call.line}\n"
-                f"  {nest.string}\n  Which thread takes a piece differs from run to run: write it first, or leave the "
-                "clause out."
-            )
-        if each.writes and not reads:
-            written.append((each.base, tests))
-
-
-def _own_block(nest: LoopNest) -> str:
-    if nest.clause.is_static or not nest.group:
-        return "Sum into a block for each thread, P[loop.get_tid()]"
-    return f"Sum into a block for each iteration, P[{', '.join(dict.fromkeys(loop.letter for loop in nest.group))}]"
 
 
 class _Proof:
@@ -359,5 +288,5 @@ def _race(
     return ScheduleError(
         f"a race: two threads touch {text}\n  {said(first)}: {first[2].call.line}\n"
         f"  {said(second)}: {second[2].call.line}\n  {nest.string}\n"
-        f"  Make the loop over the sum sequential, or put a barrier between. {_own_block(nest)}."
+        f"  Make the loop over the sum sequential, or put a barrier between. {own_block(nest)}."
     )
