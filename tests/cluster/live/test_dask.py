@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,15 @@ from tests.soak import soak_count
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    settings = {"distributed.scheduler.allowed-failures": 30, "distributed.comm.timeouts.connect": "60s"}
+    settings = {
+        "distributed.scheduler.allowed-failures": 30,
+        "distributed.comm.timeouts.connect": "60s",
+        # A cluster looks after this time whether a worker is back, and gives it up if it has been killed again.
+        "distributed.deploy.lost-worker-timeout": "1h",
+    }
     with (
         distributed.dask.config.set(settings),
+        suppress(KeyError),  # At its end the cluster can raise that of a worker that died before it had heard of it.
         distributed.LocalCluster(n_workers=5, threads_per_worker=1, dashboard_address=None) as cluster,
     ):
         yield cluster
