@@ -119,7 +119,7 @@ def image(state: csp.State) -> tuple[Any, ...]:
 def test_decisions_commute(name):
     """Every permutation of a walk gives the same candidate, or a dead end if the walk met one."""
     space, walks = (SPACES | MORE_SPACES)[name]
-    random, woken, elected, dead, problem = Random(11), 0, 0, 0, space.problem
+    random, woken, elected, dead, problem = Random(3), 0, 0, 0, space.problem
     for number in range(walks):
         walk, fails = WALKS[number % len(WALKS)](space, random)
         reference, state = None, problem.state()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -172,21 +173,16 @@ def matmul(
     b = Builder("matmul")
     stride_a = _positive("stride_a", stride_a, b)
     axis, (um, un, uk) = _Axes(b, tiles or PAPER_TILES["matmul"], tails), _units(mma, b)
-    i, j, p = (
-        axis(name, _whole(name, size, unit, b)) for name, size, unit in (("m", m, um), ("n", n, un), ("k", k, uk))
-    )
+    i, j, p = (axis(name, _whole(name, size, unit, b)) for name, size, unit in zip("mnk", (m, n, k), (um, un, uk)))
     am, ak = (k * stride_a, stride_a) if transpose_a else (stride_a, m * stride_a)
-    bk, bn = (n, 1) if transpose_b else (1, k)
     a = b.load(b.input("A", i, p, strides=(am * um, ak * uk)))
-    w = b.load(b.input("B", p, j, strides=(bk * uk, bn * un)))
+    w = b.load(b.input("B", p, j, strides=(n * uk, un) if transpose_b else (uk, k * un)))
     start = b.nest("init", i, j).apply("move", 0.0)
     total = b.nest("main", i, j, p).reduce("mad", a, w, start=start)
     b.store(b.output("C", i, j, strides=(um, m * un)), _epilogue(b, epilogue, total, i, j))
     made = Kernel(b.backbone(), lambda v: {"C": _activation(epilogue, v["A"] @ v["B"])})
-    if not mma:
-        return made
-    plain = matmul(m, n, k, transpose_a=transpose_a, transpose_b=transpose_b, stride_a=stride_a, epilogue=epilogue)
-    return replace(made, grain=_grain(mma, plain))
+    plain = partial(matmul, m, n, k, transpose_a=transpose_a, transpose_b=transpose_b, stride_a=stride_a)
+    return replace(made, grain=_grain(mma, plain(epilogue=epilogue))) if mma else made
 
 
 MATRICES = {"A": ("a", "m", "k"), "B": ("b", "k", "n"), "C": ("c", "m", "n")}
