@@ -1,5 +1,7 @@
 """What is built at most once, whichever threads ask first: `once` for functions, `OnceTable` for what comes and goes.
 
+`cached_property` is for what an object derives from itself.
+
 Of threads that ask for the same new thing one builds it and the others wait for that one; threads that ask for
 different things do not wait for each other. In a forked child locks are new, and what another thread of the parent was
 building is built anew: that thread does not exist there.
@@ -17,12 +19,46 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
-__all__ = ["Once", "OnceTable", "once"]
+__all__ = ["Once", "OnceTable", "cached_property", "once"]
 
 Value = TypeVar("Value")
 Arguments = ParamSpec("Arguments")
+Derived = TypeVar("Derived", covariant=True)
+
+
+class cached_property(Generic[Derived]):
+    """A property that is derived with its first use, and kept in the object.
+
+    Unlike that of `functools` it holds no lock, which a forked child would find locked for ever (until Python 3.12).
+    Threads that ask first at once derive it each; what the first of them has stored counts.
+
+    >>> class Square:
+    ...     def __init__(self, side: int) -> None:
+    ...         self.side = side
+    ...
+    ...     @cached_property
+    ...     def area(self) -> int:
+    ...         return self.side**2
+    >>> Square(3).area
+    9
+    """
+
+    def __init__(self, derive: Callable[[Any], Derived]) -> None:
+        self.derive, self.__doc__ = derive, derive.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> cached_property[Derived]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> Derived: ...
+    def __get__(self, instance: object, owner: type) -> Derived | cached_property[Derived]:
+        if instance is None:
+            return self
+        return vars(instance).setdefault(self.name, self.derive(instance))
 
 
 class _Entry(Generic[Value]):

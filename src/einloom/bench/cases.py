@@ -11,13 +11,13 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from einloom.api import compile
 from einloom.errors import ScheduleError
 from einloom.ir.configuration import TensorOperationConfig
+from einloom.once import cached_property
 
 __all__ = ["SUITES", "Case", "Ceiling", "Kind", "Unit", "case_folder", "load_suite"]
 

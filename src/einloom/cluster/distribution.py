@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
 from einloom.errors import ArgumentError
+from einloom.once import cached_property
 from einloom.plan.equation import Equation
 from einloom.plan.problem import make_problem
 

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from einloom.arrays.library import Array, incoming
@@ -15,6 +14,7 @@ from einloom.cluster.peers import Peer, check_peers, this_peer
 from einloom.cluster.run import Event
 from einloom.expression.expression import Expression
 from einloom.expression.units import UnitProgram
+from einloom.once import cached_property
 from einloom.plan.units import Unit
 
 __all__ = ["Shared", "UnitTask"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path as File
 
 import numpy as np
@@ -19,6 +18,7 @@ from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.jit.host import host
 from einloom.machine import Machine
+from einloom.once import cached_property
 from einloom.plan.carriers import widened
 from einloom.plan.finish import Finish
 from einloom.plan.names import with_plain_names

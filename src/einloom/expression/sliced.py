@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from einloom.expression.slice_calls import Kind, SliceCalls, Words
 from einloom.expression.variant import CompiledStep
 from einloom.ir.numbers import elements_of
 from einloom.jit.arrays import array_address
+from einloom.once import cached_property
 from einloom.plan.slices import Lengths, Slicing, first_half
 from einloom.plan.units import Unit
 from einloom.targets.executable import scratch

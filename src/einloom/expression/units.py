@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -20,7 +19,7 @@ from einloom.expression.expression import Expression
 from einloom.expression.predicted import predicted_seconds
 from einloom.expression.recipe import Recipe
 from einloom.expression.sliced import SlicedVariant
-from einloom.once import OnceTable
+from einloom.once import OnceTable, cached_property
 from einloom.plan.cuts import cuts_for
 from einloom.plan.slices import Slicing
 from einloom.plan.units import Unit, Work

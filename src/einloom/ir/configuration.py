@@ -11,7 +11,6 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
 from typing import Any
 
 from einloom.dtypes import data_type
@@ -20,6 +19,7 @@ from einloom.ir.extras import Extra, checked_extras, extras_of, first_touch, las
 from einloom.ir.fields import PackEntry, axis_ids, choices, pack_entries, touch_words, whole_numbers
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
 from einloom.ir.schedule import Digit, ExecType, Prims, Schedule, ScheduledLoop, ScheduledPack
+from einloom.once import cached_property
 
 __all__ = ["TensorOperationConfig"]
 

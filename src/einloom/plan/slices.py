@@ -21,13 +21,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from einloom.dtypes import DType
+from einloom.once import cached_property
 from einloom.plan.equation import Equation
 from einloom.plan.finish import Finish
 from einloom.plan.paths import Path

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeVar
 
+from einloom.once import cached_property
 from einloom.plan.slices import Slicing, first_half
 
 __all__ = ["Unit", "Work", "below", "folded"]

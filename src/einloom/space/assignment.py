@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache
 
 from einloom.errors import ScheduleError
+from einloom.once import cached_property
 from einloom.space.backbone import Backbone, Dimension, Instruction, Region, Result, Temporary
 
 __all__ = ["Assignment", "split_name"]

@@ -12,9 +12,9 @@ come to need.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from einloom.dtypes import FLOAT32, DType
+from einloom.once import cached_property
 
 __all__ = [
     "Address",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import sha256
 from math import prod
 from pathlib import Path
@@ -14,6 +13,7 @@ from einloom import csp
 from einloom.errors import EinloomError, ScheduleError
 from einloom.ir.gpu.launch import Launch
 from einloom.ir.nest import Nest
+from einloom.once import cached_property
 from einloom.space.assignment import Assignment
 from einloom.space.backbone import Backbone
 from einloom.space.checker import violations

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from einloom.ir.nest import Buffer, Loop, Nest, Node
 from einloom.ir.operation import Axis, DimType, Operand
 from einloom.ir.statement import LoopKind, Place, Signature, Statement, Terms
+from einloom.once import cached_property
 from einloom.space.assignment import Assignment
 from einloom.space.backbone import Constant, Dimension, Instruction, Parameter, Reduction, Result, Temporary
 from einloom.space.barriers import with_barriers

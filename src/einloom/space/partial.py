@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import inf
 from random import Random
 from typing import Any, Protocol, Self
 
 from einloom import csp
 from einloom.errors import DeadEnd, ScheduleError
+from einloom.once import cached_property
 from einloom.space.descent import decision_slots
 from einloom.space.model.bound import Bound
 from einloom.space.summary import as_html, as_text

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from einloom.expression.on_gpu.steps import GpuStep, compiled_step
 from einloom.ir.operation import Operand, Operation, Primitive, reach
 from einloom.jit.gpu.driver import GpuDriver
+from einloom.once import cached_property
 from einloom.plan.paths import Path
 from einloom.plan.problem import Problem
 from einloom.plan.steps import Plan, Step, plan_problem

@@ -10,7 +10,6 @@ import json
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from einloom.config import current_settings
 from einloom.errors import DeviceError, EinloomError
@@ -18,7 +17,7 @@ from einloom.ir.gpu.launch import Launch
 from einloom.ir.gpu.text import read_launch, write_launch
 from einloom.ir.operation import Operation
 from einloom.jit.gpu.driver import GpuDriver, GpuKernel
-from einloom.once import OnceTable
+from einloom.once import OnceTable, cached_property
 from einloom.plan.names import with_plain_names
 from einloom.search.on_gpu.records import gpu_key, recorded_leaf
 from einloom.search.records import readable_file

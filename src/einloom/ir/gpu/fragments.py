@@ -12,7 +12,8 @@ the group's number (`group`), and with the register.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+
+from einloom.once import cached_property
 
 __all__ = ["GROUPS", "MMA", "WARP", "Digit", "Fragment", "MmaShape"]
 

@@ -19,13 +19,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from math import prod
 
 from einloom.dtypes import DType
 from einloom.errors import ScheduleError
 from einloom.ir.gpu.fragments import MMA, WARP
 from einloom.ir.statement import SCALARS, Barrier, LoopKind, Place, Statement, Terms
+from einloom.once import cached_property
 
 __all__ = [
     "Array",

@@ -6,7 +6,6 @@ Arguments are small whole numbers, so that sums are exact in every type, and out
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from einloom.ir.gpu.launch import Launch
 from einloom.ir.interpret import Memory, interpret
 from einloom.ir.numbers import elements_of, narrowed, wide_type, widened
 from einloom.ir.operation import Operation
+from einloom.once import cached_property
 from einloom.search.worker import checked_blocks
 from einloom.space.backbone import Region
 from einloom.space.kernels import Kernel

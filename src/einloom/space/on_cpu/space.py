@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -22,6 +21,7 @@ from einloom import csp
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
+from einloom.once import cached_property
 from einloom.space.on_cpu.backbone import CpuBackbone, cpu_backbone
 from einloom.space.on_cpu.instance import cpu_problem, cpu_space_text
 from einloom.space.on_cpu.model import CpuModel

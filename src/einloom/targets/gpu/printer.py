@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 from einloom.errors import UnsupportedTarget
 from einloom.ir.gpu.fragments import MMA
 from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Level, Mma, Repeat, Role, Space, repeats
 from einloom.ir.statement import LoopKind, Place, Statement, Terms
+from einloom.once import cached_property
 from einloom.targets.gpu.dialect import Dialect, Type
 
 __all__ = ["print_launch"]
