@@ -80,21 +80,30 @@ def tune(
         ScheduleError: the equation takes several operations, or there is nothing to compute.
         UnsupportedTarget: this host has no vector ISA that kernels are written for.
     """
-    if target in GPU_TARGETS:
-        operation = (
-            what.operation if isinstance(what, TensorOperationConfig) else _operation(what, shapes_or_arrays, dtype)
-        )
+    if target != "cpu" and target not in GPU_TARGETS:
+        known = ", ".join(map(repr, ("cpu", *GPU_TARGETS)))
+        raise UnsupportedTarget(f"target {target!r:.80}\n  Targets of tune are {known}.")
+    operation = what.operation if isinstance(what, TensorOperationConfig) else _operation(what, shapes_or_arrays, dtype)
+    if target != "cpu":
         if log is not None or threads is not None:
             raise UnsupportedTarget("log= and threads= are for processors\n  Leave them out.")
         return tune_on_gpu(operation, target, budget, strategy, seed, records, progress)
-    if target != "cpu":
-        raise UnsupportedTarget(
-            f"target {target!r:.80}\n  Targets of tune are 'cpu', {', '.join(map(repr, GPU_TARGETS))}."
-        )
+    return _tune_on_cpu(operation, budget, strategy, seed, records, threads, log, progress)
+
+
+def _tune_on_cpu(
+    operation: Operation,
+    budget: Budget | int,
+    strategy: str,
+    seed: int,
+    records: Any,
+    threads: int | None,
+    log: str | Path | None,
+    progress: bool | Callable[[SearchRun], None],
+) -> Tuned:
     machine = host()
     if not machine.has_vectors:
         raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon")
-    operation = what.operation if isinstance(what, TensorOperationConfig) else _operation(what, shapes_or_arrays, dtype)
     given = thread_count(threads, cores=machine.cores)
     is_small = max(operation.flops, operation.bytes) < 2 * LEAST_WORK
     file = chosen_file(current_settings().records if records is None else records)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import inf
 from typing import Any, Protocol, Self
@@ -37,7 +38,7 @@ class ScheduleSpace(Protocol):
         ...
 
 
-class Timing:
+class Timing(ABC):
     """An evaluator of leaves, as texts that a process apart understands. Use it in a `with` block, or `close` it.
 
     Args:
@@ -59,13 +60,13 @@ class Timing:
         self._best: tuple[float, str] = inf, ""
         self._count = 0
 
+    @abstractmethod
     def text(self, state: csp.State) -> str:
         """Return the text of the leaf that a state is at."""
-        raise NotImplementedError
 
+    @abstractmethod
     def prepared(self) -> dict[str, Any]:
         """Return what the process is told first: the problem, and a leaf that is known to be right."""
-        raise NotImplementedError
 
     def evaluate(self, state: csp.State, best: float) -> Outcome:
         """Return what came of the leaf that a state is at."""

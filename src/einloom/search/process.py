@@ -13,12 +13,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
-from einloom.errors import DeviceError
+from einloom.errors import DeviceError, EinloomError, ScheduleError
 
-__all__ = ["Process", "private_output", "send"]
+__all__ = ["Evaluate", "Process", "answer_requests", "private_output", "send"]
 
 _WARM_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40), "MALLOC_TOP_PAD_": str(64 * 2**20)}
 """Keeps freed memory in the process, so that temporary arrays meet no page faults after the first call."""
@@ -125,3 +125,25 @@ def send(answers: TextIO, message: Mapping[str, Any]) -> None:
     """Send an answer."""
     answers.write(json.dumps(message) + "\n")
     answers.flush()
+
+
+Evaluate = Callable[..., dict[str, Any]]
+"""Returns what came of a candidate of one problem: compared with what is right, and timed."""
+
+
+def answer_requests(answers: TextIO, prepared: Callable[[dict[str, Any]], tuple[Evaluate, dict[str, Any]]]) -> None:
+    """Answer requests until standard input ends: `prepared` those that name a problem, what it returned all others."""
+    evaluate: Evaluate | None = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            if request.pop("do") == "prepare":
+                evaluate, answer = prepared(request)
+            else:
+                assert evaluate is not None  # asked in order
+                answer = evaluate(**request)
+        except ScheduleError as error:
+            answer = {"status": "refused", "note": str(error)}
+        except (EinloomError, MemoryError, AssertionError) as error:
+            answer = {"status": "crash", "note": f"{type(error).__name__}: {error}"}
+        send(answers, answer)

@@ -17,7 +17,7 @@ from einloom.search.search import Ended, Trial
 from einloom.space.model.bound import Bound
 from einloom.space.on_cpu.rates import CpuRates
 
-__all__ = ["Tuned", "TunedSchedule", "plotted", "shown_time"]
+__all__ = ["Tuned", "TunedSchedule", "plotted", "shown_time", "times_as_fast"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,11 @@ class TunedSchedule:
     times: tuple[float, ...]
     interval: tuple[float, float]
     bound: Bound
+
+
+def times_as_fast(best: float, before: float) -> float:
+    """Return how many times as fast the best is; 1 where either could not be timed, which is an infinite time."""
+    return before / best if isfinite(best) and isfinite(before) else 1.0
 
 
 @dataclass(frozen=True)
@@ -62,8 +67,7 @@ class Tuned:
     @property
     def speedup(self) -> float:
         """How many times as fast as the heuristic's schedule the best is; 1 where either could not be timed again."""
-        were_timed = isfinite(self.heuristic.time) and isfinite(self.best.time)
-        return self.heuristic.time / self.best.time if were_timed else 1.0
+        return times_as_fast(self.best.time, self.heuristic.time)
 
     @property
     def history(self) -> Sequence[Trial]:

@@ -8,9 +8,7 @@ Operands hold small whole numbers, so that sums are exact and a right result equ
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -19,14 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from einloom.errors import EinloomError, ScheduleError
 from einloom.ir.bind import bind
 from einloom.ir.interpret import Memory, interpret
 from einloom.ir.operation import Axis, Operation, reach
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.jit.host import host
 from einloom.passes.fuse import fuse_as_named
-from einloom.search.process import private_output, send
+from einloom.search.process import Evaluate, answer_requests, private_output, send
 from einloom.search.timing import timed_calls
 from einloom.targets.executable import Executable
 from einloom.targets.image import image_of
@@ -44,21 +41,12 @@ def serve() -> None:
     """Answer requests until standard input ends."""
     answers = private_output()
     send(answers, {"isa": host().vector})
-    bench: Bench | None = None
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            if request.pop("do") == "prepare":
-                bench = Bench(parse_operation(request["operation"]), request["threads"])
-                answer = bench.prepare(request["schedule"])
-            else:
-                assert bench is not None  # asked in order
-                answer = bench.evaluate(**request)
-        except ScheduleError as error:
-            answer = {"status": "refused", "note": str(error)}
-        except (EinloomError, MemoryError, AssertionError) as error:
-            answer = {"status": "crash", "note": f"{type(error).__name__}: {error}"}
-        send(answers, answer)
+    answer_requests(answers, _prepared)
+
+
+def _prepared(request: dict[str, Any]) -> tuple[Evaluate, dict[str, Any]]:
+    bench = Bench(parse_operation(request["operation"]), request["threads"])
+    return bench.evaluate, bench.prepare(request["schedule"])
 
 
 class Bench:

@@ -19,10 +19,11 @@ from typing import NamedTuple
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Fused, Schedule
 from einloom.machine import Machine, Rates
+from einloom.passes.model.buffers import Buffers
 from einloom.passes.model.footprint import LINE
 from einloom.passes.model.kernel import copy_cycles
 from einloom.passes.model.rates import rates_of
-from einloom.passes.model.traffic import TLBS, Buffers, Flow, Traffic
+from einloom.passes.model.traffic import TLBS, Flow, Traffic
 from einloom.passes.model.walk import Walk
 
 __all__ = ["Cost", "CostModel", "cost_of"]

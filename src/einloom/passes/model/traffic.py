@@ -11,20 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from einloom.ir.fused import FusedView
 from einloom.ir.operation import Operation
-from einloom.ir.schedule import OUTPUT, Digit, Fused, Schedule
+from einloom.ir.schedule import OUTPUT, Digit, Schedule
 from einloom.kernels.contraction.ahead import is_worth_asking
 from einloom.kernels.contraction.tiles import Fragment
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine
+from einloom.passes.model.buffers import Buffers
 from einloom.passes.model.footprint import LINE, Footprint
 from einloom.passes.model.kernel import CALL, copy_cycles, tiling_of
 from einloom.passes.model.sizes import round_up
 from einloom.passes.model.walk import StridedAxis, Use, Walk
 
-__all__ = ["TLBS", "Buffers", "Flow", "Traffic", "traffic_of"]
+__all__ = ["TLBS", "Flow", "Traffic", "traffic_of"]
 
 TLBS = ((64, 8), (1536, 50))
 """Pages that translation buffers hold, and cycles of a miss that nothing hides."""
@@ -67,40 +67,6 @@ class Traffic(NamedTuple):
     copies: bool = False
     asked: bool = False
     streams: bool = False
-
-
-class Buffers:
-    """The operands of an operation with some axes fused: what they are made of, and their footprints so far."""
-
-    def __init__(self, operation: Operation, fused: tuple[Fused, ...]) -> None:
-        self.view = view = FusedView.of(operation, fused)
-        self.places = {axis.name: i for i, axis in enumerate(view.axes)}
-        self.strided = [self._strided(operand.name) for operand in operation.operands]
-        self.names = [operand.name for operand in operation.operands]
-        self.sizes = [operand.dtype.size for operand in operation.operands]
-        self._known: dict[tuple[StridedAxis, ...], dict[tuple[float, ...], Footprint]] = {}
-
-    def _strided(self, operand: str) -> tuple[StridedAxis, ...]:
-        found = [StridedAxis(abs(s), self.places[name]) for name, s in self.view.strides[operand].items() if s]
-        for name, parts in self.view.parts[operand].items():
-            step = 1
-            for part in reversed(parts):
-                found.append(StridedAxis(abs(part.stride), self.places[name], step, step * part.extent))
-                step *= part.extent
-        return tuple(sorted(found))
-
-    def use(self, position: int, walk: Walk, strided: tuple[StridedAxis, ...], first: int, last: int) -> Use:
-        """Return the use of an operand, or of scratch for it, at the depths from `first` to `last`."""
-        known, size = self._known.setdefault(strided, {}), self.sizes[position]
-
-        def footprint(counts: tuple[float, ...]) -> Footprint:
-            found = known.get(counts)
-            if found is None:
-                strides = [each.stride for each in strided]
-                found = known[counts] = Footprint.of(zip(strides, counts), size)
-            return found
-
-        return Use.of(walk, strided, first, last, footprint)
 
 
 class Flow:

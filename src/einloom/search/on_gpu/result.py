@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from einloom.search.result import plotted, shown_time
+from einloom.search.result import plotted, shown_time, times_as_fast
 from einloom.search.search import SearchRun, Trial
 from einloom.space.candidate import Candidate, Space
 from einloom.space.model.bound import Bound
@@ -68,8 +67,8 @@ class TunedKernel:
 
     @property
     def speedup(self) -> float:
-        """How many times as fast as the expert's leaf the best one is."""
-        return self.heuristic.time / self.best.time if isfinite(self.best.time) else 1.0
+        """How many times as fast as the expert's leaf the best one is; 1 where either could not be timed again."""
+        return times_as_fast(self.best.time, self.heuristic.time)
 
     @property
     def history(self) -> Sequence[Trial]:

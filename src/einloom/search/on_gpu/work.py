@@ -5,6 +5,7 @@ Arguments are small whole numbers, so that sums are exact in every type, and out
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,7 +31,7 @@ LARGEST = 2
 """Elements are whole numbers up to this, either sign."""
 
 
-class Work:
+class Work(ABC):
     """The arguments of a kernel.
 
     Args:
@@ -62,9 +63,9 @@ class Work:
         first = array[self.backbone.origin(region) :]
         return as_strided(first, sizes, [array.itemsize * stride for stride in region.strides])
 
+    @abstractmethod
     def expected(self, found: Mapping[str, Array]) -> Mapping[str, Array] | None:
         """Return what outputs have to be; None if what a first kernel has found is something else."""
-        raise NotImplementedError
 
 
 class KernelWork(Work):

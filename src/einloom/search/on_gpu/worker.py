@@ -8,21 +8,18 @@ In place of an operation there may be a kernel's name and its options.
 
 from __future__ import annotations
 
-import json
-import sys
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
-from einloom.errors import EinloomError, ScheduleError
 from einloom.ir.gpu.launch import Launch
 from einloom.ir.gpu.text import read_launch
 from einloom.ir.text import parse_operation
 from einloom.jit.gpu.devices import open_gpu
 from einloom.jit.gpu.driver import GpuDriver, GpuKernel
 from einloom.search.on_gpu.work import KernelWork, OperationWork, Work, arguments_of
-from einloom.search.process import private_output, send
+from einloom.search.process import Evaluate, answer_requests, private_output, send
 from einloom.space.kernels import kernel
 from einloom.targets.gpu.dialects import DIALECTS
 from einloom.targets.gpu.printer import print_launch
@@ -34,21 +31,12 @@ def serve() -> None:
     """Answer requests until standard input ends."""
     answers = private_output()
     send(answers, {"ready": True})
-    bench: Bench | None = None
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            if request.pop("do") == "prepare":
-                bench = Bench(open_gpu(request["kind"]), work_of(request))
-                answer = bench.prepare(request["launch"])
-            else:
-                assert bench is not None  # asked in order
-                answer = bench.evaluate(**request)
-        except ScheduleError as error:
-            answer = {"status": "refused", "note": str(error)}
-        except (EinloomError, MemoryError, AssertionError) as error:
-            answer = {"status": "crash", "note": f"{type(error).__name__}: {error}"}
-        send(answers, answer)
+    answer_requests(answers, _prepared)
+
+
+def _prepared(request: dict[str, Any]) -> tuple[Evaluate, dict[str, Any]]:
+    bench = Bench(open_gpu(request["kind"]), work_of(request))
+    return bench.evaluate, bench.prepare(request["launch"])
 
 
 def work_of(request: dict[str, Any]) -> Work:
