@@ -102,6 +102,7 @@ class Assembler:
         self.fixups: list[tuple[int, Label, Patch]] = []
         self._constants: dict[Label, tuple[bytes, int]] = {}
         self._interned: dict[tuple[bytes, int], Label] = {}
+        self._bound: list[Label] = []
         self._names: Counter[str] = Counter()
         self._required: set[str] = set()
 
@@ -176,11 +177,12 @@ class Assembler:
         if label.position is not None or label in self._constants:
             raise EncodingError(f"label {label.name} is bound twice\n  Make a second label.")
         label.position = len(self.buffer)
+        self._bound.append(label)
         self.records.append((Directive.LABEL, label, b""))
         return label
 
-    def comment(self, text: str) -> None:
-        """Write a line into the listing."""
+    def comment(self, text: object) -> None:
+        """Write a line into the listing; what is no text is written as `str` does, when the listing is."""
         self.records.append((Directive.COMMENT, text, b""))
 
     def align(self, boundary: int) -> None:
@@ -228,8 +230,7 @@ class Assembler:
         >>> asm.labels
         (('loop', 1),)
         """
-        labels = (label for _, label, _ in self.records if isinstance(label, Label))
-        return tuple((label.name, label.position) for label in labels if label.position is not None)
+        return tuple((label.name, label.position) for label in self._bound if label.position is not None)
 
     @property
     def size(self) -> int:
@@ -284,8 +285,9 @@ class Assembler:
     @property
     def features(self) -> frozenset[str]:
         """ISA features that the emitted instructions need, as the rows name them: `"avx2"`, `"fma"`, `"neon"`, …"""
-        forms = {id(record[0]): record[0] for record in self.records}.values()
-        named = (name for form in forms if not isinstance(form, Directive) for name in form.features)
+        forms = [form for form, _, _ in self.records]
+        distinct = dict(zip(map(id, forms), forms)).values()  # comparing them would look into all that they hold
+        named = (name for form in distinct if not isinstance(form, Directive) for name in form.features)
         return frozenset(self._required.union(named))
 
     def counts(self) -> dict[str, int]:

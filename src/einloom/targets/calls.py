@@ -45,7 +45,7 @@ class CallLowering:
         for spec, label in self._kernels.items():
             asm.align(32)
             asm.bind(label)
-            asm.comment(repr(spec))
+            asm.comment(spec)
             emit_kernel(self.positions.vm, spec)
 
     def _variants(self, call: Call, sizes: list[int], done: Label) -> None:

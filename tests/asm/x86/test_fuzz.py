@@ -26,7 +26,7 @@ def test_clang_reads_every_form_the_same(family: ModuleType) -> None:
         for mix in every if len(every) <= SAMPLES else choose.sample(every, SAMPLES):
             asm = Assembler("x86_64")
             values = sample(form, mix, choose, asm)
-            record = form_encoder(form, tuple(map(type, values)), {})(asm, values)
+            record = form_encoder(form, tuple(map(type, values)))(asm, values)
             assert record is not None, form.text(values)
             asm.buffer += record[2]
             cases.append((form, form.text(values), asm.bytes()))

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import operator
 from functools import cache
-from typing import Any, ClassVar, SupportsIndex
+from typing import Any, ClassVar, Self, SupportsIndex
 
 from einloom.asm.assembler import Label
 from einloom.asm.x86.registers import R64, Mask, Sum, Vector, ZeroingMask, refuse_k0
@@ -25,29 +25,32 @@ SIZE_NAMES = {1: "byte", 2: "word", 4: "dword", 8: "qword", 16: "xmmword", 32: "
 SCALES = {1: 0, 2: 1, 4: 2, 8: 3}
 
 
-class Address:
+class Address(tuple[Any, ...]):
     """base + disp. Subclasses add an index or start from a label.
 
     `kind` chooses the form: `m`, with the bits of a stated size `m32`, `b` for a broadcast, `{k}` for a write mask.
+    It is a value, (kind, base, disp, index, scale, mask) up to the last that says something: an instruction that is
+    written again with an equal address is found, not encoded.
     """
 
+    __slots__ = ()
     kind: ClassVar[str] = "m"
     size: ClassVar[int] = 0  # as stated, in bytes
+    base: Any = property(operator.itemgetter(1))
+    disp: Any = property(operator.itemgetter(2))
     index: Any = None
-    scale: int = 1
+    scale: Any = 1
     mask: Any = None
-    __slots__ = ("base", "disp")
 
-    def __init__(self, base: Any, disp: int = 0) -> None:
-        self.base = base
-        self.disp = disp
+    def __new__(cls, base: Any, disp: int = 0) -> Self:
+        return tuple.__new__(cls, (cls.kind, base, disp))
 
     def locate(self, unit: int) -> tuple[int, int, int]:
         """Return (modrm, SIB and displacement as a little-endian number; their length; high bits of index and base).
 
         `unit` is what an 8-bit displacement counts in: 1 byte, or N in EVEX.
         """
-        base, disp = self.base, self.disp
+        base, disp = self[1], self[2]
         if disp == 0 and base.number & 7 != 5:
             modrm, length = base.direct[0]
             return modrm, length, base.high
@@ -67,19 +70,18 @@ class Address:
     @property
     def bcst(self) -> Address:
         """The same address, one element of which the instruction broadcasts to all lanes."""
-        return _broadcast(type(self))(self.base, self.disp)
+        return self._as(_broadcast(type(self)))
 
     def __or__(self, mask: Mask | ZeroingMask) -> Address:
         if type(mask) is not Mask:
             raise EncodingError(f"{self} | {mask}: a store merges, it cannot zero\n  Take the mask itself: k[1].")
         if mask.number == 0:
             refuse_k0(str(self), mask)
-        masked = self._as(_masked(type(self)))
-        masked.mask = mask
-        return masked
+        return self._as(_masked(type(self)), mask)
 
-    def _as(self, kind: type[Address]) -> Address:
-        return kind(self.base, self.disp)
+    def _as(self, kind: type[Address], *mask: Mask) -> Address:
+        """Return the same address as one of another class, under a mask where one is given."""
+        return tuple.__new__(kind, (kind.kind, *self[1:], *mask))
 
     def text(self, size: int) -> str:
         """Return the address in assembly notation, with the size of the access in bytes (0: without)."""
@@ -97,18 +99,17 @@ class Address:
 class IndexedAddress(Address):
     """base + index * scale + disp, with or without base or index."""
 
-    __slots__ = ("index", "scale")
+    __slots__ = ()
+    index: Any = property(operator.itemgetter(3))
+    scale: Any = property(operator.itemgetter(4))
 
-    def __init__(self, base: R64 | None, disp: int = 0, index: R64 | Vector | None = None, scale: int = 1) -> None:
-        self.base = base
-        self.disp = disp
-        self.index = index
-        self.scale = scale
+    def __new__(cls, base: R64 | None, disp: int = 0, index: R64 | Vector | None = None, scale: int = 1) -> Self:
+        return tuple.__new__(cls, (cls.kind, base, disp, index, scale))
 
     def locate(self, unit: int) -> tuple[int, int, int]:
         """See Address."""
-        base, index, disp = self.base, self.index, self.disp
-        sib = SCALES[self.scale] << 14 | ((index.number & 7) << 11 if index else 0x2000)
+        _, base, disp, index, scale, *_ = self
+        sib = SCALES[scale] << 14 | ((index.number & 7) << 11 if index else 0x2000)
         high = (index.number >> 3) << 1 if index else 0  # bit 2 is there for vector registers 16 to 31
         if not -0x80000000 <= disp <= 0x7FFFFFFF:
             raise self._too_far()
@@ -122,14 +123,6 @@ class IndexedAddress(Address):
         if -128 <= steps < 128 and steps * unit == disp:
             return sib | 0x40 | (steps & 255) << 16, 3, high
         return sib | 0x80 | (disp & 0xFFFFFFFF) << 16, 6, high
-
-    @property
-    def bcst(self) -> Address:
-        """See Address."""
-        return self._as(_broadcast(type(self)))
-
-    def _as(self, kind: Any) -> Address:
-        return kind(self.base, self.disp, self.index, self.scale)
 
 
 class VectorAddressX(IndexedAddress):
@@ -182,7 +175,7 @@ def _broadcast(kind: type[Address]) -> type[Address]:
 @cache
 def _masked(kind: type[Address]) -> type[Address]:
     """Return the class of addresses under a write mask."""
-    return _subclass(kind, "{k}", __slots__=("mask",))
+    return _subclass(kind, "{k}", mask=property(operator.itemgetter(-1)))
 
 
 def _subclass(kind: type[Address], suffix: str, **members: Any) -> type[Address]:

@@ -16,47 +16,53 @@ from einloom.asm.x86.legacy import add_relative_fixup, legacy_encoder
 from einloom.asm.x86.vector import FormEncoder, vector_encoder
 from einloom.errors import EncodingError
 
+MOST_KEPT = 4096
+"""Records that are kept of each mnemonic: displacements differ from program to program without end."""
+
 
 def dispatcher(rows: list[Row], memory: Memory) -> Encoder:
     """Return the encoder of an instruction with these rows, of which earlier ones win.
 
-    Records of operands that are registers only are kept in `memory`.
+    Records of operands without labels are kept in `memory`, so that only what is new is encoded.
     """
-    table: dict[tuple[type, ...], FormEncoder] = {}
+    table: dict[tuple[type, ...], tuple[FormEncoder, bool]] = {}
     find = table.get
 
     def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record:
-        if len(operands) == 2:  # spelt out: twice as fast as tuple(map(type, operands))
-            first, second = operands
-            encoder = find((type(first), type(second)))
-        elif len(operands) == 3:
-            first, second, third = operands
-            encoder = find((type(first), type(second), type(third)))
-        else:
-            encoder = find(tuple(map(type, operands)))
-        if encoder is None:
+        entry = find(tuple(map(type, operands)))
+        if entry is None:
             operands = tuple(map(_operand, operands))
             types = tuple(map(type, operands))
-            encoder = table[types] = find(types) or _encoder(rows, types, operands, memory)
+            entry = table[types] = find(types) or (_encoder(rows, types, operands), not any(map(_is_label, types)))
+        encoder, kept = entry
         record = encoder(asm, operands)
         if record is None:
             raise EncodingError(_refusal(rows, operands, "a value is out of range"))
+        if kept:
+            if len(memory) >= MOST_KEPT:
+                memory.clear()
+            memory[operands] = record
         return record
 
     return encode
 
 
-def form_encoder(form: Form, types: tuple[type, ...], memory: Memory) -> FormEncoder:
+def _is_label(type_: type) -> bool:
+    """Whether an operand of this type leaves a fix-up behind, which belongs to one place."""
+    return issubclass(type_, (Label, RelativeAddress))
+
+
+def form_encoder(form: Form, types: tuple[type, ...]) -> FormEncoder:
     """Return the encoder of one form for operands of these types."""
     kinds = tuple(map(_kind, types))
-    encode = (vector_encoder if form.encoding.space else legacy_encoder)(form, kinds, memory)
+    encode = (vector_encoder if form.encoding.space else legacy_encoder)(form, kinds)
     for n, type_ in enumerate(types):
         if issubclass(type_, RelativeAddress):
             return _relative(form, n, encode)
     return encode
 
 
-def _encoder(rows: list[Row], types: tuple[type, ...], operands: tuple[Any, ...], memory: Memory) -> FormEncoder:
+def _encoder(rows: list[Row], types: tuple[type, ...], operands: tuple[Any, ...]) -> FormEncoder:
     kinds = tuple(map(_kind, types))
     forms = [form for row in rows for form in row.accepting(kinds)]
     if not forms:
@@ -66,7 +72,7 @@ def _encoder(rows: list[Row], types: tuple[type, ...], operands: tuple[Any, ...]
             raise EncodingError(
                 _refusal(rows, operands, "the size of the access is open; write mem.dword(…) or the like")
             )
-    encoders = [form_encoder(form, types, memory) for form in forms]
+    encoders = [form_encoder(form, types) for form in forms]
     return encoders[0] if len(encoders) == 1 else _first(encoders)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from einloom.asm.assembler import Assembler, Label, Memory, Record
+from einloom.asm.assembler import Assembler, Label, Record
 from einloom.asm.x86.forms import Form
 from einloom.asm.x86.registers import Register
 from einloom.asm.x86.vector import FormEncoder
@@ -16,21 +16,21 @@ from einloom.errors import EncodingError
 FORCED = 8  # the index into `_heads` of a REX prefix without W, R, X or B
 
 
-def legacy_encoder(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEncoder:
+def legacy_encoder(form: Form, kinds: tuple[str, ...]) -> FormEncoder:
     """Return the encoder of a legacy form for operands of these kinds."""
     roles = form.encoding.roles
     if "C" in roles:
-        return _literal(form, _modrm_encoder(form, kinds, {}))
+        return _literal(form, _modrm_encoder(form, kinds))
     if "D" in roles:
         return _jump(form)
     if "O" in roles:
         return _opcode_register(form)
-    return _modrm_encoder(form, kinds, memory) if "M" in roles else _fixed(form)
+    return _modrm_encoder(form, kinds) if "M" in roles else _fixed(form)
 
 
-def _modrm_encoder(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEncoder:
+def _modrm_encoder(form: Form, kinds: tuple[str, ...]) -> FormEncoder:
     address = next((n for n, kind in enumerate(kinds) if kind[0] == "m"), None)
-    return _registers(form, kinds, memory) if address is None else _memory(form, kinds, address)
+    return _registers(form, kinds) if address is None else _memory(form, kinds, address)
 
 
 def _heads(form: Form) -> list[bytes]:
@@ -78,7 +78,7 @@ def _opcode_register(form: Form) -> FormEncoder:
     return encode
 
 
-def _registers(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEncoder:
+def _registers(form: Form, kinds: tuple[str, ...]) -> FormEncoder:
     """Return the encoder of a form whose modrm names registers only."""
     heads, roles = _heads(form), form.encoding.roles
     rm, reg, immediate = roles.index("M"), roles.find("R"), roles.find("I")
@@ -94,10 +94,7 @@ def _registers(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEncode
             rex |= number >> 3 << 2
         if bytewise:
             rex |= _forced(operands[rm]) | (_forced(operands[reg]) if reg >= 0 else 0)
-        record = _with_immediate(form, operands, heads[rex] + bytes((modrm,)), immediate)
-        if immediate < 0 and record is not None:
-            memory[operands] = record
-        return record
+        return _with_immediate(form, operands, heads[rex] + bytes((modrm,)), immediate)
 
     return encode
 

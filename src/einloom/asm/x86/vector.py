@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from einloom.asm.assembler import Assembler, Memory, Record
+from einloom.asm.assembler import Assembler, Record
 from einloom.asm.x86.forms import Form
 from einloom.asm.x86.registers import NO_ADDRESS, NO_FORM, UNREACHABLE
 from einloom.errors import EncodingError
@@ -34,19 +34,19 @@ class Places(NamedTuple):
     fourth: int  # the register in the last byte
 
 
-def vector_encoder(form: Form, kinds: tuple[str, ...], memory: Memory) -> FormEncoder:
+def vector_encoder(form: Form, kinds: tuple[str, ...]) -> FormEncoder:
     """Return the encoder of a VEX or EVEX form for operands of these kinds."""
     places = _places(form, kinds)
     if form.encoding.space == "EVEX":
         if places.address < 0:
-            return _evex_registers(form, kinds, places, memory)
+            return _evex_registers(form, kinds, places)
         encode = _evex_memory(form, kinds, places)
         return _gather(form, encode, places) if kinds[1][0] == "v" else encode
     if not kinds:
         code = _without_operands(form)
         return lambda asm, operands: (form, operands, code)
     if places.address < 0:
-        return _vex_registers(form, places, memory)
+        return _vex_registers(form, places)
     encode = _vex_memory(form, places)
     if "t" in form.shape.letters:
         return _tile_in_memory(form, encode, places.address)
@@ -92,7 +92,7 @@ def _evex(form: Form) -> int:
     return 0x62 | p0 << 8 | p1 << 16 | p2 << 24 | encoding.opcode[0] << 32 | encoding.extension << 43
 
 
-def _evex_registers(form: Form, kinds: tuple[str, ...], places: Places, memory: Memory) -> FormEncoder:
+def _evex_registers(form: Form, kinds: tuple[str, ...], places: Places) -> FormEncoder:
     constant = _evex(form) | 0xC0 << 40
     rounded = len(kinds) > len(form.shape.slots)
     if kinds[-1] == "{er}":
@@ -105,7 +105,7 @@ def _evex_registers(form: Form, kinds: tuple[str, ...], places: Places, memory: 
             code ^= operands[n].evex[role]
         if rounded:
             code ^= operands[-1].bits
-        return _finished(form, operands, code, 6, immediate, -1, memory)
+        return _finished(form, operands, code, 6, immediate, -1)
 
     return encode
 
@@ -130,7 +130,7 @@ def _evex_memory(form: Form, kinds: tuple[str, ...], places: Places) -> FormEnco
         if masked:
             code ^= place.mask.bits
         if immediate >= 0:
-            return _finished(form, operands, code, length + 5, immediate, -1, None)
+            return _finished(form, operands, code, length + 5, immediate, -1)
         return form, operands, code.to_bytes(length + 5, "little")
 
     return encode
@@ -161,7 +161,7 @@ def _without_operands(form: Form) -> bytes:
     return (_vex2(form) & 0xFFFFFF).to_bytes(3, "little")
 
 
-def _vex_registers(form: Form, places: Places, memory: Memory) -> FormEncoder:
+def _vex_registers(form: Form, places: Places) -> FormEncoder:
     short, long = _vex2(form) | 0xC0 << 24, _vex3(form) | 0xC0 << 32
     _, registers, immediate, fourth = places
 
@@ -173,7 +173,7 @@ def _vex_registers(form: Form, places: Places, memory: Memory) -> FormEncoder:
             code, length = long, 5
             for n, role in registers:
                 code ^= operands[n].vex3[role]
-        return _finished(form, operands, code, length, immediate, fourth, memory)
+        return _finished(form, operands, code, length, immediate, fourth)
 
     return encode
 
@@ -201,7 +201,7 @@ def _vex_memory(form: Form, places: Places) -> FormEncoder:
             if second >= 0:
                 code ^= operands[second].vex3[second_role]
         if immediate >= 0 or fourth >= 0:
-            return _finished(form, operands, code, length, immediate, fourth, None)
+            return _finished(form, operands, code, length, immediate, fourth)
         return (form, operands, code.to_bytes(length, "little")) if code < UNREACHABLE else None
 
     return encode
@@ -240,9 +240,8 @@ def _finished(
     length: int,
     immediate: int,
     fourth: int,
-    memory: Memory | None,
 ) -> Record | None:
-    """Append the immediate or the fourth register; remember what has neither immediate nor address."""
+    """Append the immediate or the fourth register."""
     if code >= UNREACHABLE:
         return None
     if immediate >= 0:
@@ -256,7 +255,4 @@ def _finished(
             return None
         code |= number << 8 * length + 4
         length += 1
-    record = form, operands, code.to_bytes(length, "little")
-    if memory is not None:
-        memory[operands] = record
-    return record
+    return form, operands, code.to_bytes(length, "little")

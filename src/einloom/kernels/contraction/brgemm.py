@@ -49,7 +49,7 @@ def emit_brgemm(km: KernelMachine[R, V, A], spec: Brgemm) -> None:
     elif product.is_dot:
         emit_dot(km, product, signature(spec))
     else:
-        _Emission(km, plan_brgemm(km, spec)).emit()
+        _Emission(km, plan_brgemm(km, spec, product)).emit()
 
 
 class _Emission(Generic[R, V, A]):

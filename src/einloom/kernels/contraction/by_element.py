@@ -6,7 +6,7 @@ broadcast. C is loaded first, and products are added to it, where enough accumul
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from einloom.kernels.contraction.cursor import Cursor
 from einloom.kernels.contraction.epilogue import Epilogue
@@ -102,8 +102,8 @@ class ByElement(Microkernel[R, V, A]):
         self.verbs.load_row(registers, self._place(cursor, 0, 0, step), mask)
         return registers
 
-    def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[V]) -> LastOperand:
-        if not self.by_element:
+    def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[V]) -> Sequence[LastOperand]:
+        if not self.by_element or cursor.operand.fetch is not BROADCAST:
             return super()._broadcast(cursor, column, step, free)
         width = self.vec.lanes if cursor.strides[1] == self.vec.dtype.size else 1
         if column % width == 0:
@@ -111,17 +111,24 @@ class ByElement(Microkernel[R, V, A]):
             count = min(width, self.tile.columns - column)
             self.elements = self.verbs.load_elements(register, self._place(cursor, 0, column, step), count)
         del free[0]
-        return self.elements[column % width]
+        return [self.elements[column % width]] * self.tile.vectors
 
     def _rotated(self, free: list[V]) -> int:
         """Return how many registers the elements of B are loaded into, one after the other."""
         shared = any(not cursor.operand.per_column for cursor in self.setting.inputs)
         return min(len(free), ROTATED) if shared and not self.registers.strided else 1
 
-    def _accumulate(self, which: int, index: int, operands: Sequence[LastOperand], free: list[V]) -> None:
-        if operands[0] in self.elements and self.setting.product.groups is None:
-            operands = operands[::-1]  # Products of groups know which operand is which: they may be of two types.
-        super()._accumulate(which, index, operands, free)
+    def _accumulation(self, which: int) -> Callable[..., None]:
+        accumulate = super()._accumulation(which)
+        first, product = self.setting.inputs[0].operand, self.setting.product
+        by_first = self.by_element and first.fetch is BROADCAST and first.per_column
+        if not by_first or product.groups:  # Products of groups know which operand is which: they may be of two types.
+            return accumulate
+
+        def exchanged(target: V, element: LastOperand, vector: V) -> None:
+            accumulate(target, vector, element)
+
+        return exchanged
 
 
 def microkernel_for(setting: Setting[R, V, A], tile: Tile, tail: int) -> Microkernel[R, V, A]:

@@ -5,7 +5,7 @@ It is straight code between pointers that its caller moves; the loops are in `br
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Generic
 
 from einloom.kernels.contraction.cursor import Cursor
@@ -87,35 +87,44 @@ class Microkernel(Generic[R, V, A]):
         which = step % self.tile.sets
         free = list(self.registers.free)
         inputs = self.setting.inputs
-        shared = {c.operand.name: self._shared(c, step, free) for c in inputs if not c.operand.per_column}
+        shared = [None if c.operand.per_column else self._shared(c, step, free) for c in inputs]
+        accumulate = self._accumulation(which)
+        targets = iter(self.registers.accumulators[which])
         for column in range(self.tile.columns):
             private = list(free)
-            broadcast = {
-                c.operand.name: self._broadcast(c, column, step, private)
-                for c in inputs
-                if c.operand.per_column and c.operand.fetch is BROADCAST
-            }
+            columns = [ready or self._broadcast(c, column, step, private) for ready, c in zip(shared, inputs)]
             self._prefetch(self.prefetches_per_column)
             for row in range(self.tile.vectors):
                 room = list(private)
                 operands = [
-                    shared[name][row]
-                    if name in shared
-                    else broadcast.get(name) or self._private(c, row, column, step, room)
-                    for c in inputs
-                    for name in (c.operand.name,)
+                    ready[row] if ready else self._private(c, row, column, step, room)
+                    for ready, c in zip(columns, inputs)
                 ]
-                self._accumulate(which, column * self.tile.vectors + row, operands, room)
+                accumulate(next(targets), *operands)
         if self.tile.biased:
-            self._add_bias(which, shared[inputs[0].operand.name], free.pop(0))
+            first, *_ = shared
+            assert first is not None, "a biased product is taken as it is: A does not depend on n"
+            self._add_bias(accumulate, targets, first, free.pop(0))
         self.fresh.discard(which)
 
-    def _add_bias(self, which: int, vectors: Sequence[V], register: V) -> None:
+    def _accumulation(self, which: int) -> Callable[..., None]:
+        """Return what adds a product to an accumulator of a set, or begins the sum with it."""
+        fresh = which in self.fresh
+        if len(self.setting.inputs) == 2:
+            return self.vec.product if fresh else self.vec.fma
+        return self.vec.copy if fresh else self._add
+
+    def _add(self, target: V, operand: LastOperand) -> None:
+        self.vec.add(target, target, operand)
+
+    def _add_bias(
+        self, accumulate: Callable[..., None], targets: Iterator[V], vectors: Sequence[V], register: V
+    ) -> None:
         """Add to the last column what is too much in all others."""
         assert self.vec.bias is not None
         self.vec.broadcast(register, self.vec.bias)
-        for row, vector in enumerate(vectors):
-            self._accumulate(which, self.tile.columns * self.tile.vectors + row, [vector, register], [])
+        for vector in vectors:
+            accumulate(next(targets), vector, register)
 
     def _shared(self, cursor: Cursor, step: int, free: list[V]) -> list[V]:
         """Load what all columns use; return a register for each row."""
@@ -128,33 +137,23 @@ class Microkernel(Generic[R, V, A]):
             self._load(cursor, register, row, 0, step)
         return registers
 
-    def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[V]) -> LastOperand:
+    def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[V]) -> Sequence[LastOperand]:
+        """Fetch what a whole column uses; return it for each row; nothing where every row has a vector of its own."""
+        if cursor.operand.fetch is not BROADCAST:
+            return ()
         place = self._place(cursor, 0, column, step)
         others = [c for c in self.setting.inputs if c is not cursor]
         in_register = bool(others) and not others[0].operand.per_column
         if self.vec.element is not None and self.tile.vectors == 1 and in_register and self._is_plain(cursor):
-            return self.vec.element(place)
+            return [self.vec.element(place)]
         register = free.pop(0)
         self._view(cursor).broadcast(register, place)
-        return register
+        return [register] * self.tile.vectors
 
     def _private(self, cursor: Cursor, row: int, column: int, step: int, free: list[V]) -> V:
         register = free.pop(0)
         self._load(cursor, register, row, column, step)
         return register
-
-    def _accumulate(self, which: int, index: int, operands: Sequence[LastOperand], free: list[V]) -> None:
-        target = self.registers.accumulators[which][index]
-        fresh = which in self.fresh
-        if len(operands) == 1:
-            if fresh:
-                self.vec.copy(target, operands[0])
-            else:
-                self.vec.add(target, target, operands[0])
-        elif fresh:
-            self.vec.product(target, *operands)
-        else:
-            self.vec.fma(target, *operands)
 
     # Fetching
 

@@ -34,14 +34,14 @@ LONG_SUM = 512
 """Products from which on a sum is worth the time to emit a longer body."""
 
 
-def plan_brgemm(km: KernelMachine[R, V, A], spec: Brgemm) -> Plan[R, V, A]:
-    """Return the plan with the widest tiles whose pointers and strides fit into the registers."""
+def plan_brgemm(km: KernelMachine[R, V, A], spec: Brgemm, product: Product) -> Plan[R, V, A]:
+    """Return the plan of a spec's product with the widest tiles whose pointers and strides fit into the registers."""
     for most_columns in (32, 5):
         try:
-            return Plan(km, spec, most_columns)
+            return Plan(km, spec, product, most_columns)
         except TooManyVariables:
             continue
-    return Plan(km, spec, 1)
+    return Plan(km, spec, product, 1)
 
 
 class Plan(Generic[R, V, A]):
@@ -66,9 +66,9 @@ class Plan(Generic[R, V, A]):
         frame: all variables.
     """
 
-    def __init__(self, km: KernelMachine[R, V, A], spec: Brgemm, most_columns: int) -> None:
+    def __init__(self, km: KernelMachine[R, V, A], spec: Brgemm, product: Product, most_columns: int) -> None:
         self.km = km
-        self.product = product = Product.of(spec)
+        self.product = product
         in_order = product.is_in_order
         self.vec = km.sums(spec.dtype, product.groups, in_order)
         lanes = self.vec.lanes
