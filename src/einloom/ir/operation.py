@@ -21,6 +21,7 @@ from enum import StrEnum
 from einloom.dtypes import FLOAT32, INT32, DType, Kind, promoted
 from einloom.errors import ScheduleError, ShapeError, StrideError
 from einloom.ir import meanings
+from einloom.once import cached_property
 
 __all__ = ["NO_TOUCH", "Axis", "DimType", "Operand", "Operation", "Primitive", "Touch", "reach"]
 
@@ -159,7 +160,7 @@ class Touch:
 NO_TOUCH = Touch(Primitive.NONE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Operation:
     """What is computed: axes, operands and primitives.
 
@@ -188,7 +189,7 @@ class Operation:
         for operand in self.operands:
             _check_strides(self, operand)
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[Operand, ...]:
         """The operands that the main primitive reads."""
         return self.operands[: self.main.inputs]
@@ -214,7 +215,7 @@ class Operation:
         """The operand that is written."""
         return self.operands[-1]
 
-    @property
+    @cached_property
     def accumulate(self) -> DType:
         """The type that is computed in: that which sums of what the operands promote to are kept in.
 
@@ -225,7 +226,7 @@ class Operation:
             return INT32
         return FLOAT32 if types == [INT32, FLOAT32] else promoted(*types).accumulate
 
-    @property
+    @cached_property
     def rounds_sums(self) -> bool:
         """Whether sums are int32, and stand so in the place of an output of float32 until they are finished."""
         inputs = [operand.dtype for operand in self.inputs]
@@ -238,7 +239,7 @@ class Operation:
         """Whether what is stored in the output is narrower than what is computed."""
         return self.output.dtype != self.accumulate and not self.rounds_sums
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the axes, in order."""
         return tuple(axis.name for axis in self.axes)
@@ -272,7 +273,7 @@ class Operation:
         """Return how many elements of `operand` the operation reaches."""
         return math.prod(axis.extent for axis, stride in zip(self.axes, operand.strides) if stride)
 
-    @property
+    @cached_property
     def points(self) -> int:
         """Size of the iteration space."""
         return math.prod(axis.extent for axis in self.axes)

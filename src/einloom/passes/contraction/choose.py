@@ -160,8 +160,10 @@ def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
 
 def _with_groups(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:
     """Return proposals with their costs, the cheapest first: of elements as they are computed, and of groups."""
-    found = costed(in_computed_type(operation), schedule, context)
-    found = [replace(each, cost=widening(operation, each.proposal.schedule, each.cost)) for each in found]
+    computed = in_computed_type(operation)
+    found = costed(computed, schedule, context)
+    if computed is not operation:
+        found = [replace(each, cost=widening(operation, each.proposal.schedule, each.cost)) for each in found]
     if operation.points > LITTLE:
         groups = grouped_schedules(operation, schedule.prims, context)
         found += [Costed(Proposal(family, proposed), cost) for family, proposed, cost in groups]
