@@ -61,43 +61,43 @@ def test_complex_factors_of_the_sums() -> None:
         assert el.einsum("ab->a", a, alpha=1j, conj=(0,)) == 1j * a.conj().sum()
         assert el.einsum("ab->", a, alpha=0) == 0
         with pytest.raises(el.DTypeError, match="complex128"):
-            el.einsum("ab,bc->ac", a, b, out=out, beta=2j)
+            el.einsum("ab,bc->ac", a, b, epilogue=("sqrt",))
 
 
-FINISHES: list[tuple[float, complex, tuple[Any, ...]]] = [
+FINISHES: list[tuple[complex, complex, tuple[Any, ...]]] = [
     (-3, 1, ()),
     (2, 1 - 2j, (("add", "n"), "negate")),
     (1, 0, (("sub", "mn"),)),
     (0, 2j, (("mul", "m"), ("add", "n"), "negate", ("mul", ""))),
     (0, 1, (("add", "mn"), ("mul", "n"))),
+    (2 - 1j, 1, ()),
+    (2j, 3, ("negate", ("add", "n"))),
+    (1 - 1j, 1 + 1j, (("add", "n"), ("mul", "m"), "square", "negate")),
+    (1, 1, (("mul", "mn"),)),
+    (-2, 0, ("square",)),
 ]
 """beta, alpha, epilogue."""
 
 
 @pytest.mark.parametrize("target", ["cpu", "interpreter"])
 @pytest.mark.parametrize("finish", FINISHES, ids=str)
-@pytest.mark.parametrize("equation", ["mk,kn->mn", "mk,kn->nm", "mk,kj,jn->mn", "mn->nm"])
+@pytest.mark.parametrize("equation", ["mk,kn->mn", "mk,kn->nm", "mk,kj,jn->mn", "mn->nm", "kmn->mn"])
 def test_operators_on_complex_results_are_code(equation: str, finish: Any, target: str) -> None:
     """Small integers, so that sums are exact."""
     beta, alpha, epilogue = finish
     generator, sizes = np.random.default_rng(5), {"m": 9, "k": 4, "j": 3, "n": 18}
     inputs, _, output = equation.partition("->")
     operands = [_drawn(generator, tuple(map(sizes.get, term)), "complex64") for term in inputs.split(",")]
-    beside = [_drawn(generator, tuple(map(sizes.get, labels)), "complex64") for word in epilogue if word != "negate"
-              for labels in word[1:]]  # fmt: skip
+    beside = [_drawn(generator, tuple(map(sizes.get, word[1])), "complex64") for word in epilogue if len(word) == 2]
     held = _drawn(generator, tuple(map(sizes.get, output)), "complex64")
     wanted = beta * held + alpha * np.einsum(equation, operands[0].conj(), *operands[1:])
     places = {label: place for place, label in enumerate(output)}
     queue = iter(beside)
     for word in epilogue:
-        other = (
-            None
-            if word == "negate"
-            else np.einsum(f"{word[1]}->{''.join(sorted(word[1], key=output.index))}", next(queue))
-        )
-        if other is None:
-            wanted = -wanted
+        if isinstance(word, str):
+            wanted = -wanted if word == "negate" else wanted * wanted
             continue
+        other = np.einsum(f"{word[1]}->{''.join(sorted(word[1], key=output.index))}", next(queue))
         other = other.reshape([sizes[label] if label in word[1] else 1 for label in places])
         wanted = {"add": np.add, "sub": np.subtract, "mul": np.multiply}[word[0]](wanted, other)
     with el.settings(fallback="error"):
@@ -114,6 +114,43 @@ def test_sums_over_nothing_of_real_and_complex_operands_are_complex() -> None:
     out = np.full((5, 6), 1 + 1j, np.complex64)
     el.einsum("mk,kn->mn", np.ones((5, 0), np.float32), np.ones((0, 6), np.complex64), out=out)
     assert not out.any()
+
+
+@pytest.mark.parametrize("target", ["cpu", "interpreter"])
+@pytest.mark.parametrize("real", [None, 0, 1])
+@pytest.mark.parametrize(
+    "equation", ["ab->ba", "ab->a", "ab,bc->ac", "ab,b->a", "ab,ab->ab", "a,ab->b", "ab,bc,cd->da"]
+)
+def test_conjugates_are_made_by_code(equation: str, real: int | None, target: str) -> None:
+    """All of a finish beside them too; a real operand stays real, conjugated or not."""
+    generator, sizes = np.random.default_rng(8), dict(zip("abcd", (7, 19, 5, 12)))
+    inputs, _, output = equation.partition("->")
+    operands = [
+        _drawn(generator, tuple(map(sizes.get, term)), "float32" if i == real and "," in inputs else "complex64")
+        for i, term in enumerate(inputs.split(","))
+    ]
+    held = _drawn(generator, tuple(map(sizes.get, output)), "complex64")
+    count = len(operands)
+    for conj in ((0,), (1,), tuple(range(count))):
+        conj = tuple(i for i in conj if i < count)
+        sums = np.einsum(equation, *(each.conj() if i in conj else each for i, each in enumerate(operands)))
+        for alpha, beta, epilogue in ((1, 0, ()), (2, 1, ()), (1j, -1j, ()), (-1, 0, (("mul", output),))):
+            wanted, out = alpha * sums + beta * held, held.copy()
+            beside = [held] * len(epilogue)
+            f = el.compile(
+                equation, *operands, *beside, conj=conj, alpha=alpha, beta=beta, epilogue=epilogue, target=target
+            )
+            for _ in range(2):
+                out = held.copy()
+                f(*operands, *beside, out=out)
+                assert np.array_equal(out, wanted * held if epilogue else wanted), (conj, alpha, beta)
+
+
+def test_conjugates_of_large_arrays_keep_infinities_and_take_no_copy() -> None:
+    a = np.full((70, 90), complex(np.inf, -0.0), np.complex128)
+    f = el.compile("ab->ba", a, conj=(0,))
+    assert np.array_equal(f(a), a.conj().T) and not np.signbit(f(a).imag).any()
+    assert f.scratch_bytes == 0
 
 
 @pytest.mark.parametrize("dtype", REALS)

@@ -14,7 +14,7 @@ from einloom.arrays.entry import Entry
 from einloom.arrays.library import Array, array_of, element_strides, outgoing
 from einloom.arrays.signature import signature_of
 from einloom.config import LEAST_WORK, VERSION, WatchedSettings, current_settings, thread_count, watched_settings
-from einloom.dtypes import DTYPES, FLOAT64, PAIRS, Kind
+from einloom.dtypes import DTYPES, FLOAT64, PAIRS
 from einloom.expression.entries import describe_call
 from einloom.expression.fallback import allow_fallback, travel_of
 from einloom.expression.operands import Expected
@@ -95,10 +95,10 @@ class Expression(Native):
         self.equation = problem.equation.text
         where = caret_lines(self.equation, ()).strip()
         travel = travel_of(label, self.dtype, is_copy(problem.equation, finish), finish, where)
-        if label in PAIRS and (travel.by_numpy or finish.conj or label not in labels):
+        if label in PAIRS and (travel.by_numpy or label not in labels):
             labels, problem = (label,) * len(labels), replace(problem, types=())  # Real operands become complex.
-        if travel.unit.kind is Kind.COMPLEX and len(problem.equation.inputs) > 1:
-            finish = replace(finish, conj=())  # Conjugation is in the signs of products.
+        if not travel.by_numpy:
+            finish = replace(finish, conj=())  # Code conjugates.
         problem = replace(problem, dtype=travel.unit, sums=sums)
         thread_count(options.threads, cores=1)  # Refuses what is no number of threads.
         self._threads = options.threads
@@ -112,8 +112,6 @@ class Expression(Native):
         path, slicing = limited_path(problem, options.optimize, options.memory_limit)
         records = readable_file(current_settings().records)
         constants = [self._constant(factor, label) for factor in options.finish.constants]
-        if travel.unit.kind is Kind.COMPLEX and options.finish.beta not in (0, 1):
-            constants[0] = constants[0].real.copy()  # Both parts of what is held are multiplied by it.
         self._recipe = Recipe(
             problem, path, slicing, travel.parts, schedule, options.target, travel.by_numpy, records, tuple(constants)
         )
@@ -137,7 +135,8 @@ class Expression(Native):
         """Return an array of one factor."""
         if label in FOREIGN:
             return narrowed(np.full(1, factor), DTYPES[label])
-        return np.full(1, factor, self.dtype)
+        is_real = label in PAIRS and complex(factor).imag == 0
+        return np.full(1, complex(factor).real, PAIRS[label].real.name) if is_real else np.full(1, factor, self.dtype)
 
     # ---- calling -----------------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from einloom.ir import meanings
 from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
 from einloom.plan.carriers import carrier
 from einloom.plan.finish import Finish
+from einloom.plan.steps import PRODUCTS
 
 __all__ = ["Travel", "allow_fallback", "compute_with_numpy", "travel_of"]
 
@@ -89,14 +90,9 @@ def _is_finished_in_code(unit: DType, finish: Finish) -> bool:
 
 
 def _is_complex_finish_in_code(finish: Finish) -> bool:
-    """Whether there is code for operators on complex numbers: products, and what is done to each part alone.
-
-    Products are steps of their own, behind which nobody knows what the output held before.
-    """
-    multiplies = any(each.primitive is Primitive.MUL for each in finish.epilogue)
-    alone = {Primitive.ADD, Primitive.SUB, Primitive.NEGATE, Primitive.MUL}
-    known = alone >= {each.primitive for each in finish.epilogue}
-    return known and complex(finish.beta).imag == 0 and not (multiplies and finish.beta != 0)
+    """Whether there is code for operators on complex numbers: products, and what is done to each part alone."""
+    alone = {Primitive.ADD, Primitive.SUB, Primitive.NEGATE}
+    return {*alone, *PRODUCTS} >= {each.primitive for each in finish.epilogue}
 
 
 def allow_fallback(label: str, where: str) -> None:

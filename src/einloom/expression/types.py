@@ -79,9 +79,11 @@ def _own_type(label: str, operands: Sequence[Imported]) -> Any:
 def operand_types(operands: Sequence[Imported], computed: Any) -> tuple[str, ...]:
     """Return the types that operands are read in: their own where code widens what it loads, else the common one.
 
-    Real operands beside complex ones stay as they are.
+    Real operands beside complex ones stay real.
     """
     label = numpy_type(computed)[0]
+    if label in PAIRS and any(operand.dtype in PAIRS for operand in operands):
+        return tuple(label if operand.dtype in PAIRS else PAIRS[label].real.name for operand in operands)
     return tuple(operand.dtype if _is_widened(operand.dtype, label) else label for operand in operands)
 
 
@@ -113,8 +115,6 @@ def scaled_sums(label: str, equation: str) -> DType:
 
 
 def _is_widened(label: str, computed: str) -> bool:
-    if computed in PAIRS:
-        return label == PAIRS[computed].real.name
     if label not in DTYPES or computed not in DTYPES or label == computed:
         return False
     given, target = DTYPES[label], DTYPES[computed]

@@ -97,18 +97,19 @@ class Variant:
         with scratch(self.scratch_bytes) as place:
             tensors = [array_address(array) for array in (*operands, *self.constants)]
             tensors += [place + begin + offset for offset in self.arena.places]
-            written = [*tensors[len(operands) + len(self.constants) :], array_address(result)]
-            for compiled, output in zip(self.steps, written):
+            tensors.append(array_address(result))
+            for compiled, output in zip(self.steps, tensors[len(operands) + len(self.constants) :]):
                 compiled.run([*(tensors[i] for i in compiled.step.inputs), output], place)
 
     def _compute(self, operands: Sequence[Array], result: Array) -> None:
         tensors = [*operands, *self.constants]
+        held = len(tensors) + len(self.steps) - 1
         for compiled in self.steps:
             last = compiled is self.steps[-1]
             whole = compiled.by_numpy or result.dtype.kind == "c"  # Steps on complex numbers are on their parts.
             dtype = result.dtype if whole else elements_of(compiled.step.operation.output.dtype)
             output = result if last else np.empty(math.prod(compiled.step.shape), dtype)
-            compiled.compute([*(tensors[i] for i in compiled.step.inputs), output])
+            compiled.compute([*(result if i == held else tensors[i] for i in compiled.step.inputs), output])
             tensors.append(output)
 
 

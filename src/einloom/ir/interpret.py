@@ -267,8 +267,8 @@ class _NestRun:
         dtypes = [self.dtype(access) for access in call.accesses]
         computed = promoted(*dtypes).accumulate
         values = [widened(value, dtype, computed) for value, dtype in zip(inputs, dtypes)]
+        values = [np.conj(value) if sign else value for value, sign in zip(values, (*call.conjugated, False))]
         if call.primitive.is_contraction:
-            values = [np.conj(value) if sign else value for value, sign in zip(values, (*call.conjugated, False))]
             term = values[0] if len(values) == 1 else values[0] * values[1]
             zero = call.starts is not None and all(self.edges[Iteration.FIRST][name] for name in call.starts)
             output = output[:, :, 0, 0] if 0 not in sizes[2:] else self._kept(call, sizes)

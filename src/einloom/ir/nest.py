@@ -229,7 +229,7 @@ class Call:
         group: for contractions: so many neighbours along k lie side by side in both inputs, and strides along k are
             from one group to the next; k counts elements, and what is behind the last one in its group is 0. For
             copies: the second block is k, and the output takes groups.
-        conjugated: of products of complex numbers: whether the inputs are.
+        conjugated: of products and copies of complex numbers: whether the inputs are.
         pair: for copies of two parts that lie side by side, at even distances: what each part of the output is; None:
             elements have no parts.
     """

@@ -34,8 +34,8 @@ def in_little_memory(plan: Plan) -> Plan:
 def _parts_first_needed(steps: Sequence[Step], given: int) -> list[list[int]]:
     """Return for every step those that it reads, in the order in which they are to be computed."""
     needs, parts = list[int](), list[list[int]]()
-    for step in steps:
-        read = sorted({number - given for number in step.inputs if number >= given})
+    for number, step in enumerate(steps):
+        read = sorted({other - given for other in step.inputs if given <= other < given + number})
         read.sort(key=lambda number: steps[number].bytes - needs[number])
         held, need = 0, 0
         for number in read:

@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from einloom.dtypes import DType, Kind
 from einloom.errors import ShapeError
-from einloom.ir.operation import NO_TOUCH, Axis, DimType, Operand, Operation, Primitive, Touch
+from einloom.ir.operation import DimType, Operation, Primitive
 from einloom.plan.arena import Arena, Life, plan_arena
 from einloom.plan.equation import caret_lines
+from einloom.plan.operations import FRESH, Touching, finished, operation_of
 from einloom.plan.pairs import on_reals
 from einloom.plan.paths import Path
 from einloom.plan.problem import MOST_POINTS, Problem, Term, contiguous_strides
@@ -27,10 +28,13 @@ __all__ = ["Layouts", "Plan", "Step", "plan_problem"]
 Layouts: TypeAlias = Mapping[int, Sequence[str]]
 """The axes of intermediate tensors by number, that with the largest stride first."""
 
+PRODUCTS = (Primitive.MUL, Primitive.SQUARE)
+"""Operators that multiply complex numbers: steps of their own."""
+
 NO_LAYOUTS: Layouts = MappingProxyType({})
 
-FRESH = -1
-"""In place of the number of a factor: what the target holds is not read."""
+HELD = -2
+"""The number of what the result holds before, until it is known how many steps there are."""
 
 NOTHING = "nothing"
 """Name of an axis without indices: longer than any label."""
@@ -40,7 +44,8 @@ NOTHING = "nothing"
 class Step:
     """One operation of a plan.
 
-    Tensors are numbered: the problem's operands, the constants of its finish, then the results of the steps.
+    Tensors are numbered: the problem's operands, the constants of its finish, then the results of the steps. Steps
+    before the last one may read what the result holds, under the number of the result.
     """
 
     operation: Operation
@@ -110,13 +115,13 @@ class _Planner:
         self.left = list(self.terms)
         self.given = len(problem.shapes) + len(problem.finish.constants)
         self.steps: list[Step] = []
-        self.conjugated = set(problem.finish.conj if len(self.terms) > 1 else ())  # One alone comes conjugated.
+        self.conjugated = {i for i in problem.finish.conj if self.types[i].kind is Kind.COMPLEX}
         self.users = Counter(label for term in (*self.terms.values(), self.result) for label in term.labels)
 
     def plan(self, path: Path) -> Plan:
         if self.problem.finish.alpha == 0 or self._is_empty:
             self._finish_without_operands()
-            return Plan(tuple(self.steps), path, self.given)
+            return self._planned(path)
         for position, group in enumerate(path):
             chosen = sorted(self.left[i] for i in group)  # The only step of a plan reads operands in their order.
             for i in sorted(group, reverse=True):
@@ -125,7 +130,12 @@ class _Planner:
                 chosen = [*chosen[2:], self._joined(chosen[:2], None)]
             last = position == len(path) - 1
             self.left.append(self._joined(chosen, self.result if last else None))
-        return Plan(tuple(self.steps), path, self.given)
+        return self._planned(path)
+
+    def _planned(self, path: Path) -> Plan:
+        result = self.given + len(self.steps) - 1
+        steps = (replace(s, inputs=tuple(result if n == HELD else n for n in s.inputs)) for s in self.steps)
+        return Plan(tuple(steps), path, self.given)
 
     @property
     def _is_empty(self) -> bool:
@@ -137,6 +147,7 @@ class _Planner:
         empty = Term((NOTHING,), (1,))
         self.sizes = self.sizes | {NOTHING: 0}
         self.terms[0], self.types[0] = empty, self.problem.sums or self.problem.dtype
+        self.conjugated = set[int]()
         self._add_last((0,), self.result)
 
     def _joined(self, numbers: Sequence[int], target: Term | None) -> int:
@@ -172,7 +183,9 @@ class _Planner:
         finish, constants = self.problem.finish, list(range(len(self.problem.shapes), self.given))
         beta = constants.pop(0) if finish.beta not in (0, 1) else None
         if self.problem.dtype.kind is Kind.COMPLEX and (finish.constants or finish.epilogue):
-            return self._add_complex_end(self._scaled(numbers, constants.pop()) if constants else numbers, target, beta)
+            numbers = self._scaled(numbers, constants.pop()) if constants else numbers
+            return self._add_complex_end(numbers, target, beta)
+        numbers = self._without_conjugates(numbers, target)
         scale = [(Primitive.MUL, constants[0])] if constants else []
         if self._wants_sums_apart(bool(scale)):
             numbers, scale = (self._add(numbers, self._contiguous(target.labels), touches=scale),), []
@@ -187,26 +200,68 @@ class _Planner:
         before: out = sums with the last touches mul extra0, add extra1, negate
         after:  sums; their product with extra0; out = its copy with the last touches add extra1, negate, on reals
         """
-        finish = self.problem.finish
-        first = beta if beta is not None else None if finish.beta == 1 else FRESH
-        if not finish.epilogue and beta is None:
+        finish, first, touches = self.problem.finish, FRESH, list[Touching]()
+        if finish.beta != 0:
+            first, touches = self._held(target, beta)
+        numbers = self._without_conjugates(numbers, target, apart=bool(finish.epilogue or touches or first != FRESH))
+        if not (finish.epilogue or touches) and first in (None, FRESH):
             return self._add(numbers, target, first)
-        operands = iter(range(len(self.problem.equation.inputs), len(self.problem.shapes)))
         numbers = (self._add(numbers, self._contiguous(target.labels)),)
-        touches: list[tuple[Primitive, int | None]] = []
+        operands = iter(range(len(self.problem.equation.inputs), len(self.problem.shapes)))
         for position, operator in enumerate(finish.epilogue):
             beside = None if operator.labels is None else next(operands)
-            if operator.primitive is not Primitive.MUL or beside is None:
+            if operator.primitive not in PRODUCTS:
                 touches.append((operator.primitive, beside))
                 continue
             if touches:
                 numbers, touches = (self._add(numbers, self._contiguous(target.labels), touches=touches),), []
-            self.terms[beside], self.types[beside] = self._extra(beside), self.problem.dtype
+            if beside is not None:
+                self.terms[beside], self.types[beside] = self._extra(beside), self.problem.dtype
             last = position == len(finish.epilogue) - 1
-            numbers = (self._add((*numbers, beside), target if last else self._contiguous(target.labels)),)
+            factors = (numbers[0], numbers[0] if beside is None else beside)
+            numbers = (self._add(factors, target if last else self._contiguous(target.labels)),)
             if last:
                 return numbers[0]
         return self._add(numbers, target, first, touches)
+
+    def _held(self, target: Term, beta: int | None) -> tuple[int | None, list[Touching]]:
+        """Return what becomes of what a complex result holds: `first` and the first touches of the last steps.
+
+        Both parts are multiplied by a real factor where they stand, unless products follow. Else the product with it
+        is a tensor of its own, which the sums are added to.
+        """
+        finish = self.problem.finish
+        multiplies = any(each.primitive in PRODUCTS for each in finish.epilogue)
+        if complex(finish.beta).imag == 0 and not multiplies:
+            return beta, []
+        self.terms[HELD], self.types[HELD] = target, self.problem.dtype
+        if beta is None:
+            return FRESH, [(Primitive.ADD, HELD)]
+        self.terms[beta], self.types[beta] = Term((), ()), self._factor_type(finish.beta)
+        return FRESH, [(Primitive.ADD, self._add((beta, HELD), self._contiguous(target.labels)))]
+
+    def _without_conjugates(self, numbers: Sequence[int], target: Term, apart: bool = False) -> Sequence[int]:
+        """Return the tensors to make the result of, none of which is conjugated unless the last step does that.
+
+        Products of complex numbers and copies do; beside a real tensor, and before a sum, the least is conjugated.
+        `apart`: the sums are a tensor of their own, which the result is made of.
+        """
+        signs = [number for number in numbers if number in self.conjugated]
+        pairs = all(self.types[number].kind is Kind.COMPLEX for number in numbers) and len(numbers) == 2
+        copies = len(numbers) == 1 and set(self.terms[numbers[0]].labels) == set(target.labels)
+        if not signs or pairs or (copies and not apart):
+            return numbers
+        (number,) = signs
+        if self._points(self.terms[number]) > self._points(target):
+            number = self._add(numbers, self._contiguous(target.labels))
+            if not apart:
+                return (number,)
+            numbers = (number,)
+        plain = self._add((number,), self._contiguous(self.terms[number].labels))
+        return [plain if each == number else each for each in numbers]
+
+    def _points(self, term: Term) -> int:
+        return math.prod(self.sizes[label] for label in term.labels)
 
     def _wants_sums_apart(self, scaled: bool) -> bool:
         """Whether the sums are a tensor of their own before the result is made of them.
@@ -221,8 +276,8 @@ class _Planner:
 
     def _scaled(self, numbers: Sequence[int], factor: int) -> Sequence[int]:
         """Multiply the smallest tensor by a factor: a touch cannot, for it is a product of complex numbers."""
-        self.terms[factor], self.types[factor] = Term((), ()), self.problem.dtype
-        smallest = min(numbers, key=lambda number: math.prod(self.sizes[label] for label in self.terms[number].labels))
+        self.terms[factor], self.types[factor] = Term((), ()), self._factor_type(self.problem.finish.alpha)
+        smallest = min(numbers, key=lambda number: self._points(self.terms[number]))
         scaled = self._add((factor, smallest), self._contiguous(self.terms[smallest].labels))
         return [scaled if number == smallest else number for number in numbers]
 
@@ -231,7 +286,7 @@ class _Planner:
         numbers: Sequence[int],
         target: Term,
         first: int | None = FRESH,
-        touches: Sequence[tuple[Primitive, int | None]] = (),
+        touches: Sequence[Touching] = (),
     ) -> int:
         """Add a step.
 
@@ -265,9 +320,10 @@ class _Planner:
     ) -> int:
         """Add a step on complex tensors; sums of conjugated ones, and their real multiples, are conjugated later."""
         signs = [number in self.conjugated for number in numbers]
-        if all(operand.dtype.kind is Kind.COMPLEX for operand in operation.inputs) and len(signs) == 2:
+        copies = operation.main is Primitive.IDENTITY and any(signs) and not read
+        if copies or (all(operand.dtype.kind is Kind.COMPLEX for operand in operation.inputs) and len(signs) == 2):
             factors = (replace(operand, conjugated=sign) for operand, sign in zip(operation.inputs, signs))
-            operation = replace(operation, operands=(*factors, *operation.operands[2:]))
+            operation = replace(operation, operands=(*factors, *operation.operands[len(signs) :]))
             return self._append(Step(operation, tuple(numbers), shape), target, operation.output.dtype)
         number = self._append(Step(on_reals(operation), (*numbers, *read), shape), target, operation.output.dtype)
         self.conjugated |= {number} if any(signs) else set()
@@ -288,16 +344,22 @@ class _Planner:
             return dtype.real
         return dtype.accumulate if target is not self.result and dtype.kind is Kind.FLOAT else dtype
 
+    def _factor_type(self, factor: Any) -> DType:
+        """The type of a factor of complex numbers, `alpha` or `beta`: real ones are reals."""
+        return self.problem.dtype.real if complex(factor).imag == 0 else self.problem.dtype
+
     def _extra(self, number: int) -> Term:
-        """What a touch reads: an operand of the epilogue, or a constant."""
+        """What a touch reads: an operand of the epilogue, a constant, or what was computed for it."""
+        if number in self.terms:
+            return self.terms[number]
         place = number - len(self.problem.equation.inputs)
         terms = self.problem.finish_terms()
         return terms[place] if place < len(terms) else Term((), ())
 
     def _extra_type(self, number: int) -> DType:
         """The type of what a touch reads; what complex numbers held is multiplied by a real one."""
-        dtype, is_operand = self.problem.dtype, number < len(self.problem.shapes)
-        return dtype if is_operand or dtype.kind is not Kind.COMPLEX else dtype.real
+        dtype, is_constant = self.problem.dtype, len(self.problem.shapes) <= number < self.given
+        return dtype.real if is_constant and dtype.kind is Kind.COMPLEX else dtype
 
     def _check_size(self, inputs: Sequence[Term], target: Term) -> None:
         labels = dict.fromkeys(label for term in (*inputs, target) for label in term.labels)
@@ -307,61 +369,3 @@ class _Planner:
                 f"a step of the contraction has more than 2**60 points\n{caret_lines(self.problem.equation.text, ())}\n"
                 f"  {extents}\n  Contract fewer operands at once, or choose another path with optimize=."
             )
-
-
-def operation_of(inputs: Sequence[Term], output: Term, sizes: dict[str, int], types: Sequence[DType]) -> Operation:
-    """Return the operation `output = sum over all other labels of the product of the inputs`; its type is the last."""
-    labels = dict.fromkeys([*output.labels, *(label for term in inputs for label in term.labels)])
-    axes = tuple(Axis(label, sizes[label], _role(label, inputs, output)) for label in labels)
-    operands: list[Operand] = []
-    names = (*("in0", "in1")[: len(inputs)], "out")
-    for name, term, dtype in zip(names, (*inputs, output), types):
-        strides = dict(zip(term.labels, term.strides))
-        operands.append(Operand(name, dtype, tuple(strides.get(label, 0) for label in labels)))
-    if len(inputs) == 2:
-        main = Primitive.GEMM
-    else:
-        main = Primitive.SUM if any(axis.role is DimType.K for axis in axes) else Primitive.IDENTITY
-    first = Touch(Primitive.ZERO) if main is not Primitive.IDENTITY else NO_TOUCH
-    return Operation(axes, tuple(operands), main, first)
-
-
-def finished(
-    operation: Operation,
-    first: int | None,
-    touches: Sequence[tuple[Primitive, int | None]],
-    extras: Sequence[tuple[Term, DType]],
-) -> Operation:
-    """Return the operation with touches, the first of which is before the sums if `first` is a tensor.
-
-    What is added to cannot be a copy: a copy becomes a sum over nothing but one element.
-    """
-    inputs = len(operation.inputs)
-    places = iter(range(inputs, inputs + len(extras)))
-    done = [Touch(primitive, None if number is None else next(places)) for primitive, number in touches]
-    operands = [
-        Operand(
-            f"extra{i}",
-            dtype,
-            tuple(dict(zip(t.labels, t.strides)).get(n, 0) for n in operation.names),
-        )
-        for i, (t, dtype) in enumerate(extras)
-    ]
-    adds = first != FRESH and operation.main is Primitive.IDENTITY
-    start = operation.first_touch if first == FRESH else NO_TOUCH if first is None else done.pop(0)
-    return replace(
-        operation,
-        operands=(*operation.inputs, *operands, operation.output),
-        main=Primitive.SUM if adds else operation.main,
-        first_touch=start,
-        last_touches=tuple(done),
-    )
-
-
-def _role(label: str, inputs: Sequence[Term], output: Term) -> DimType:
-    if label not in output.labels:
-        return DimType.K
-    if len(inputs) == 1:
-        return DimType.C
-    in0, in1 = (label in term.labels for term in inputs)
-    return DimType.C if in0 and in1 else DimType.M if in0 else DimType.N
