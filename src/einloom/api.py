@@ -38,8 +38,8 @@ class EinsumOptions(TypedDict, total=False):
     order: str
     optimize: Any
     memory_limit: int | str | None
-    alpha: float
-    beta: float
+    alpha: complex
+    beta: complex
     conj: Sequence[int]
     epilogue: Sequence[Any]
     threads: int | None
@@ -129,8 +129,8 @@ def compile(
     optimize: Any = "auto",
     memory_limit: int | str | None = None,
     schedule: Schedule | str | None = None,
-    alpha: float = 1,
-    beta: float = 0,
+    alpha: complex = 1,
+    beta: complex = 0,
     conj: Sequence[int] = (),
     epilogue: Sequence[Any] = (),
     constants: Mapping[int, Any] | None = None,

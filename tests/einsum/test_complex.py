@@ -87,9 +87,9 @@ def test_operators_on_complex_results_are_code(equation: str, finish: Any, targe
     beta, alpha, epilogue = finish
     generator, sizes = np.random.default_rng(5), {"m": 9, "k": 4, "j": 3, "n": 18}
     inputs, _, output = equation.partition("->")
-    operands = [_drawn(generator, tuple(map(sizes.get, term)), "complex64") for term in inputs.split(",")]
-    beside = [_drawn(generator, tuple(map(sizes.get, word[1])), "complex64") for word in epilogue if len(word) == 2]
-    held = _drawn(generator, tuple(map(sizes.get, output)), "complex64")
+    operands = [_drawn(generator, tuple(sizes[x] for x in term), "complex64") for term in inputs.split(",")]
+    beside = [_drawn(generator, tuple(sizes[x] for x in word[1]), "complex64") for word in epilogue if len(word) == 2]
+    held = _drawn(generator, tuple(sizes[x] for x in output), "complex64")
     wanted = beta * held + alpha * np.einsum(equation, operands[0].conj(), *operands[1:])
     places = {label: place for place, label in enumerate(output)}
     queue = iter(beside)
@@ -126,10 +126,10 @@ def test_conjugates_are_made_by_code(equation: str, real: int | None, target: st
     generator, sizes = np.random.default_rng(8), dict(zip("abcd", (7, 19, 5, 12)))
     inputs, _, output = equation.partition("->")
     operands = [
-        _drawn(generator, tuple(map(sizes.get, term)), "float32" if i == real and "," in inputs else "complex64")
+        _drawn(generator, tuple(sizes[x] for x in term), "float32" if i == real and "," in inputs else "complex64")
         for i, term in enumerate(inputs.split(","))
     ]
-    held = _drawn(generator, tuple(map(sizes.get, output)), "complex64")
+    held = _drawn(generator, tuple(sizes[x] for x in output), "complex64")
     count = len(operands)
     for conj in ((0,), (1,), tuple(range(count))):
         conj = tuple(i for i in conj if i < count)
@@ -147,7 +147,7 @@ def test_conjugates_are_made_by_code(equation: str, real: int | None, target: st
 
 
 def test_conjugates_of_large_arrays_keep_infinities_and_take_no_copy() -> None:
-    a = np.full((70, 90), complex(np.inf, -0.0), np.complex128)
+    a: Any = np.full((70, 90), complex(np.inf, -0.0), np.complex128)
     f = el.compile("ab->ba", a, conj=(0,))
     assert np.array_equal(f(a), a.conj().T) and not np.signbit(f(a).imag).any()
     assert f.scratch_bytes == 0
@@ -160,11 +160,13 @@ def test_parts_are_multiplied_one_by_one(equation: str, dtype: str) -> None:
     special = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1.0]
     for first in special:
         for second in special:
-            operands = [np.full([1] * len(term), complex(0, 0), dtype) for term in equation.split("->")[0].split(",")]
+            operands: list[Any] = [
+                np.full([1] * len(term), complex(0, 0), dtype) for term in equation.split("->")[0].split(",")
+            ]
             for operand, parts in zip(operands, ((first, 2.0), (-1.0, second))):
                 operand.real, operand.imag = parts
             (ar, ai), (br, bi) = ((each.real.item(), each.imag.item()) for each in operands)
-            result = np.asarray(el.einsum(equation, *operands)).reshape(())
+            result: Any = np.asarray(el.einsum(equation, *operands)).reshape(())
             np.testing.assert_array_equal([result.real, result.imag], [ar * br - ai * bi, ai * br + ar * bi])
 
 
@@ -176,7 +178,7 @@ def test_other_doors_say_what_to_do() -> None:
 @pytest.mark.parametrize("dtype", REALS)
 def test_copies_and_conjugates_keep_the_signs_of_zeros(dtype: str) -> None:
     parts = np.array([0.0, -0.0, 1.0, -np.inf, np.nan], REALS[dtype])
-    a = np.empty((5, 5), dtype)
+    a: Any = np.empty((5, 5), dtype)
     a.real, a.imag = parts[:, None], parts
     for conj, wanted in (((), a.T), ((0,), a.conj().T)):
         result = el.einsum("ab->ba", a, conj=conj)

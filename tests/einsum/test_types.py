@@ -61,18 +61,17 @@ def complaint(seed: int) -> str | None:
     equation, operands = random_call(seed)
     types = [operand.dtype.name for operand in operands]
     dtype = dtype_of(promoted(*types).name)
-    wide = {"b": np.bool_, "c": np.complex128, "f": np.float64, "V": np.float64}.get(dtype.kind, dtype)
-    wanted = np.asarray(np.einsum(equation, *(operand.astype(wide) for operand in operands)))
-    result = np.asarray(el.einsum(equation, *operands))
+    wide: Any = {"c": np.complex128, "f": np.float64, "V": np.float64}.get(dtype.kind, dtype)
+    wanted: Any = np.asarray(np.einsum(equation, *(operand.astype(wide) for operand in operands)))
+    result: Any = np.asarray(el.einsum(equation, *operands))
     if (result.dtype, result.shape) != (dtype, wanted.shape):
         return f"{seed}: {equation} of {types} has type {result.dtype} and shape {result.shape}"
     if dtype.kind in "biu":
         return None if np.array_equal(result, wanted) else f"{seed}: {equation} of {types}"
     points = np.prod([max(operand.shape, default=1) for operand in operands])  # no fewer than products are summed
     scale = np.einsum(equation, *(np.abs(operand.astype(wide)) for operand in operands))
-    epsilon, roundoff = {"bfloat16": (2.0**-23, 2.0**-8), "float16": (2.0**-23, 2.0**-11)}.get(
-        dtype.name, (2.0 ** (-52 if dtype in (np.float64, np.complex128) else -23), 0.0)
-    )
+    epsilon = 2.0**-52 if dtype.name in ("float64", "complex128") else 2.0**-23
+    roundoff = {"bfloat16": 2.0**-8, "float16": 2.0**-11}.get(dtype.name, 0.0)
     fits = np.abs(wanted) < {"float16": 65504, "bfloat16": 3.38e38}.get(dtype.name, np.inf)
     bound = 8 * points * epsilon * scale + 1.01 * roundoff * np.abs(wanted)
     close = np.abs(result.astype(wide) - wanted) <= bound
