@@ -24,6 +24,7 @@ KERNELS: dict[str, dict] = {
     "matmul": {"m": 16, "n": 16, "k": 8},
     "batch_matmul": {"b": 2, "m": 8, "n": 8, "k": 4},
     "doitgen": {"r": 2, "q": 8, "p": 8, "s": 8},
+    "chain": {"m": 8, "n": 8, "k": 4, "l": 8, "epilogue": "relu"},
 }
 TAILS = {"m": 14, "n": 10, "k": 9, "tails": True, "tiles": {"m": (4, 2), "n": (4,), "k": (4,)}}
 

@@ -43,6 +43,7 @@ SPACES = {
     "matmul with arrays in global memory": gpu("matmul", m=4, n=2, k=4, tiles=tiled("mnk"), device=GLOBAL),
     "batch_matmul": gpu("batch_matmul", b=2, m=4, n=2, k=4, tiles={"m": (2,), "k": (2,)}),
     "doitgen": gpu("doitgen", r=2, q=4, p=2, s=4, tiles={"q": (2,), "s": (2,)}),
+    "chain": gpu("chain", m=4, n=2, k=2, l=4, epilogue="relu", tiles={"m": (2,), "l": (2,)}),
 }
 KERNELS = ("axpy", "mv", "gesummv", "matmul", "matmul with an epilogue", "batch_matmul", "doitgen")
 LEAVES = {name: 1000 if name in KERNELS else 100 for name in SPACES}

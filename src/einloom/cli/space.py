@@ -46,6 +46,7 @@ DEFAULT_SIZES: dict[str, dict[str, int]] = {
     "matmul": {"m": 1024, "n": 1024, "k": 1024},
     "batch_matmul": {"b": 64, "m": 128, "n": 128, "k": 128},
     "doitgen": {"r": 64, "q": 128, "p": 128, "s": 128},
+    "chain": {"m": 1024, "n": 64, "k": 64, "l": 1024},
 }
 
 

@@ -59,8 +59,8 @@ def gpu(name: str, /, *, device: GpuDevice | str = K4000, **options: Any) -> Spa
     """Return the space of GPU implementations of a kernel.
 
     Args:
-        name: `axpy` (n), `mv` (m, n), `gesummv` (m, n), `matmul` (m, n, k), `batch_matmul` (b, m, n, k) or
-            `doitgen` (r, q, p, s).
+        name: `axpy` (n), `mv` (m, n), `gesummv` (m, n), `matmul` (m, n, k), `batch_matmul` (b, m, n, k),
+            `doitgen` (r, q, p, s) or `chain` (m, n, k, l: two products, the first one in tiles alone).
         device: the limits of the GPU, or a name of `DEVICES`; the paper's by default.
         options: the kernel's sizes, and for instance `tiles={"m": (32, 4)}` (largest tile sizes, outermost first),
             `tails=True` (tiles that do not divide); `transpose_a`, `transpose_b`, `stride_a`, `epilogue="relu"` of

@@ -33,6 +33,7 @@ PAPER_TILES: dict[str, Maxima] = {
     "matmul": {"m": (32, 4), "n": (32, 4), "k": (32,)},
     "batch_matmul": {"b": (), "m": (32, 4), "n": (32, 4), "k": (32,)},
     "doitgen": {"r": (), "q": (32, 4), "p": (32, 4), "s": (32,)},
+    "chain": {"m": (32, 4), "n": (32, 4), "k": (32,), "l": (32,)},
 }
 """The largest size of each tile, outermost first (paper, section 5.2, for axpy and the m and n of matmul)."""
 
@@ -257,6 +258,33 @@ def doitgen(r: int, q: int, p: int, s: int, *, tiles: Maxima | None = None, tail
     return Kernel(b.backbone(), lambda v: {"O": v["A"] @ v["B"]})
 
 
+def chain(
+    m: int,
+    n: int,
+    k: int,
+    l: int,  # noqa: E741: the axis that both products have.
+    *,
+    epilogue: str | None = None,
+    tiles: Maxima | None = None,
+    tails: bool | None = None,
+) -> Kernel:
+    """D[m,n] = sum over l of f(sum over k of A[m,k] B[k,l]) C[l,n], column-major, in one kernel.
+
+    The product of A and B exists in tiles alone, in registers or in shared memory; blocks that share rows of D compute
+    their tiles of it anew. `epilogue` is None or `"relu"`.
+    """
+    b = Builder("chain")
+    axis = _Axes(b, tiles or PAPER_TILES["chain"], tails)
+    i, j, p, q = (axis(name, size) for name, size in zip("mnkl", (m, n, k, l)))
+    left, right, last = b.load(b.input("A", i, p)), b.load(b.input("B", p, q)), b.load(b.input("C", q, j))
+    start = b.nest("init_first", i, q).apply("move", 0.0)
+    between = b.nest("first", i, q, p).reduce("mad", left, right, start=start)
+    between = _epilogue(b, epilogue, between, i, q)
+    start = b.nest("init", i, j).apply("move", 0.0)
+    b.store(b.output("D", i, j), b.nest("main", i, j, q).reduce("mad", between, last, start=start))
+    return Kernel(b.backbone(), lambda v: {"D": _activation(epilogue, v["A"] @ v["B"]) @ v["C"]})
+
+
 def _epilogue(b: Builder, name: str | None, total: Any, *axes: TiledAxis) -> Any:
     """Return `total` after the epilogue, which gets a nest of its own."""
     if name is None:
@@ -271,7 +299,7 @@ def _activation(name: str | None, value: Array) -> Array:
 
 
 KERNELS: dict[str, Callable[..., Kernel]] = {
-    each.__name__: each for each in (axpy, mv, gesummv, matmul, batch_matmul, doitgen)
+    each.__name__: each for each in (axpy, mv, gesummv, matmul, batch_matmul, doitgen, chain)
 }
 
 

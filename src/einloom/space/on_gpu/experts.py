@@ -125,7 +125,20 @@ def _structure(backbone: Backbone) -> Decisions:
             found[f"dim_kind({axis.name}.1)"] = "LOOP"
             found |= {f"order({each.name}.1, {axis.name}.1)": "OUTER" for each in tiled}
             found |= {f"order({axis.name}.1, {each.name}.2)": "OUTER" for each in tiled if each.levels > 2}
-    return found | _coalesced(backbone, [axis.name for axis in tiled])
+    return found | _inner_products(backbone) | _coalesced(backbone, [axis.name for axis in tiled])
+
+
+def _inner_products(backbone: Backbone) -> Decisions:
+    """Return decisions about sums that other sums read: their tiles are shared by the same threads, as the others'."""
+    found: Decisions = {}
+    for each in backbone.instructions:
+        for name in each.dimensions if each.reduced else ():
+            level, own = backbone.dimension[name].level, name.count(".") > 1
+            if own and name in each.reduced:
+                found[f"dim_kind({name})"] = "LOOP"
+            elif own:
+                found[f"dim_kind({name})"] = "THREAD" if level == 1 else "UNROLL"
+    return found
 
 
 def _coalesced(backbone: Backbone, tiled: list[str]) -> Decisions:
