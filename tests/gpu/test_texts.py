@@ -54,6 +54,33 @@ def test_texts_are_what_one_would_write():
     assert print_launch(read_launch(VECTORS), DIALECTS["opencl"]) == OPENCL_VECTORS
 
 
+SHARED_VECTORS = """
+launch f
+  thread n 4
+  global in float32 a 4
+  global out float32 b 4
+  register float32 r 1
+  shared float32 two 2
+  shared float32 four 4
+  vector i 2
+    two[i] = a[i] shared if n < 1
+  vector j 4
+    four[j] = a[j] shared if n < 1
+  barrier
+  r[0] = four[n] shared
+  b[n] = r[0] global
+"""
+
+
+def test_shared_arrays_are_aligned_for_their_vectors_without_gaps():
+    launch = read_launch(SHARED_VECTORS)
+    cuda, opencl = (print_launch(launch, DIALECTS[language]) for language in ("cuda", "opencl"))
+    assert "  __shared__ __align__(16) float four[4];\n  __shared__ __align__(8) float two[2];\n" in cuda
+    assert "  local __attribute__((aligned(16))) float four[4];\n" in opencl
+    skip_without_nvrtc()
+    assert compile_cuda(cuda, "sm_75").shared_bytes == launch.shared_bytes == 24
+
+
 def test_a_type_without_words_is_refused():
     with pytest.raises(UnsupportedTarget, match="OpenCL C has no uint8 here"):
         print_launch(read_launch(REVERSE.replace("global in float32", "global in uint8")), DIALECTS["opencl"])

@@ -89,6 +89,7 @@ CUDA = Dialect(
     pointer="{0} *",
     shared="__shared__",
     shared_pointer="{0} *",
+    aligned="__align__({0})",
     block=("blockIdx.x", "blockIdx.y", "blockIdx.z"),
     thread=("threadIdx.x", "threadIdx.y", "threadIdx.z"),
     barrier="__syncthreads();",

@@ -66,6 +66,7 @@ class Dialect:
         input, output, argument: a parameter of type 0 called 1.
         pointer: a pointer to type 0 in global memory, for vectors.
         shared, shared_pointer: what stands in front of a shared array's type; a pointer to type 0 into one.
+        aligned: what lets an array begin at a multiple of so many bytes.
         block, thread: indices of the block and the thread, innermost dimension first.
         barrier: waits for all threads of the block.
         load, store: how memory is accessed by cache directive: pointer, and value for stores.
@@ -83,6 +84,7 @@ class Dialect:
     pointer: str
     shared: str
     shared_pointer: str
+    aligned: str
     block: tuple[str, str, str]
     thread: tuple[str, str, str]
     barrier: str

@@ -50,6 +50,7 @@ OPENCL = Dialect(
     pointer="global {0} *",
     shared="local",
     shared_pointer="local {0} *",
+    aligned="__attribute__((aligned({0})))",
     block=("get_group_id(0)", "get_group_id(1)", "get_group_id(2)"),
     thread=("get_local_id(0)", "get_local_id(1)", "get_local_id(2)"),
     barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from einloom.errors import UnsupportedTarget
 from einloom.ir.gpu.fragments import MMA
-from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Level, Mma, Repeat, Role, Space, repeats
+from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Level, Mma, Repeat, Role, Space, places, repeats
 from einloom.ir.statement import LoopKind, Place, Statement, Terms
 from einloom.once import cached_property
 from einloom.targets.gpu.dialect import Dialect, Type
@@ -91,10 +91,30 @@ class _Printer:
 
     def _arrays(self) -> Iterator[str]:
         for each in self.launch.arrays:
-            if each.space is Space.SHARED:
-                yield f"{self.dialect.shared} {self._held(each)} {self.names[each.name]}[{each.size}];"
-            elif each.space in (Space.REGISTER, Space.FRAGMENT):
+            if each.space in (Space.REGISTER, Space.FRAGMENT):
                 yield f"{self._held(each)} {self.names[each.name]}[{each.size}];"
+        shared = [each for each in self.launch.arrays if each.space is Space.SHARED]
+        # What is aligned most comes first: then nothing lies between the arrays, and they take what the space counts.
+        for each in sorted(shared, key=self._alignment, reverse=True):
+            aligned = ""
+            if self._alignment(each) > each.dtype.size:
+                aligned = f" {self.dialect.aligned.format(self._alignment(each))}"
+            yield f"{self.dialect.shared}{aligned} {self._held(each)} {self.names[each.name]}[{each.size}];"
+
+    def _alignment(self, array: Array) -> int:
+        """Return what an array's first byte is a multiple of: the bytes of the longest vector that touches it."""
+        return array.dtype.size * self.longest_vector.get(array.name, 1)
+
+    @cached_property
+    def longest_vector(self) -> dict[str, int]:
+        """The most elements that a vector moves, by the array in memory that it touches."""
+        found: dict[str, int] = {}
+        for loop in repeats(self.launch):
+            held = loop.body[0]
+            if loop.kind is LoopKind.VECTOR and isinstance(held, Statement):
+                for place in places(held):
+                    found[place.buffer] = max(found.get(place.buffer, 1), loop.trips)
+        return found
 
     def _held(self, array: Array) -> str:
         """Return the type of a local array: fragments, and shared copies of them, keep what memory holds."""
