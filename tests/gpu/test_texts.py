@@ -67,7 +67,7 @@ launch f
   vector j 4
     four[j] = a[j] shared if n < 1
   barrier
-  r[0] = four[n] shared
+  r[0] = add(four[n], two[0])
   b[n] = r[0] global
 """
 

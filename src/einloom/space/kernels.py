@@ -262,7 +262,7 @@ def chain(
     m: int,
     n: int,
     k: int,
-    l: int,  # noqa: E741: the axis that both products have.
+    l: int,  # noqa: E741 (no 1: the axis that both products have)
     *,
     epilogue: str | None = None,
     tiles: Maxima | None = None,
