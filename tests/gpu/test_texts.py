@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -149,7 +150,12 @@ def test_missing_packages_and_devices_are_told(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_what_gpus_do_not_take_is_refused():
-    for option in ({"schedule": "prim m=j n=i k=k"}, {"memory_limit": 64}, {"constants": {0: np.ones((2, 2))}}):
+    refused: tuple[dict[str, Any], ...] = (
+        {"schedule": "prim m=j n=i k=k"},
+        {"memory_limit": 64},
+        {"constants": {0: np.ones((2, 2))}},
+    )
+    for option in refused:
         with pytest.raises(el.UnsupportedTarget, match=f"{next(iter(option))}= is for processors"):
             el.compile("ij,jk->ik", (2, 2), (2, 2), dtype="float64", target="opencl", **option)
 
