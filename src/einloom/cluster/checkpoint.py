@@ -65,9 +65,13 @@ class Checkpoint:
         """Return how many units are there."""
         return len(list(Path(self.folder).glob(f"{self.name}-*.unit")))
 
-    def told(self, units: int) -> str:
-        """Return how far a run of so many units came."""
-        return f"{self.finished():,} of {units:,} units are kept in {self.folder}: the same call goes on from there."
+    def told(self, finished: str, units: int) -> str:
+        """Return what to say of a run that ended with so many finished units, of so many."""
+        return f"{finished} of {units:,} units are kept in {self.folder}: the same call goes on from there."
+
+    def resumable(self, units: int) -> str:
+        """Return what to say of a run of so many units that ends now."""
+        return self.told(f"{self.finished():,}", units)
 
     def _file(self, unit: Unit) -> Path:
         return Path(self.folder, f"{self.name}-{unit.start}-{unit.stop}.unit")

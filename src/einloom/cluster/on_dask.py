@@ -264,7 +264,7 @@ def _where(task: UnitTask) -> str:
 def _resumable(task: UnitTask) -> str:
     if task.checkpoint is None:
         return "\n  Give workers more memory, or pass checkpoint= to keep what is finished."
-    return f"\n  {task.checkpoint.told(len(task.program.work.units))}"
+    return f"\n  {task.checkpoint.resumable(len(task.program.work.units))}"
 
 
 def _shown(client: Any, task: UnitTask, progress: bool) -> Any:

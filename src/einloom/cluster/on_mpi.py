@@ -10,6 +10,7 @@ half sends to the rank of the left one. Before ranks exchange anything they agre
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from einloom.cluster.peers import check_peers, this_peer
 from einloom.cluster.progress import shown_slices
 from einloom.cluster.run import Event
 from einloom.cluster.shared import Shared, UnitTask
+from einloom.cluster.watch import WATCHED, watched
 from einloom.config import thread_count
 from einloom.errors import DeviceError, EinloomError, ShapeError
 from einloom.expression.units import UnitProgram, added
@@ -78,10 +80,20 @@ def compute_on_ranks(shared: Shared, comm: Any) -> tuple[Array, list[Event]]:
         return np.asarray(agreed(comm, lambda: shared.expression(*shared.given), "compute")), []
     task = agreed(comm, lambda: shared.task(program), "open the checkpoint")
     ranks = _Ranks(task, comm)
-    agreed(comm, lambda: ranks.compute(shared.operands, shared.progress), "compute", lambda: _resumable(task))
-    ranks.join()
-    result = ranks.result()
+    with _watched(task, comm):
+        agreed(comm, lambda: ranks.compute(shared.operands, shared.progress), "compute", lambda: _resumable(task))
+        ranks.join()
+        result = ranks.result()
     return result, [event for events in comm.allgather(ranks.events) for event in events]
+
+
+def _watched(task: UnitTask, comm: Any) -> AbstractContextManager[None]:
+    """Return what names a rank that dies, where there is something to lose."""
+    program, kept = task.program, task.checkpoint
+    units = len(program.work.units)
+    if kept is None and program.seconds * len(program.work.slicing) < WATCHED * comm.size:
+        return nullcontext()
+    return watched(comm, f"einsum {program.recipe.problem.equation.text}", kept, units)
 
 
 def _check_operands(shared: Shared, comm: Any) -> None:
@@ -99,7 +111,7 @@ def _check_operands(shared: Shared, comm: Any) -> None:
 def _resumable(task: UnitTask) -> str:
     if task.checkpoint is None:
         return "\n  Pass checkpoint= to keep what is finished."
-    return f"\n  {task.checkpoint.told(len(task.program.work.units))}"
+    return f"\n  {task.checkpoint.resumable(len(task.program.work.units))}"
 
 
 @dataclass

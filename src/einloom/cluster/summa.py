@@ -11,6 +11,8 @@ along a binary tree.
 
 from __future__ import annotations
 
+import math
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -20,10 +22,14 @@ from einloom.arrays.library import Array, incoming
 from einloom.cluster.distribution import Distribution, Panel, divided
 from einloom.cluster.on_mpi import agreed
 from einloom.cluster.peers import check_peers, this_peer
+from einloom.cluster.watch import watched
 from einloom.errors import ArgumentError, ShapeError
 from einloom.plan.slices import first_half
 
 __all__ = ["compute_on_grid"]
+
+LONG = 5e10
+"""Floating-point operations of a rank that take about a second: then it is watched."""
 
 PIECES = 4
 """Parts of a panel's product between which messages are helped along."""
@@ -43,7 +49,9 @@ def compute_on_grid(distribution: Distribution, blocks: list[Any], comm: Any) ->
     differ = [rank for rank, each in enumerate(types) if each != types[0]]
     if differ:
         raise ArgumentError(f"rank {differ[0]} has another distribution or other types than rank 0: {types[differ[0]]}")
-    return _Grid(distribution, arrays, comm).result()
+    is_long = 2 * math.prod(distribution.sizes.values()) / comm.size > LONG
+    with watched(comm, f"einsum {distribution.equation}") if is_long else nullcontext():
+        return _Grid(distribution, arrays, comm).result()
 
 
 def _checked(distribution: Distribution, blocks: list[Any], comm: Any) -> list[Array]:

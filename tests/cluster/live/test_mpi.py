@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,7 @@ def ranks(count: int, *case: object, fails: bool = False) -> str:
     line = [MPIEXEC, "-n", str(count), sys.executable, "-m", "tests.cluster.live.ranks", *map(str, case)]
     done = subprocess.run(line, capture_output=True, text=True, timeout=300)
     assert (done.returncode != 0) == fails, done.stdout + done.stderr
-    return done.stdout.strip()
+    return f"{done.stdout}{done.stderr}".strip() if fails else done.stdout.strip()
 
 
 def expected_bits() -> str:
@@ -53,10 +54,13 @@ def test_a_failing_rank_is_named(tmp_path: Path) -> None:
     assert "1 of 3 ranks failed to" in told and "rank 2: checkpoint: " in told and "No space left" in told
 
 
-def test_a_run_that_was_killed_goes_on(tmp_path: Path) -> None:
-    ranks(4, "checkpoint", tmp_path, fails=True)
+@pytest.mark.parametrize("victim", [0, 3])
+def test_a_run_of_which_a_rank_was_killed_goes_on(victim: int, tmp_path: Path) -> None:
+    told = ranks(4, "checkpoint", victim, tmp_path, fails=True)
+    assert re.search(rf"DeviceError: rank {victim}, process \d+ on \S+ died in einsum abcd,", told), told
+    assert re.search(rf"[1-9]\d* of \d+ units are kept in {tmp_path}: the same call goes on", told), told
     kept = len(list(tmp_path.glob("*.unit")))
-    computed, events, digest = ranks(4, "checkpoint", tmp_path).split()
+    computed, events, digest = ranks(4, "checkpoint", victim, tmp_path).split()
     assert digest == expected_bits()
     assert kept >= 9 and int(computed) == int(events) - kept
 
