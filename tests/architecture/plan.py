@@ -91,10 +91,10 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     ),
     "cli": ({"sizes", "__init__"}, {REST}),
     "cluster": (
-        {"drawing", "peers", "checkpoint", "progress", "distribution"},
-        {"run", "predicted"},
+        {"drawing", "peers", "checkpoint", "progress", "distribution", "sentinel"},
+        {"run", "predicted", "watch"},
         {"shared"},
-        {"on_dask", "on_mpi", "grid_planning"},
+        {"on_dask", "on_mpi", "grid_planning", "chunk_planning"},
         {"summa", "planning", "tuning"},
         {"tuned"},
         {"contraction"},

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import einloom as el
+from einloom.plan.chunks import aligned
 
 NETWORK = "ab,bc,cd->ad", [(1024, 512), (512, 1024), (1024, 512)]
 
@@ -44,6 +45,21 @@ def test_a_plan_of_a_grid() -> None:
     plan = el.cluster.plan("ik,kj->ij", shapes, distribution=d)
     (row,) = plan.rows
     assert row.workers == 4 and 0.2 < row.efficiency <= 1.2 and row.traffic == 2 * 2048 * 2048 * 8
+
+
+def test_a_plan_of_chunks_says_what_is_rechunked() -> None:
+    fitting, other = ((64,) * 8, (64,) * 8), ((64,) * 8, (100,) * 5 + (12,))
+    shapes = [(512, 512)] * 3
+    plan = el.cluster.plan("ij,jk,kl->il", shapes, chunks=[fitting] * 3)
+    assert plan.rechunked == 0 and plan.slices == 2 * 64 and plan.flops == 4 * 512**3
+    assert plan.rows[0].traffic == 0 < plan.rows[1].traffic <= plan.rows[-1].traffic and plan.rows[0].efficiency == 1
+    expected = aligned(["ij", "jk"], [other, fitting], [8, 8])
+    plan = el.cluster.plan("ij,jk->ik", shapes[:2], chunks=[other, fitting], workers=2)
+    assert plan.rechunked == sum(expected.moved) > 0 and f"{plan.rechunked:,} bytes rechunked" in plan.table()
+    whole = el.cluster.plan("ij,jk->ik", shapes[:2], chunks=[None, None], workers=2)
+    assert whole.slices == 1 and whole.rechunked == 0
+    with pytest.raises(el.ShapeError, match="chunks of operand 1"):
+        el.cluster.plan("ij,jk->ik", shapes[:2], chunks=[fitting, ((64,), (64,))])
 
 
 def test_plans_as_tables_and_figures(tmp_path: Path) -> None:

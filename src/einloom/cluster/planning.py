@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from einloom.api import compile as compile_here
+from einloom.cluster.chunk_planning import chunk_plan
 from einloom.cluster.distribution import Distribution
 from einloom.cluster.grid_planning import grid_plan
 from einloom.cluster.predicted import Network, Plan, PlanRow
@@ -20,6 +21,7 @@ from einloom.errors import ArgumentError
 from einloom.expression.expression import Expression
 from einloom.expression.predicted import predicted_seconds
 from einloom.expression.units import UnitProgram, unit_program
+from einloom.plan.chunks import Chunks
 from einloom.plan.slices import Slicing
 from einloom.plan.units import Work
 
@@ -44,6 +46,7 @@ def plan(
     optimize: Any = "auto",
     dtype: object = "float64",
     distribution: Distribution | None = None,
+    chunks: Sequence[Sequence[Chunks] | None] | None = None,
 ) -> Plan:
     """Predict time, memory, traffic and efficiency of a contraction on workers like this processor's cores.
 
@@ -58,16 +61,19 @@ def plan(
         optimize: what `opt_einsum` takes.
         dtype: type to compute in.
         distribution: of a product over a grid of ranks: the plan is for its number of ranks.
+        chunks: of operands that are arrays of Dask, their `chunks`; None for one that is not in chunks.
 
     Raises:
         ArgumentError: operands and result alone exceed the memory.
-        EquationError, ShapeError: the equation does not fit the shapes.
+        EquationError, ShapeError: the equation or chunks do not fit the shapes.
     """
     network = Network(float(bandwidth), float(latency))
     if distribution is not None:
         return grid_plan(distribution, dtype, network)
     counts = (workers,) if isinstance(workers, int) else tuple(workers)
     given = [tuple(shape) for shape in shapes]
+    if chunks is not None:
+        return chunk_plan(equation, given, chunks, counts, optimize, dtype, network, TASK)
     options: dict[str, Any] = {"optimize": optimize, "dtype": dtype}
     expression, program = _fitting(equation, given, memory, memory_limit, options)
     if program is None:

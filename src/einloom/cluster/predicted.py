@@ -37,8 +37,9 @@ class Plan:
         equation: what is computed.
         flops: its arithmetic.
         cuts: where it is cut, in words.
-        slices: how many there are.
+        slices: how many there are; of arrays in chunks, how many tasks.
         rows: one for each number of workers.
+        rechunked: bytes that come into another chunk than the larger part of it; None: nothing is in chunks.
     """
 
     equation: str
@@ -46,11 +47,15 @@ class Plan:
     cuts: str
     slices: int
     rows: tuple[PlanRow, ...]
+    rechunked: int | None = None
 
     def table(self) -> str:
         """Return a line for every number of workers."""
+        parts = f"{self.slices:,} slices, {self.cuts}"
+        if self.rechunked is not None:
+            parts = f"{self.slices:,} tasks, {self.rechunked:,} bytes rechunked"
         lines = [
-            f"{self.equation}: {self.flops:,} flop, {self.slices:,} slices, {self.cuts}",
+            f"{self.equation}: {self.flops:,} flop, {parts}",
             f"{'workers':>8} {'seconds':>12} {'computing':>12} {'memory':>16} {'traffic':>18} {'efficiency':>11}",
         ]
         for row in self.rows:

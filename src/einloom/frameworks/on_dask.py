@@ -23,16 +23,12 @@ from dask.highlevelgraph import HighLevelGraph  # pyright: ignore[reportMissingI
 
 from einloom.errors import ArgumentError, DTypeError
 from einloom.frameworks.call import Call, Computation, evaluate, path_of
-from einloom.plan.chunks import aligned
-from einloom.plan.equation import label_symbols
+from einloom.plan.chunks import aligned, chunk_steps, products_of_task
 from einloom.plan.paths import contraction_path
 from einloom.plan.problem import make_problem
 from einloom.plan.slices import first_half
 
 __all__ = ["compute", "memory"]
-
-GROUP_BYTES = 2**28
-"""Bytes of the operands that one task adds up products of: they are in memory at the same time."""
 
 WIDER = {"float16": "float32", "bfloat16": "float32"}
 """Types that sums over chunks are kept in."""
@@ -76,28 +72,16 @@ def _chunk_of(array: np.ndarray) -> Any:
 
 def _contracted(call: Call, arrays: Sequence[Any]) -> Any:
     """Return the result of the steps of a path, each an array of its own."""
-    shapes = [array.shape for array in arrays]
-    problem = make_problem(call.equation, shapes, [None] * len(shapes), "float64")
-    symbols = dict(zip(problem.sizes, label_symbols(len(problem.sizes))))
-    waiting = [
-        ("".join(symbols[x] for x in labels), array, position in call.conj)
-        for position, (labels, array) in enumerate(zip(problem.equation.inputs, arrays))
-    ]
-    output = "".join(symbols[x] for x in problem.equation.output)
-    for entry in contraction_path(problem, path_of(call.optimize)):
-        chosen = [waiting[position] for position in entry]
-        waiting = [each for position, each in enumerate(waiting) if position not in entry]
-        needed = {x for term, _, _ in waiting for x in term} | set(output)
-        made = (
-            output
-            if not waiting
-            else "".join(x for x in dict.fromkeys("".join(t for t, _, _ in chosen)) if x in needed)
-        )
-        text = f"{','.join(term for term, _, _ in chosen)}->{made}"
-        conj = tuple(place for place, (_, _, conjugated) in enumerate(chosen) if conjugated)
+    problem = make_problem(call.equation, [array.shape for array in arrays], [None] * len(arrays), "float64")
+    waiting = [(array, position in call.conj) for position, array in enumerate(arrays)]
+    for each in chunk_steps(problem, contraction_path(problem, path_of(call.optimize))):
+        chosen = [waiting[position] for position in each.entry]
+        waiting = [pair for position, pair in enumerate(waiting) if position not in each.entry]
+        text = f"{','.join(each.terms)}->{each.result}"
+        conj = tuple(place for place, (_, conjugated) in enumerate(chosen) if conjugated)
         step = Call(text, conj, schedule=call.schedule, threads=call.threads or 1)
-        waiting.append((made, _step(step, call.equation, [array for _, array, _ in chosen]), False))
-    return waiting[0][1]
+        waiting.append((_step(step, call.equation, [array for array, _ in chosen]), False))
+    return waiting[0][0]
 
 
 def _step(call: Call, whole: str, arrays: Sequence[Any]) -> Any:
@@ -113,7 +97,7 @@ def _step(call: Call, whole: str, arrays: Sequence[Any]) -> Any:
     chunks = [shared.of_label[x] for x in output]
     dtype = np.result_type(*(array.dtype for array in arrays))
     summed = [x for x in dict.fromkeys(inputs) if x != "," and x not in output]
-    count = _group(arrays)
+    count = products_of_task([array.chunks for array in arrays], [array.dtype.itemsize for array in arrays])
     graph: dict[Any, Any] = {}
     for place in product(*(range(len(each)) for each in chunks)):
         kept = dict(zip(output, place))
@@ -131,12 +115,6 @@ def _step(call: Call, whole: str, arrays: Sequence[Any]) -> Any:
 def _index(term: str, array: Any, index: dict[str, int]) -> tuple[int, ...]:
     """Return which chunk of an operand a product reads; the only one along axes that are broadcast."""
     return tuple(index[x] if len(chunks) > 1 else 0 for x, chunks in zip(term, array.chunks))
-
-
-def _group(arrays: Sequence[Any]) -> int:
-    """Return how many products a task adds up: a power of two."""
-    size = sum(math.prod(map(max, array.chunks)) * array.dtype.itemsize for array in arrays)
-    return 1 << max(GROUP_BYTES // max(size, 1), 1).bit_length() - 1
 
 
 def _tasks(call: Call, name: str, place: tuple[int, ...], groups: Sequence[Any], dtype: np.dtype) -> dict[Any, Any]:

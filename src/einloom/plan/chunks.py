@@ -1,4 +1,6 @@
-"""`aligned`: chunk sizes that all operands of a contraction share, for the least traffic. It touches no array.
+"""Contractions of arrays in chunks: their steps, and chunk sizes that operands share, for the least traffic.
+
+It touches no array.
 
 Operands come in chunks along every axis. Axes of one label need the same chunks. Candidates are those of the operands,
 and their common refinement where it has not many more; those are taken for which the fewest bytes leave the chunk that
@@ -12,11 +14,15 @@ the larger part of their new chunk lies in.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, product
 
-__all__ = ["Aligned", "Chunks", "aligned"]
+from einloom.plan.equation import label_symbols
+from einloom.plan.paths import Path
+from einloom.plan.problem import Problem
+
+__all__ = ["Aligned", "ChunkStep", "Chunks", "aligned", "chunk_steps", "products_of_task"]
 
 Chunks = tuple[int, ...]
 """Lengths of the chunks along an axis."""
@@ -25,6 +31,50 @@ MOST_PIECES = 1.5
 """How many times as many chunks a refinement may have."""
 
 MOST_COMBINATIONS = 4096
+
+GROUP_BYTES = 2**28
+"""Bytes of the operands that one task adds up products of: they are in memory at the same time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkStep:
+    """A step of a contraction of chunked arrays.
+
+    Attributes:
+        entry: positions of what is contracted among the arrays that are left; the result comes behind the rest.
+        terms: the labels of these, one character each.
+        result: the labels of the result.
+    """
+
+    entry: tuple[int, ...]
+    terms: tuple[str, ...]
+    result: str
+
+
+def chunk_steps(problem: Problem, path: Path) -> Iterator[ChunkStep]:
+    """Yield the steps of a path; each result is a chunked array of its own."""
+    symbols = dict(zip(problem.sizes, label_symbols(len(problem.sizes))))
+    *waiting, output = (
+        "".join(symbols[x] for x in labels) for labels in (*problem.equation.inputs, problem.equation.output)
+    )
+    for entry in path:
+        chosen = tuple(waiting[position] for position in entry)
+        waiting = [each for position, each in enumerate(waiting) if position not in entry]
+        needed = set("".join(waiting) + output)
+        result = "".join(x for x in dict.fromkeys("".join(chosen)) if x in needed) if waiting else output
+        waiting.append(result)
+        yield ChunkStep(tuple(entry), chosen, result)
+
+
+def products_of_task(chunks: Sequence[Sequence[Chunks]], sizes: Sequence[int]) -> int:
+    """Return how many products of chunks a task adds up in place: a power of two.
+
+    Args:
+        chunks: of every axis of every operand.
+        sizes: of an element of every operand, in bytes.
+    """
+    bytes = sum(math.prod(map(max, own)) * size for own, size in zip(chunks, sizes))
+    return 1 << max(GROUP_BYTES // max(bytes, 1), 1).bit_length() - 1
 
 
 @dataclass(frozen=True, slots=True)
