@@ -4,9 +4,6 @@ A rank that is killed says nothing, and what starts ranks kills the others at on
 (MPICH), or after a while. So one rank of every host starts a sentinel, which outlives them.
 """
 
-# pyright: standard
-# mpi4py's types are unknown where it is not installed.
-
 from __future__ import annotations
 
 import os
@@ -38,37 +35,29 @@ def watched(comm: Any, what: str, checkpoint: Checkpoint | None = None, units: i
         checkpoint: where finished units are kept.
         units: how many there are in all.
     """
-    host = comm.Split_type(_shared_memory())
-    ranks = host.gather((comm.rank, os.getpid()))
-    sentinel = None if ranks is None else _started(what, checkpoint, units, ranks)
-    host.Barrier()
+    own = os.uname().nodename
+    there: list[tuple[str, int]] = comm.allgather((own, os.getpid()))
+    ranks = {rank: process for rank, (host, process) in enumerate(there) if host == own}
+    sentinel = _started(what, checkpoint, units, ranks) if comm.rank == min(ranks) else None
+    comm.Barrier()
     try:
         try:
             yield
-        except EinloomError:  # On all ranks, or all have agreed that there was one.
-            host.Barrier()
+        except EinloomError:  # On all ranks: they have agreed that there was one.
+            comm.Barrier()
             raise
-        host.Barrier()
+        comm.Barrier()
     finally:
         if sentinel is not None:
             sentinel.communicate(b".")
-    host.Free()
 
 
-def _shared_memory() -> int:
-    from mpi4py import MPI  # pyright: ignore[reportMissingImports]
-
-    return MPI.COMM_TYPE_SHARED
-
-
-def _started(
-    what: str, checkpoint: Checkpoint | None, units: int, ranks: list[tuple[int, int]]
-) -> subprocess.Popen[bytes]:
+def _started(what: str, checkpoint: Checkpoint | None, units: int, ranks: dict[int, int]) -> subprocess.Popen[bytes]:
     """Start a sentinel, and wait until it watches; where the kernel has no such thing, it ends."""
     advice = ADVICE if checkpoint is None else checkpoint.told("{}", units)
     kept = ["", ""] if checkpoint is None else [checkpoint.folder, checkpoint.name]
     program = Path(__file__).with_name("sentinel.py")
-    given = [what, advice, *kept, *(f"{rank}:{process}" for rank, process in ranks)]
+    given = [what, advice, *kept, *(f"{rank}:{process}" for rank, process in ranks.items())]
     sentinel = subprocess.Popen(
         [sys.executable, "-I", "-S", str(program), *given],
         stdin=subprocess.PIPE,
