@@ -55,6 +55,18 @@ def test_slices_joined_by_hand_are_the_whole(seed: int) -> None:
     assert sum(count for _, count in slicing.kinds) == len(slicing)
 
 
+def test_a_limit_that_no_pair_of_tensors_fits() -> None:
+    """A strategy that is told of it contracts all the rest at once, in more steps than can be counted."""
+    size = 5
+    edges = [((i, j), (i + a, j + b)) for i in range(size) for j in range(size) for a, b in ((0, 1), (1, 0))]
+    label = {edge: chr(192 + n) for n, edge in enumerate(e for e in edges if max(e[1]) < size)}
+    terms = ["".join(x for edge, x in label.items() if (i, j) in edge) for i in range(size) for j in range(size)]
+    shapes = [(16,) * len(term) for term in terms]
+    problem = make_problem(f"{','.join(terms)}->", shapes, [None] * len(terms), "float32")
+    path, slicing = limited_path(problem, "auto", 2**14)
+    assert len(path) == len(terms) - 1 and slicing is not None and len(slicing) > 1
+
+
 @pytest.mark.parametrize("leaves", range(1, 40))
 def test_a_stack_adds_along_the_tree(leaves: int) -> None:
     stack: list[int] = []

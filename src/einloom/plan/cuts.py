@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from einloom.dtypes import FLOAT64
+from einloom.errors import ShapeError
 from einloom.ir.operation import DimType
 from einloom.plan.finish import PLAIN
 from einloom.plan.paths import Path, contraction_path, element_limit, is_strategy
@@ -60,10 +62,11 @@ def limited_path(problem: Problem, optimize: Any, memory_limit: Any) -> tuple[Pa
     path = contraction_path(problem, optimize)
     if limit is None or 0 in problem.sizes.values():
         return path, None
-    paths = [path]
-    if is_strategy(optimize) and len(path) > 1 and cuts_of(problem, path, limit):
-        paths.append(contraction_path(problem, optimize, limit))
-    chosen = min((_Cutting.of(problem, each, limit) for each in paths), key=lambda cutting: cutting.points)
+    found = [_Cutting.of(problem, path, limit)]
+    if is_strategy(optimize) and len(path) > 1 and found[0].cuts:
+        with suppress(ShapeError):  # A strategy may contract all at once what no pair of tensors fits the limit with.
+            found.append(_Cutting.of(problem, contraction_path(problem, optimize, limit), limit))
+    chosen = min(found, key=lambda cutting: cutting.points)
     slicing = Slicing(problem, chosen.path, chosen.cuts)
     return chosen.path, slicing if chosen.cuts else None
 
