@@ -16,6 +16,7 @@ from einloom.bench.report import is_good, make_report
 from einloom.cli.bench_choice import run_choice
 from einloom.cli.bench_elementwise import run_elementwise
 from einloom.cli.bench_loops import run_loops
+from einloom.cli.bench_tuned import run_tuned
 from einloom.cli.sizes import positive
 from einloom.jit.host import host
 
@@ -50,6 +51,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--choice", action="store_true", help="run every proposed schedule, and say how far the chosen one is behind"
     )
+    parser.add_argument(
+        "--tune", type=positive, metavar="N", help="tune every case by N evaluations, and say what it gains"
+    )
+    parser.add_argument(
+        "--records", type=Path, help="file or folder that keeps what --tune measures, and goes on from it"
+    )
     parser.add_argument("--json", metavar="FILE", help="write every figure; - prints JSON instead of the table")
     parser.add_argument("--plot", metavar="FILE", help="draw bars to an image (needs matplotlib)")
     parser.set_defaults(run=run)
@@ -71,6 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.choice:
         machine = host().with_vector(arguments.isa)
         return run_choice(cases, machine, arguments.runs, arguments.seconds, arguments.json)
+    if arguments.tune:
+        again = arguments.runs, arguments.seconds
+        return run_tuned(cases, arguments.tune, arguments.records, *again, arguments.json)
     peers, missing = chosen_peers(arguments.peers)
     if arguments.plot:
         check_plot()

@@ -24,13 +24,10 @@ class Local(Strategy):
 
     def _walk(self) -> Leaf | None:
         explorer = self.explorer
-        changes = 1
-        while explorer.random.random() < 0.5:
-            changes += 1
-        bound = explorer.adapt(explorer.best_path, changes) if explorer.best_path else explorer.descend()
-        if bound is None or explorer.bound() >= explorer.best:
-            return None
-        return explorer.leaf(bound)
+        if explorer.best_path:
+            return explorer.beside()
+        bound = explorer.descend()
+        return None if bound is None else explorer.leaf(bound)
 
 
 class WeightedRandom(Strategy):

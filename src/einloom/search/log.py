@@ -66,6 +66,7 @@ class SearchSetup:
             "schedules": [str(each) for each in space.known],
             "threads": space.threads,
             "curves": space.curves,
+            "teams": space.teams,
             "order": list(space.order),
             "strategy": self.strategy,
             "seed": self.seed,
@@ -91,6 +92,7 @@ class SearchSetup:
                 tuple(parse_schedule(each) for each in told["schedules"]),
                 told["threads"],
                 told["curves"],
+                told.get("teams", False),
                 tuple(told["order"]),
                 None if rates is None else CpuRates(**rates),
             )

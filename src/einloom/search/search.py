@@ -47,8 +47,8 @@ class Budget:
                 raise ArgumentError(f"{name} is {value!r}; it is a number from 0 on")
 
 
-POOL = 8
-"""Proposals of which the one that is predicted to be the fastest is evaluated next."""
+DRAWS = 4
+"""New proposals for each evaluation; the one that is predicted to be the fastest of all that wait is evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,10 @@ class _Pool:
         """Return the leaf to evaluate next, None if there is none."""
         if self.predict is None:
             return strategy.propose(is_late)
-        while len(self.waiting) < POOL and (leaf := strategy.propose(is_late)) is not None:
+        for _ in range(DRAWS):
+            leaf = strategy.propose(is_late)
+            if leaf is None:
+                break
             self._count += 1
             heapq.heappush(self.waiting, (self.predict(self._state(leaf)), self._count, leaf))
         while self.waiting:

@@ -194,6 +194,14 @@ class Explorer:
                 self._try(slot, mask)
         return self.descend()
 
+    def beside(self) -> Leaf | None:
+        """Return a leaf beside the best one: other values of one decision or a few; None at a dead end."""
+        changes = 1
+        while self.random.random() < 0.5:
+            changes += 1
+        bound = self.adapt(self.best_path, changes)
+        return None if bound is None or self.bound() >= self.best else self.leaf(bound)
+
     def _try(self, slot: int, mask: int) -> None:
         self.state.push()
         if self.state.restrict(slot, mask):

@@ -74,7 +74,7 @@ def least_visited(node: Node, child: Node) -> float:
 class TreeSearch(Strategy):
     """Grows a tree by one candidate a walk: known branches by their scores, then a random way down.
 
-    Every other walk ends beside the best leaf instead: it keeps as many of its decisions as still hold.
+    Every other walk goes to a neighbour of the best leaf instead.
 
     Args:
         explorer: what to work with.
@@ -112,6 +112,9 @@ class TreeSearch(Strategy):
 
     def _walk(self) -> Leaf | None:
         self._walks += 1
+        self._walked = []
+        if self._walks % 2 == 0 and self.explorer.best_path:
+            return self.explorer.beside()
         path = self._walked = [self.root]
         masks = list[int]()
         while True:
@@ -175,8 +178,7 @@ class TreeSearch(Strategy):
 
     def _roll_out(self) -> Leaf | None:
         explorer = self.explorer
-        beside = self._walks % 2 == 0 and explorer.best_path
-        bound = explorer.adapt(explorer.best_path, 0) if beside else explorer.descend()
+        bound = explorer.descend()
         if bound is None or explorer.bound() >= explorer.best:
             return None
         return explorer.leaf(bound)

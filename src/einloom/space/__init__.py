@@ -90,6 +90,7 @@ def cpu(
     threads: int = 1,
     known: Sequence[Schedule | str] = (),
     curves: bool = False,
+    teams: bool = False,
 ) -> CpuSpace:
     """Return the space of all schedules of a tensor operation on a CPU; a leaf's `schedule` is one of them.
 
@@ -107,9 +108,11 @@ def cpu(
         threads: how many may share loops.
         known: schedules, or their texts, that have to be leaves: the steps that they name join the space's.
         curves: whether blocks may follow a space-filling curve.
+        teams: whether schedules may be for a fixed number of threads, as loop strings may be: shared loops anywhere,
+            handed out in pieces or by a grid, and barriers.
 
     Raises:
         ScheduleError: the equation takes several operations, or there is nothing to compute.
         EquationError, ShapeError, DTypeError: the equation, a shape or the type is none.
     """
-    return space_of(what, shapes, dtype, machine, threads, known, curves)
+    return space_of(what, shapes, dtype, machine, threads, known, curves, teams)

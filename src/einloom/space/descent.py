@@ -32,9 +32,9 @@ def decision_slots(
     Raises:
         ScheduleError: a group names no choice.
     """
-    known = dict.fromkeys((*(variable.choice for variable in problem.variables), *PAPER_ORDER))
+    known = dict.fromkeys(variable.choice for variable in problem.variables)
     for group in groups:
-        if group not in known:
+        if group not in known and group not in problem.space.choices:
             raise ScheduleError(f"{group!r} names no choice of this space\n  known: {', '.join(known)}")
     rank = {choice: position for position, choice in enumerate((*groups, *known)) if choice not in groups[:position]}
     variables = sorted(problem.variables, key=lambda variable: (rank[variable.choice], -weight(variable)))

@@ -71,8 +71,8 @@ def test_random_leaves_equal_the_interpreter() -> None:
 
     def complaint(seed: int) -> str | None:
         rng = random.Random(seed)
-        made = rng.choice((random_contraction, random_contraction, random_reading))
-        operation = made(rng, FLOAT32, points=2000) if made is random_contraction else made(rng, FLOAT32)
+        multiplies = rng.random() < 2 / 3
+        operation = random_contraction(rng, FLOAT32, points=2000) if multiplies else random_reading(rng, FLOAT32)
         space = CpuSpace(operation, machine, threads=2, curves=True)
         for _, schedule in random_leaves(space, 5, seed):
             if wrong := difference(operation, operation, schedule, machine, random.Random(seed)):
@@ -174,7 +174,7 @@ def test_elements_in_groups_and_as_matrices_are_part_of_leaves(dtype: str) -> No
 def test_what_the_space_has_no_word_for_is_refused_and_not_changed() -> None:
     space = CpuSpace(PRODUCT, AVX512, threads=2)
     team = parse_schedule("team 2 seq k:1 shared m:2 prim m=m n=n")
-    with pytest.raises(ScheduleError, match="for a team of 2 threads"):
+    with pytest.raises(ScheduleError, match=r"for a team of 2 threads.*teams=True"):
         space.leaf(team)
     grouped = parse_schedule("seq m:2 prim m=m n=n k=k pack in0@0:bfloat16 m:2 k m")
     with pytest.raises(ScheduleError, match="in groups or as matrices"):

@@ -66,6 +66,11 @@ class Space:
     lines: dict[int, Callable[..., Any]] = field(repr=False)
     checks: tuple[Callable[..., Any], ...] = field(repr=False)
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The names of what may be decided, where there are objects for it."""
+        return tuple(row.name for row in (*self.enums, *self.integers))
+
 
 def parse_space(text: str, name: str = "space") -> Space:
     """Return the space that a text in the space language defines.

@@ -24,6 +24,9 @@ __all__ = ["LEVELS", "CpuBackbone", "DigitOf", "LoopLevel", "Manner", "Packed", 
 LEVELS = 3
 """Levels of loops over an axis, at most."""
 
+CHUNKS = (1, 2, 4)
+"""Iterations of a piece that threads take at once, beside those that known schedules name."""
+
 
 @dataclass(frozen=True, slots=True)
 class WalkedAxis:
@@ -31,7 +34,6 @@ class WalkedAxis:
 
     Attributes:
         sizes: what loops over it may step by.
-        misfits: pairs of steps of which the smaller does not divide the larger.
     """
 
     name: str
@@ -55,6 +57,16 @@ class WalkedAxis:
         """Pairs of steps, the larger first, of which the smaller does not divide the larger."""
         sizes = self.sizes
         return [(p, q) for p in sizes for q in sizes if q < p < self.extent and p % q]
+
+    @property
+    def cuts(self) -> list[tuple[int, int]]:
+        """Pairs of what a loop may cut and the step that it may cut it by."""
+        return [(whole, step) for whole in self.sizes for step in self.sizes if step <= whole]
+
+    @property
+    def trips(self) -> tuple[int, ...]:
+        """How many iterations a loop over it may have."""
+        return tuple(sorted({-(-whole // step) for whole, step in self.cuts}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +193,8 @@ class CpuBackbone:
         proper: whether every loop cuts what the one around it covers into several blocks.
         curves, shares: whether blocks may follow a space-filling curve, and loops be shared.
         threads: how many may share loops.
+        teams: whether there are schedules for a fixed number of threads.
+        team_sizes, chunks, ways: how many threads a team may have, iterations a piece, and ways a loop of a grid.
     """
 
     operation: Operation
@@ -192,6 +206,10 @@ class CpuBackbone:
     shares: bool
     threads: int
     manners: tuple[Manner, ...]
+    teams: bool = False
+    team_sizes: tuple[int, ...] = (1,)
+    chunks: tuple[int, ...] = (1,)
+    ways: tuple[int, ...] = (1,)
     longest_curve: int = LONGEST_CURVE
     loops: tuple[LoopLevel, ...] = field(init=False)
     digits: tuple[DigitOf, ...] = field(init=False)
@@ -220,6 +238,19 @@ class CpuBackbone:
         wraps = self.operation.output.dtype.is_integer and not self.operation.main.is_contraction
         return self.operation.narrows and touched and not wraps
 
+    @property
+    def most_threads(self) -> int:
+        """How many threads work at the same time, at most."""
+        return max(self.threads, *self.team_sizes)
+
+    def ways_of(self, loop: LoopLevel) -> tuple[int, ...]:
+        """Return how many ways a grid may share a loop."""
+        return (1,) if loop.reduced else self.ways
+
+    def trips_of(self, loop: LoopLevel) -> tuple[int, ...]:
+        """Return how many iterations a loop may have."""
+        return loop.axis.trips
+
     def loops_of(self, axis: WalkedAxis) -> tuple[LoopLevel, ...]:
         """Return the levels of loops over an axis, outermost first."""
         start = self.axes.index(axis) * LEVELS
@@ -236,7 +267,13 @@ class CpuBackbone:
 
 
 def cpu_backbone(
-    operation: Operation, machine: Machine, known: Sequence[Schedule] = (), *, threads: int = 1, curves: bool = False
+    operation: Operation,
+    machine: Machine,
+    known: Sequence[Schedule] = (),
+    *,
+    threads: int = 1,
+    curves: bool = False,
+    teams: bool = False,
 ) -> CpuBackbone:
     """Return what can be decided about an operation.
 
@@ -246,6 +283,7 @@ def cpu_backbone(
         known: schedules that have to be leaves: their steps, fused axes and curves join what there is.
         threads: how many may share loops; with one, loops are shared only where a known schedule shares one.
         curves: whether blocks may follow a space-filling curve where no known schedule does.
+        teams: whether schedules may be for a fixed number of threads where no known schedule is.
 
     Raises:
         ScheduleError: an axis has no indices: there is nothing to decide.
@@ -263,6 +301,8 @@ def cpu_backbone(
     packs = _packs(operation)
     kinds = {loop.kind for schedule in known for loop in schedule.loops}
     extents = {axis.name: axis.extent for axis in walked}
+    found = [each.team for each in known if each.team is not None]
+    teams = teams or bool(found)
     return CpuBackbone(
         operation,
         tuple(walked),
@@ -270,10 +310,22 @@ def cpu_backbone(
         _sides(operation, walked, packs),
         proper=all(_is_proper(schedule, extents) for schedule in known),
         curves=curves or ExecType.SFC in kinds,
-        shares=threads > 1 or ExecType.SHARED in kinds,
+        shares=threads > 1 or teams or ExecType.SHARED in kinds,
         threads=threads,
         manners=_manners(operation, known),
+        teams=teams,
+        team_sizes=_numbers((1, threads), (team.threads for team in found)),
+        chunks=_numbers(CHUNKS, (team.clause.chunk or 1 for team in found)),
+        ways=_numbers(_divisors(threads), (x.ways.count for each in known for x in each.loops if x.ways is not None)),
     )
+
+
+def _numbers(usual: Iterable[int], named: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted({*usual, *named}))
+
+
+def _divisors(number: int) -> list[int]:
+    return [each for each in range(1, number + 1) if number % each == 0]
 
 
 def _manners(operation: Operation, known: Iterable[Schedule]) -> tuple[Manner, ...]:

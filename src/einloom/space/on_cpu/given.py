@@ -31,6 +31,7 @@ def space_of(
     threads: int,
     known: Sequence[Schedule | str],
     curves: bool,
+    teams: bool,
 ) -> CpuSpace:
     """Return the space of all schedules of what is given; see `einloom.space.cpu`."""
     schedules = [parse_schedule(each) if isinstance(each, str) else each for each in known]
@@ -39,7 +40,7 @@ def space_of(
         schedules.append(what.schedule)
     else:
         operation = fuse(operation_of_equation(what, shapes, dtype) if isinstance(what, str) else what)
-    return CpuSpace(operation, machine or _typical(), tuple(schedules), threads, curves)
+    return CpuSpace(operation, machine or _typical(), tuple(schedules), threads, curves, teams)
 
 
 def operation_of_equation(equation: str, shapes: Sequence[Any], dtype: object) -> Operation:

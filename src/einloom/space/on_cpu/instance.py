@@ -12,7 +12,7 @@ from einloom.space.on_cpu.backbone import CpuBackbone, Manner, Side, WalkedAxis
 
 __all__ = ["cpu_problem", "cpu_space_text"]
 
-_CPU_SPACE = Path(__file__).with_name("cpu.space")
+_CPU_SPACE, _TEAMS = (Path(__file__).with_name(name) for name in ("cpu.space", "teams.space"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,49 @@ class Number:
         return f"number {self.value}"
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What a loop cuts, by which step, and what comes of it: so many blocks, of which the last may be short."""
+
+    axis: str
+    whole: int
+    step: int
+
+    @property
+    def name(self) -> str:
+        """What the engine calls it."""
+        return f"{self.axis} {self.whole} by {self.step}"
+
+    @property
+    def trips(self) -> int:
+        """How many blocks there are."""
+        return -(-self.whole // self.step)
+
+    @property
+    def short(self) -> bool:
+        """Whether the last one is short."""
+        return self.whole % self.step > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """So many iterations, shared so many ways."""
+
+    axis: str
+    trips: int
+    ways: int
+
+    @property
+    def name(self) -> str:
+        """What the engine calls it."""
+        return f"{self.axis} {self.trips} in {self.ways}"
+
+    @property
+    def even(self) -> bool:
+        """Whether all get the same number."""
+        return self.trips % self.ways == 0
+
+
 @cache
 def _cpu_space() -> csp.Space:
     return csp.load_space(_CPU_SPACE)
@@ -74,7 +117,7 @@ def _cpu_space() -> csp.Space:
 @cache
 def cpu_space_text() -> str:
     """Return the text of the CPU space."""
-    return _CPU_SPACE.read_text(encoding="utf-8")
+    return "".join(path.read_text(encoding="utf-8") for path in (_CPU_SPACE, _TEAMS))
 
 
 def cpu_problem(backbone: CpuBackbone) -> csp.Problem:
@@ -98,7 +141,28 @@ def cpu_problem(backbone: CpuBackbone) -> csp.Problem:
             _add_side(instance, backbone, side)
     for manner in backbone.manners:
         _add_manner(instance, backbone, manner)
+    if backbone.teams:
+        _add_team(instance, backbone)
     return instance.freeze()
+
+
+def _add_team(instance: csp.Instance, backbone: CpuBackbone) -> None:
+    """Say that there may be a team, and what barriers in a grid depend on."""
+    instance.add("Teams", "team")
+    for axis in backbone.axes:
+        loops = backbone.loops_of(axis)
+        instance.add("TeamFirst", loops[0], of=(axis,))
+        for loop, inner in pairwise(loops):
+            instance.add("TeamNext", inner, of=(loop,))
+        for loop in loops:
+            instance.add("TeamLoopsOf", loop, of=(axis,))
+            for outer in loops[: loop.level]:
+                instance.add("Around", outer, of=(loop,))
+        for whole, step in axis.cuts:
+            instance.add("Cuts", Cut(axis.name, whole, step), of=(axis,))
+        for trips in axis.trips:
+            for ways in backbone.ways_of(loops[0]):
+                instance.add("Shares", Share(axis.name, trips, ways), of=(axis,))
 
 
 def _add_manner(instance: csp.Instance, backbone: CpuBackbone, manner: Manner) -> None:

@@ -9,10 +9,9 @@ from typing import TypeVar
 from einloom.errors import ScheduleError
 from einloom.ir.schedule import Digit, ExecType, Prims, Schedule, ScheduledLoop, ScheduledPack, operand_name
 from einloom.space.on_cpu.backbone import LEVELS, CpuBackbone, DigitOf, LoopLevel, Packed
+from einloom.space.on_cpu.teams import Value, loop_in_team, team_decisions, team_of
 
 __all__ = ["decisions_of", "schedule_of"]
-
-Value = str | int
 
 
 def schedule_of(backbone: CpuBackbone, leaf: Mapping[str, Value]) -> Schedule:
@@ -22,10 +21,11 @@ def schedule_of(backbone: CpuBackbone, leaf: Mapping[str, Value]) -> Schedule:
     packs = [packed for packed in backbone.packs if leaf[f"pack({packed.name})"] == "PACKED"]
     fused = tuple(a.fused for a in backbone.axes if a.fused is not None and leaf[f"walked({a.name})"] == "YES")
     return Schedule(
-        tuple(_scheduled_loop(loop, leaf) for loop in loops),
+        scheduled := tuple(loop_in_team(loop, _scheduled_loop(loop, leaf), leaf) for loop in loops),
         _prims(backbone, leaf),
         tuple(_scheduled_pack(backbone, each, loops, leaf) for each in _ordered(packs, "scratch", leaf)),
         fused,
+        team_of(scheduled, leaf),
     )
 
 
@@ -112,11 +112,10 @@ class _Decisions:
             if given is not None:
                 self._pack(packed, given)
         self._check_packs()
+        self.found |= team_decisions(self.backbone, self.schedule, self.loops)
         return self.found
 
     def _manner(self) -> None:
-        if self.schedule.team is not None:
-            raise ScheduleError(f"the schedule is for a team of {self.schedule.team}; the space has none")
         chosen = next((each for each in self.backbone.manners if each.is_of(self.schedule)), None)
         if chosen is None:
             raise ScheduleError("the schedule packs elements in groups or as matrices, as no known schedule does")

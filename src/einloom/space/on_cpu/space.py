@@ -44,6 +44,14 @@ CPU_ORDER = (
     "layout",
     "scratch",
     "curve",
+    "form",
+    "dimension",
+    "ways",
+    "threads",
+    "policy",
+    "sized",
+    "chunk",
+    "barrier",
 )
 """The order of decisions: what bounds look at first, what follows from other decisions last."""
 
@@ -58,6 +66,7 @@ class CpuSpace(SearchSpace):
         known: schedules that have to be leaves.
         threads: how many may share loops.
         curves: whether blocks may follow a space-filling curve.
+        teams: whether schedules may be for a fixed number of threads: shared loops anywhere, grids, barriers.
         order: groups of choices, in the order in which searches take decisions.
         rates: limits of a core that bounds divide by; None: what is recorded of the machine, or of any processor.
     """
@@ -67,6 +76,7 @@ class CpuSpace(SearchSpace):
     known: Sequence[Schedule] = ()
     threads: int = 1
     curves: bool = False
+    teams: bool = False
     order: tuple[str, ...] = CPU_ORDER
     rates: CpuRates | None = None
 
@@ -79,7 +89,9 @@ class CpuSpace(SearchSpace):
     @cached_property
     def backbone(self) -> CpuBackbone:
         """What there is to decide."""
-        return cpu_backbone(self.operation, self.machine, self.known, threads=self.threads, curves=self.curves)
+        return cpu_backbone(
+            self.operation, self.machine, self.known, threads=self.threads, curves=self.curves, teams=self.teams
+        )
 
     @cached_property
     def problem(self) -> csp.Problem:
@@ -99,7 +111,9 @@ class CpuSpace(SearchSpace):
     @cached_property
     def digest(self) -> str:
         """A hash of the operation, what may be decided about it, and the text of the constraints."""
-        told = f"{self.operation}\n{self.backbone.axes!r}\n{self.threads} {self.curves}\n{cpu_space_text()}"
+        told = (
+            f"{self.operation}\n{self.backbone.axes!r}\n{self.threads} {self.curves} {self.teams}\n{cpu_space_text()}"
+        )
         return sha256(told.encode()).hexdigest()[:16]
 
     def leaf(self, schedule: Schedule) -> CpuCandidate:
@@ -117,7 +131,8 @@ class CpuSpace(SearchSpace):
 
     @property
     def _told(self) -> tuple[Any, ...]:
-        return self.operation, self.machine, (*self.known,), self.threads, self.curves, self.order, self.rates
+        known = (*self.known,)
+        return self.operation, self.machine, known, self.threads, self.curves, self.teams, self.order, self.rates
 
     def __eq__(self, other: object) -> bool:
         return self._told == other._told if isinstance(other, CpuSpace) else NotImplemented
