@@ -74,7 +74,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     "bench": (
         {"cases", "__init__"},
         {"data"},
-        {"check", "choice", "contestant", "elementwise", "plot"},
+        {"check", "choice", "contestant", "elementwise", "plot", "tuned"},
         {"peers"},
         {"measure", "worker"},
         {"loops", "strings", "report"},
