@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from einloom.ir.operation import Operation
-from einloom.ir.schedule import OUTPUT, Schedule
-from einloom.ir.text import parse_operation
+from einloom.ir.schedule import OUTPUT, Prims, Schedule
+from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import AVX2, AVX512, Machine, Rates
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.choose import Costed, costed, every_proposal
@@ -90,6 +90,36 @@ def test_products_that_the_innermost_axis_counts_are_computed_one_by_one() -> No
         f"seq h:1 seq b:1 prim m=n n=m k=k {rows} pack in0@2 m k",
         f"seq h:1 seq b:1 prim m=n n=m k=k {rows}",
     }
+
+
+def test_vectors_run_along_an_input_where_the_innermost_axis_is_short() -> None:
+    operation = contraction("c 24 n, b 504 m, a 5 n, d 1840 k", "bd", "dca", "cba")
+    found = [str(each.proposal.schedule) for each in _costed(operation)]
+    nest = "fuse ca=c*a seq d:460 seq b:8 seq ca:48 prim m=ca n=b k=d"
+    assert found[0] == f"{nest} pack out@0 b ca pack in1@1 ca:48 d ca"  # the copy turns what is complete
+    long = contraction("c 24 n, b 504 m, a 32 n, d 1840 k", "bd", "dca", "cba")
+    assert all(each.proposal.family != "along an input" for each in _costed(long))
+
+
+def test_packs_join_a_short_innermost_axis_with_the_sum_around_it() -> None:
+    operation = contraction("c 144 c, e 2 m, b 10 m, a 80 k, d 12 n", "bcae", "cad", "cedb")
+    schedule = Blocking(operation, Prims("b", "d", "a"), LARGE).schedule(Plan("vector block", packs_element=False))
+    assert str(schedule) == "seq c:1 seq e:1 prim m=b n=d k=a pack in0@1 a e b"  # 10 rows of 160 elements each
+
+
+def test_columns_of_a_batch_lie_outside_the_panel_in_a_pack() -> None:
+    operation = contraction("c 8 c, m 480 m, k 4 k", "mck", "ck", "cm")
+    schedule = Blocking(operation, Prims("m", "c", "k"), LARGE).schedule(Plan("vector block", packs_element=False))
+    assert str(schedule).endswith("pack in0@0 m:48 c k m"), schedule
+
+
+def test_vectors_of_a_pack_that_ends_with_another_axis_are_gathered() -> None:
+    operation = contraction("c 8 c, m 48 m, k 64 k", "mck", "ck", "cm")
+    last, inside = (
+        cost_of(operation, parse_schedule(f"seq m:48 prim m=m n=c k=k pack in0@0 {layout}"), AVX512)
+        for layout in ("c k m", "k m c")
+    )
+    assert inside.arithmetic > 4 * last.arithmetic
 
 
 def test_an_input_that_varies_along_vectors_is_no_broadcast() -> None:

@@ -37,6 +37,7 @@ def _sum(out: str) -> Operation:
         (contraction("b 64 c, j 5000 k", "bj", "bj", "b"), "seq b:1 prim k=j"),
         (contraction("i 20 m, j 900000 k", "ij", "j", "i"), "seq j:131072 seq i:8 prim m=i k=j"),
         (contraction("b 9 c, i 70 m, j 80 k", "bij", "bj", "bi"), "seq b:1 seq i:8 prim m=i k=j"),
+        (contraction("i 400 m, j 400 k, l 50 k", "ijl", "lj", "i"), "seq j:1 seq i:8 prim m=i k=l pack in1@0 j l"),
         (_sum("b"), "seq a:1 seq b:8 prim m=b k=c"),
         (_sum("a"), "seq a:8 prim m=a k=b*c"),
         (_sum("c"), "seq a*b:8 prim m=c k=a*b"),
@@ -52,7 +53,7 @@ def test_the_large_input_is_read_as_it_lies(operation: Operation, schedule: str)
     [
         contraction("i 400 m, j 400 k, n 4 n", "ij", "jn", "in"),  # elements are used four times
         contraction("i 400 m, j 9 k", "ij", "j", "i"),  # runs of nine elements
-        contraction("i 400 m, j 400 k, l 50 k", "ijl", "lj", "i"),  # the other input does not follow the runs
+        contraction("i 400 m, j 4000 k, l 50 k", "ijl", "lj", "i"),  # the other input does not follow, nor fit
     ],
 )
 def test_others_are_left_to_blocks(operation: Operation) -> None:

@@ -13,7 +13,14 @@ from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import Prims, Schedule
 from einloom.passes.values import Context, Pass, State
 
-__all__ = ["IDENTIFY", "LARGER", "identify_primitive", "prims_of_one_product", "vector_operand"]
+__all__ = [
+    "IDENTIFY",
+    "LARGER",
+    "identify_primitive",
+    "prims_along",
+    "prims_of_one_product",
+    "vector_operand",
+]
 
 LARGER = 4
 """An input more than this many times as large as the output decides in which order it is read."""
@@ -28,7 +35,7 @@ def identify_primitive(operation: Operation) -> Prims:
     if operation.main.is_contraction:
         kept = (axis for axis in operation.axes if axis.role is not DimType.K)
         m = min(kept, key=lambda axis: operation.distance(operation.output, axis), default=None)
-        return _contraction_along(operation, m)
+        return prims_along(operation, m)
     return _identify_element_wise(operation)
 
 
@@ -50,12 +57,12 @@ def prims_of_one_product(operation: Operation) -> Prims | None:
     if counting is None or counting.role is not DimType.C or not own:
         return None
     of = {DimType.M: operation.inputs[0], DimType.N: operation.inputs[-1]}
-    prims = _contraction_along(operation, min(own, key=lambda axis: operation.distance(of[axis.role], axis)))
+    prims = prims_along(operation, min(own, key=lambda axis: operation.distance(of[axis.role], axis)))
     taken = next((axis for axis in own if axis.name == prims.n), None)
     return prims if taken is not None else replace(prims, n=None)
 
 
-def _contraction_along(operation: Operation, m: Axis | None) -> Prims:
+def prims_along(operation: Operation, m: Axis | None) -> Prims:
     """Return the axes that the primitive of a contraction takes if its vectors run along `m`."""
     kept = [axis for axis in operation.axes if axis.role is not DimType.K]
     summed = [axis for axis in operation.axes if axis.role is DimType.K]

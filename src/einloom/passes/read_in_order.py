@@ -9,7 +9,7 @@ rows, and long runs of the input count more.
 from __future__ import annotations
 
 from einloom.ir.operation import Axis, DimType, Operand, Operation
-from einloom.ir.schedule import Prims, Schedule, ScheduledLoop
+from einloom.ir.schedule import Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.values import Context, Pass, State
 
@@ -44,9 +44,10 @@ def read_in_order(operation: Operation, machine: Machine) -> Schedule | None:
 
 
 def _sums_along_runs(operation: Operation, large: Operand, run: Axis, machine: Machine) -> Schedule | None:
-    """Vectors along a summed axis that is contiguous in every input that has it, for several rows at once."""
+    """Vectors along a summed axis, for several rows at once; it becomes contiguous where it is not, in a small input."""
     others = [operand for operand in operation.inputs if operand is not large]
-    if any(operation.stride(operand, run.name) != 1 for operand in others):
+    packs = _in_the_same_order(operation, large, run, machine)
+    if packs is None:
         return None
     kept = [axis for axis in operation.axes if axis.role is not DimType.K]
     alone = [axis for axis in kept if not any(operation.stride(operand, axis.name) for operand in others)]
@@ -57,8 +58,31 @@ def _sums_along_runs(operation: Operation, large: Operand, run: Axis, machine: M
     loops += [ScheduledLoop(run.name, piece)] if piece < run.extent else []
     loops += [ScheduledLoop(rows.name, ROWS)] if rows is not None and rows.extent > ROWS else []
     return Schedule(
-        tuple(loops) or (ScheduledLoop(run.name, run.extent),), Prims(m=rows.name if rows else None, k=run.name)
+        tuple(loops) or (ScheduledLoop(run.name, run.extent),),
+        Prims(m=rows.name if rows else None, k=run.name),
+        packs,
     )
+
+
+def _in_the_same_order(
+    operation: Operation, large: Operand, run: Axis, machine: Machine
+) -> tuple[ScheduledPack, ...] | None:
+    """Packs of the inputs in which a run of the large one lies apart, in its order; None where L2 has no room for them.
+
+    before: cab,ba->c                            (in1 lies in the order b, a)
+    after:  seq a:1 seq c:8 prim m=c k=b pack in1@0 a b
+    """
+    packs: list[ScheduledPack] = []
+    for position, operand in enumerate(operation.inputs):
+        stride = operation.stride(operand, run.name)
+        if operand is large or stride == 1:
+            continue
+        if not stride or operation.elements(operand) * operand.dtype.size > machine.l2 // 4:
+            return None
+        axes = [axis for axis in operation.axes if axis.extent > 1 and operation.stride(operand, axis.name)]
+        layout = tuple(Digit(axis.name) for axis in operation.outermost_first(large, axes))
+        packs.append(ScheduledPack(position, 0, layout))
+    return tuple(packs)
 
 
 def _takes_pairs_apart(operation: Operation, run: Axis) -> bool:

@@ -157,8 +157,11 @@ class Blocking:
 
     def _may_stage(self) -> bool:
         """A staged block is computed as a whole, from nothing; tiles want columns that follow each other."""
-        complete = all(self.k_steps[axis.name] == axis.extent for axis in self.reduced)
-        if not complete or not self.operation.first_touch.initialises:
+        if not self.operation.first_touch.initialises:
+            return False
+        if self.plan.staging is Staging.SUMS:
+            return True
+        if any(self.k_steps[axis.name] != axis.extent for axis in self.reduced):
             return False
         m, n = self.prims.m, self.prims.n
         if self.plan.staging is Staging.BLOCKS:
@@ -189,8 +192,8 @@ class Blocking:
         """Choose how far blocks reach along the axes of one side; a staged block holds long runs of the output."""
         common = math.prod(self.common_steps.values())
         inside = math.prod(self.k_steps.values()) * common
-        staged = self.plan.staging in (Staging.BLOCKS, Staging.PRODUCTS)
-        runs = self._output_runs() if self.plan.staging is Staging.BLOCKS else {}
+        staged = self.plan.staging in (Staging.BLOCKS, Staging.PRODUCTS, Staging.SUMS)
+        runs = self._output_runs() if self.plan.staging in (Staging.BLOCKS, Staging.SUMS) else {}
         taken = common * math.prod(runs.get(axis.name, 1) for side in self.sides[1:] for axis in side.axes)
         for side, budget in zip(self.sides, self._budgets()):
             most = max(budget // inside, 1)
@@ -267,10 +270,14 @@ class Blocking:
         loops, packs = self._common_loops(), list[ScheduledPack]()
         for side in self.sides:
             loops += side.outer_loops(self._between_blocks(side))
-            loops += self._reduced_loops() if side is self.sides[0] else []
-            packs += [self._pack(side, len(loops))] if side.packed and not self._is_packed_alone(side) else []
-        if self.plan.staging in (Staging.BLOCKS, Staging.PRODUCTS):
+            if self.plan.staging is not Staging.SUMS:
+                loops += self._reduced_loops() if side is self.sides[0] else []
+                packs += [self._pack(side, len(loops))] if side.packed and not self._is_packed_alone(side) else []
+        if self.plan.staging in (Staging.BLOCKS, Staging.PRODUCTS, Staging.SUMS):
             packs.append(ScheduledPack(OUTPUT, len(loops), self._staged_layout(self._block_steps())))
+        if self.plan.staging is Staging.SUMS:
+            loops += self._reduced_loops()
+            packs += [self._pack(side, len(loops)) for side in self.sides if side.packed]
         if self.counting is not None:
             loops.append(ScheduledLoop(self.counting.name, 1))
             packs += [
@@ -298,6 +305,8 @@ class Blocking:
         kept = self._as_written(axis for axis in self.operation.axes if steps.get(axis.name, 1) > 1)
         if self.counting is not None:  # One product behind the other, each as kernels write it.
             kept.sort(key=lambda axis: (axis is not self.counting, axis.name == self.prims.m))
+        if self.plan.staging is Staging.SUMS:
+            kept.sort(key=lambda axis: axis.name == self.prims.m)
         return tuple(Digit(axis.name) for axis in kept)
 
     def _pack(self, side: Side, depth: int) -> ScheduledPack:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Prims, Schedule
 from einloom.machine import Machine
+from einloom.passes.contraction.along_inputs import schedules_along_inputs
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.fused_rows import fused_schedules
 from einloom.passes.contraction.large_input import vectorise_large_input
@@ -136,7 +137,23 @@ def one_by_one(setting: Setting) -> Iterator[Proposal]:
             yield Proposal(plan.family, schedule)
 
 
-FAMILIES: tuple[Family, ...] = (in_place, vector_block, element_once, five_loops, large_input, one_by_one)
+def along_an_input(setting: Setting) -> Iterator[Proposal]:
+    """Where the output's innermost axis is short, vectors along an axis of an input; copies turn blocks of the output."""
+    most = setting.options.max_kernel_size
+    if setting.options.packing and setting.operation.first_touch.initialises:
+        for schedule in schedules_along_inputs(setting.operation, setting.prims, setting.machine, most):
+            yield Proposal("along an input", schedule)
+
+
+FAMILIES: tuple[Family, ...] = (
+    in_place,
+    vector_block,
+    element_once,
+    five_loops,
+    large_input,
+    one_by_one,
+    along_an_input,
+)
 """All families, the plainest first: of equally cheap proposals the first one is taken."""
 
 

@@ -13,13 +13,13 @@ from dataclasses import replace
 
 from einloom.ir.fused import FusedView, Part, rows_of
 from einloom.ir.operation import Axis, DimType, Operation
-from einloom.ir.schedule import Digit, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
+from einloom.ir.schedule import OUTPUT, Digit, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.model.sizes import round_up
 
-__all__ = ["fused_schedules"]
+__all__ = ["fused_name", "fused_schedules", "in_whole_rows"]
 
 WIDE = 8
 """Axes of so many tiles are left alone: what their rests cost is little."""
@@ -51,7 +51,7 @@ def fused_schedules(
         taking = replace(taking, k=k.name, batch=None) if k else taking
         walked = view.stand_in(operation)
         schedule = Blocking(walked, taking, machine, most).schedule(plan)
-        rows = None if schedule is None else _in_whole_rows(walked, view, schedule)
+        rows = None if schedule is None else in_whole_rows(walked, view, schedule)
         if rows is not None:
             longest = view.rows(first.name) if first else 1
             yield replace(_in_whole_panels(walked, longest, rows), fused=fused)
@@ -68,7 +68,7 @@ def _joined(operation: Operation, name: str | None, enough: int) -> Fused | None
         if outer is None:
             break
         axes.insert(0, outer)
-    return _fused(axis.name for axis in axes) if len(axes) > 1 else None
+    return fused_name(axis.name for axis in axes) if len(axes) > 1 else None
 
 
 def _summed(operation: Operation) -> Fused | None:
@@ -77,10 +77,10 @@ def _summed(operation: Operation) -> Fused | None:
     if len(axes) <= TAKEN:
         return None
     closest = min(operation.inputs, key=lambda each: min(operation.distance(each, axis) for axis in axes))
-    return _fused(axis.name for axis in operation.outermost_first(closest, axes))
+    return fused_name(axis.name for axis in operation.outermost_first(closest, axes))
 
 
-def _fused(names: Iterable[str]) -> Fused:
+def fused_name(names: Iterable[str]) -> Fused:
     parts = tuple(names)
     return Fused("".join(parts).replace("*", ""), parts)
 
@@ -105,12 +105,13 @@ def _in_whole_panels(walked: Operation, rows: int, schedule: Schedule) -> Schedu
     return replace(schedule, loops=tuple(loops))
 
 
-def _in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule) -> Schedule | None:
+def in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule) -> Schedule | None:
     """The schedule with blocks of whole rows outside the packs of operands whose rows lie apart."""
     loops, packs = list(schedule.loops), [_straightened(pack) for pack in schedule.packs]
     for position, operand in enumerate(walked.operands):
         for axis, parts in view.parts[operand.name].items():
-            pack = next((each for each in packs if each.operand == position), None)
+            place = OUTPUT if operand is walked.output else position
+            pack = next((each for each in packs if each.operand == place), None)
             if pack is None and operand in walked.extras:
                 pack = _pack_of_extra(walked, view, position, loops)
                 packs += [pack] if pack else []
@@ -118,7 +119,7 @@ def _in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule) -> Sc
                 return None  # No rows are packed: the operand is read in place, or its blocks are of one index.
             if _transposes(parts):
                 pack = _straight(pack, axis)
-                packs = [pack if each.operand == position else each for each in packs]
+                packs = [pack if each.operand == place else each for each in packs]
             for i, loop in enumerate(loops[: pack.loop]):
                 if loop.axis == axis:
                     loops[i] = replace(loop, step=_whole_rows(loop.step, rows_of(parts), _panel(pack, axis)))

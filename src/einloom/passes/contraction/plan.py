@@ -12,13 +12,15 @@ class Staging(StrEnum):
     """How much of the output is computed in scratch before it is copied out, past the caches.
 
     `PRODUCTS`: blocks of several products, where the output's innermost axis counts products (a batch): each is
-    computed on its own, and the copy turns them.
+    computed on its own, and the copy turns them. `SUMS`: blocks with vectors along an axis that is not the output's
+    innermost; all parts of the sum are added to a block before the copy turns it.
     """
 
     NONE = "none"
     BLOCKS = "blocks"
     TILES = "tiles"
     PRODUCTS = "products"
+    SUMS = "sums"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from einloom.ir.schedule import Fused, Schedule
 from einloom.machine import Machine, Rates
 from einloom.passes.model.buffers import Buffers
 from einloom.passes.model.footprint import LINE
-from einloom.passes.model.kernel import copy_cycles
+from einloom.passes.model.kernel import copy_cycles, transposed_cycles
 from einloom.passes.model.rates import rates_of
 from einloom.passes.model.traffic import TLBS, Flow, Traffic
 from einloom.passes.model.walk import Walk
@@ -156,7 +156,12 @@ class CostModel:
         seconds = 0.0
         for position, use in flow.scratch.items():
             elements = flow.walk.runs[use.first] * use.at[use.first].lines * LINE / self.size
-            seconds += copy_cycles(elements, flow.copied_run(position), self.lanes) * self.cycle
+            run = flow.copied_run(position)
+            if run > 1:
+                cycles = copy_cycles(elements, run, self.lanes)
+            else:
+                cycles = transposed_cycles(elements, *flow.copied_matrix(position), self.lanes)
+            seconds += cycles * self.cycle
         return seconds
 
 

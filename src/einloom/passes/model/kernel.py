@@ -13,7 +13,7 @@ from einloom.kernels.contraction import bands
 from einloom.kernels.contraction.tiles import PLAIN, Fragment, plain_demand
 from einloom.machine import VectorISA
 
-__all__ = ["CALL", "Tiling", "copy_cycles", "tiling_of"]
+__all__ = ["CALL", "Tiling", "copy_cycles", "tiling_of", "transposed_cycles"]
 
 CALL = 12
 """Cycles of a call in a nest: moving pointers, the loop's branch, entering and leaving."""
@@ -60,8 +60,18 @@ def copy_cycles(elements: float, run: int, lanes: int) -> float:
     return elements / run * (-(-run // lanes) + RUN)
 
 
+def transposed_cycles(elements: float, rows: int, columns: int, lanes: int) -> float:
+    """Return the cycles of a copy in L1 that transposes matrices of `rows` x `columns` in registers, block by block."""
+    blocks = elements / (rows * columns) * -(-rows // lanes) * -(-columns // lanes)
+    filled = min(rows, columns, lanes) / lanes
+    return blocks * lanes * TRANSPOSED * (EMPTY + (1 - EMPTY) * filled)
+
+
 TRANSPOSED = 4.0
 """Cycles of a vector that is transposed on the way."""
+
+EMPTY = 0.5
+"""The share of a block's cycles that the smallest one takes as well."""
 
 RUN = 2.0
 """Cycles of a run besides its vectors."""

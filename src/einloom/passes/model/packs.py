@@ -156,17 +156,22 @@ class Packing:
         panel = [Digit(side.prim)] if side.prim is not None and width > 1 else []
         reduced = [Digit(a.name) for a in self.reduced if strides[a.name] and inside[a.name] > 1]
         reduced.sort(key=lambda d: (self.prims.batch != d.axis, self.prims.k != d.axis))
+        names = {axis.name for axis in common}
+        taken = [name for name in (self.prims.n, self.prims.m) if name is not None and strides[name]]
+        after = [Digit(name) for name in taken if name in names]
+        if panel and side.prim == self.prims.m:  # Vectors run along the panel: columns lie outside.
+            reduced, after = [*after, *reduced], []
         if not panels and self._is_copied_straight(side, math.prod(inside[d.axis] for d in reduced)):
             digits += [*reduced, *panel]
         elif self._aliases(side, digits, math.prod([min(width, side.tile), *(inside[d.axis] for d in reduced)])):
             digits = [*reduced, *digits, *panel]
+        elif reduced and self._is_short(side, digits, reduced[-1].axis):
+            digits = [*digits[:-1], *reduced, digits[-1], *panel]
         else:
             if side.prim is not None and side.in_panels and width > side.tile:
                 digits.append(Digit(side.prim, side.tile))
             digits += [*panel, *reduced] if self._keeps_k(side) else [*reduced, *panel]
-        taken = [name for name in (self.prims.n, self.prims.m) if name is not None and strides[name]]
-        names = {axis.name for axis in common}
-        return ScheduledPack(side.position, depth, (*digits, *(Digit(name) for name in taken if name in names)))
+        return ScheduledPack(side.position, depth, (*digits, *after))
 
     def _is_vector_side(self, side: Side) -> bool:
         return self.prims.m is not None and side.strides[self.prims.m] != 0
@@ -189,6 +194,13 @@ class Packing:
         if self._is_vector_side(side) or k is None:
             return False
         return abs(side.strides[k]) == 1 or (m is not None and self.extents[m] % self.targets.lanes != 0)
+
+    def _is_short(self, side: Side, own: list[Digit], around: str) -> bool:
+        """Whether the tensor has a short axis innermost and a reduced one around it: a copy takes both as one."""
+        if not own or own[-1].axis != self.contiguous_axis(side):
+            return False
+        extent = self.extents[own[-1].axis]
+        return extent < self.targets.line and side.steps[own[-1].axis] == extent == abs(side.strides[around])
 
     def _aliases(self, side: Side, own: list[Digit], apart: int) -> bool:
         """Whether what follows in the tensor would be scattered to places of the scratch that share a cache set."""

@@ -216,7 +216,10 @@ class Flow:
         strides = self._along(position, m)
         if not strides:
             return BROADCAST
-        return VECTOR if position in self.packs or strides == [1] else STRIDED
+        if position in self.packs:
+            innermost = self.packs[position].layout[-1:]
+            return STRIDED if any(self.walk.places[digit.axis] != m for digit in innermost) else VECTOR
+        return VECTOR if strides == [1] else STRIDED
 
     def _along(self, position: int, axis: int | None) -> list[int]:
         """Return the strides of an operand along an axis: none where it does not depend on it, several if fused."""
@@ -246,6 +249,12 @@ class Flow:
                 break
             run *= max(each.most, 1)
         return run
+
+    def copied_matrix(self, position: int) -> tuple[int, int]:
+        """Return how many elements of a packed block follow each other in scratch, and how many in the tensor."""
+        tensor = {each.axis: each.stride for each in reversed(self.buffers.strided[position])}
+        digits = [(d.stride, d.step * tensor.get(d.axis, 0), -(-d.most // d.step)) for d in self.scratch[position].strided]
+        return _joined(digits), _joined([(lies, follows, extent) for follows, lies, extent in digits if lies])
 
     # ---- what moves -------------------------------------------------------------------------------------------------
 
@@ -361,6 +370,17 @@ def _forgotten(rooms: list[float], cache: float) -> tuple[list[float], int]:
 def _share_forgotten(room: float, cache: float) -> float:
     """Return the share of so much room that a cache loses before it is wanted again."""
     return min(max((room / cache - FULL) / (OVER - FULL), 0.0), 1.0)
+
+
+def _joined(digits: Iterable[tuple[int, int, int]]) -> int:
+    """Return how many indices follow each other by their first stride, and in equal steps by the second one."""
+    ordered = sorted(digit for digit in digits if digit[2] > 1)
+    length = 1
+    for stride, other, extent in ordered:
+        if (stride, other) != (ordered[0][0] * length, ordered[0][1] * length):
+            break
+        length *= extent
+    return length
 
 
 def traffic_of(operation: Operation, schedule: Schedule, machine: Machine) -> list[Traffic]:

@@ -1,0 +1,91 @@
+"""Vectors along an axis of an input, where the output's innermost one is too short for them.
+
+The output is computed in scratch, where that axis is the innermost one, and a copy turns what is complete. An axis and
+those around it in the input are one axis of the kernels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from einloom.ir.fused import FusedView
+from einloom.ir.operation import Axis, DimType, Operand, Operation
+from einloom.ir.schedule import Fused, Prims, Schedule
+from einloom.machine import Machine
+from einloom.passes.contraction.blocking import Blocking
+from einloom.passes.contraction.fused_rows import fused_name, in_whole_rows
+from einloom.passes.contraction.plan import Plan, Staging
+from einloom.passes.identify import prims_along
+
+__all__ = ["schedules_along_inputs"]
+
+SHORT = 2
+"""Vectors from which on the output's innermost axis is long enough."""
+
+TILES = 4
+"""Vectors that are enough: no further axes are fused."""
+
+COLUMNS = 16
+"""Columns that are enough: of axes that have as many the closest one in the output is taken."""
+
+
+def schedules_along_inputs(
+    operation: Operation, prims: Prims, machine: Machine, most: int | None = None
+) -> Iterator[Schedule]:
+    """Yield schedules whose vectors run along axes that are runs of an input.
+
+    before: prim m=a n=b k=d                              (bd,dca->cba; a 5, b 504, c 24, d 1840)
+    after:  fuse ca=c*a seq b:252 seq d:460 … prim m=ca n=b k=d … pack out@1 b ca
+    """
+    lanes = machine.vector_bits // 8 // operation.accumulate.size
+    m = operation.axis(prims.m) if prims.m else None
+    if m is None or m.role is DimType.C or m.extent >= SHORT * lanes:
+        return
+    for role, operand in ((DimType.M, operation.inputs[0]), (DimType.N, operation.inputs[-1])):
+        run = _run(operation, operand, role, TILES * lanes)
+        if run and (len(run) > 1 or run[0] is not m):
+            yield from _along(operation, run, machine, most)
+
+
+def _run(operation: Operation, operand: Operand, role: DimType, enough: int) -> list[Axis]:
+    """Axes of a role that follow each other in an operand, outermost first: the closest, and more until it is enough."""
+    own = [axis for axis in operation.axes if axis.role is role and operation.stride(operand, axis.name)]
+    own.sort(key=lambda axis: operation.distance(operand, axis))
+    run = own[:1]
+    for axis in own[1:]:
+        if operation.stride(operand, axis.name) != operation.stride(operand, run[0].name) * run[0].extent:
+            break
+        if math.prod(each.extent for each in run) >= enough:
+            break
+        run.insert(0, axis)
+    return run
+
+
+def _along(operation: Operation, run: list[Axis], machine: Machine, most: int | None) -> Iterator[Schedule]:
+    """Yield schedules with vectors along a run, with packs of the inputs where they may pay."""
+    fused = (fused_name(axis.name for axis in run),) if len(run) > 1 else ()
+    if {each.name for each in fused} & set(operation.names):
+        return
+    view = FusedView.of(operation, fused)
+    walked = view.stand_in(operation)
+    prims = prims_along(walked, walked.axis(fused[0].name if fused else run[0].name))
+    blocking = Blocking(walked, _with_long_columns(walked, prims), machine, most)
+    gathers = blocking.a.strides[prims.m or ""] != 1
+    for packs_vector, packs_element in ((gathers, False), (True, gathers), (True, True)):
+        plan = Plan("along an input", packs_vector, packs_element, staging=Staging.SUMS)
+        schedule = blocking.schedule(plan)
+        rows = None if schedule is None else in_whole_rows(walked, view, schedule)
+        if rows is not None:
+            yield replace(rows, fused=fused)
+
+
+def _with_long_columns(operation: Operation, prims: Prims) -> Prims:
+    """The longest axis of the columns, where the closest one in the output is short: scratch takes any order."""
+    if prims.n is None:
+        return prims
+    role = operation.axis(prims.n).role
+    columns = [axis for axis in operation.axes if axis.role is role and axis.name != prims.m]
+    columns.sort(key=lambda axis: operation.distance(operation.output, axis))
+    return replace(prims, n=max(columns, key=lambda axis: min(axis.extent, COLUMNS)).name)
