@@ -44,7 +44,7 @@ def read_in_order(operation: Operation, machine: Machine) -> Schedule | None:
 
 
 def _sums_along_runs(operation: Operation, large: Operand, run: Axis, machine: Machine) -> Schedule | None:
-    """Vectors along a summed axis, for several rows at once; it becomes contiguous where it is not, in a small input."""
+    """Vectors along a summed axis, for several rows at once; a small input where it lies apart is packed."""
     others = [operand for operand in operation.inputs if operand is not large]
     packs = _in_the_same_order(operation, large, run, machine)
     if packs is None:

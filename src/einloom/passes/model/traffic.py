@@ -253,7 +253,8 @@ class Flow:
     def copied_matrix(self, position: int) -> tuple[int, int]:
         """Return how many elements of a packed block follow each other in scratch, and how many in the tensor."""
         tensor = {each.axis: each.stride for each in reversed(self.buffers.strided[position])}
-        digits = [(d.stride, d.step * tensor.get(d.axis, 0), -(-d.most // d.step)) for d in self.scratch[position].strided]
+        scratch = self.scratch[position].strided
+        digits = [(each.stride, each.step * tensor.get(each.axis, 0), -(-each.most // each.step)) for each in scratch]
         return _joined(digits), _joined([(lies, follows, extent) for follows, lies, extent in digits if lies])
 
     # ---- what moves -------------------------------------------------------------------------------------------------
