@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from einloom.ir.fused import FusedView
 from einloom.ir.operation import Axis, DimType, Operand, Operation
-from einloom.ir.schedule import Fused, Prims, Schedule
+from einloom.ir.schedule import Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.fused_rows import fused_name, in_whole_rows
@@ -50,7 +50,7 @@ def schedules_along_inputs(
 
 
 def _run(operation: Operation, operand: Operand, role: DimType, enough: int) -> list[Axis]:
-    """Axes of a role that follow each other in an operand, outermost first: the closest, and more until it is enough."""
+    """Return axes of a role that follow each other in an operand, outermost first, until they are enough."""
     own = [axis for axis in operation.axes if axis.role is role and operation.stride(operand, axis.name)]
     own.sort(key=lambda axis: operation.distance(operand, axis))
     run = own[:1]

@@ -138,7 +138,7 @@ def one_by_one(setting: Setting) -> Iterator[Proposal]:
 
 
 def along_an_input(setting: Setting) -> Iterator[Proposal]:
-    """Where the output's innermost axis is short, vectors along an axis of an input; copies turn blocks of the output."""
+    """Where the output's innermost axis is short, vectors run along an axis of an input; copies turn the output."""
     most = setting.options.max_kernel_size
     if setting.options.packing and setting.operation.first_touch.initialises:
         for schedule in schedules_along_inputs(setting.operation, setting.prims, setting.machine, most):
