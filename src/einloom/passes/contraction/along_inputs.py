@@ -15,7 +15,7 @@ from einloom.ir.operation import Axis, DimType, Operand, Operation
 from einloom.ir.schedule import Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
-from einloom.passes.contraction.fused_rows import fused_name, in_whole_rows
+from einloom.passes.contraction.fused_rows import fused_axes, in_whole_rows
 from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import prims_along
 
@@ -65,7 +65,7 @@ def _run(operation: Operation, operand: Operand, role: DimType, enough: int) -> 
 
 def _along(operation: Operation, run: list[Axis], machine: Machine, most: int | None) -> Iterator[Schedule]:
     """Yield schedules with vectors along a run, with packs of the inputs where they may pay."""
-    fused = (fused_name(axis.name for axis in run),) if len(run) > 1 else ()
+    fused = (fused_axes(axis.name for axis in run),) if len(run) > 1 else ()
     if {each.name for each in fused} & set(operation.names):
         return
     view = FusedView.of(operation, fused)

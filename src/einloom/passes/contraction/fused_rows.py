@@ -19,7 +19,7 @@ from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.model.sizes import round_up
 
-__all__ = ["fused_name", "fused_schedules", "in_whole_rows"]
+__all__ = ["fused_axes", "fused_schedules", "in_whole_rows"]
 
 WIDE = 8
 """Axes of so many tiles are left alone: what their rests cost is little."""
@@ -68,7 +68,7 @@ def _joined(operation: Operation, name: str | None, enough: int) -> Fused | None
         if outer is None:
             break
         axes.insert(0, outer)
-    return fused_name(axis.name for axis in axes) if len(axes) > 1 else None
+    return fused_axes(axis.name for axis in axes) if len(axes) > 1 else None
 
 
 def _summed(operation: Operation) -> Fused | None:
@@ -77,10 +77,11 @@ def _summed(operation: Operation) -> Fused | None:
     if len(axes) <= TAKEN:
         return None
     closest = min(operation.inputs, key=lambda each: min(operation.distance(each, axis) for axis in axes))
-    return fused_name(axis.name for axis in operation.outermost_first(closest, axes))
+    return fused_axes(axis.name for axis in operation.outermost_first(closest, axes))
 
 
-def fused_name(names: Iterable[str]) -> Fused:
+def fused_axes(names: Iterable[str]) -> Fused:
+    """Return axes as one, the outermost first, with a name made of theirs."""
     parts = tuple(names)
     return Fused("".join(parts).replace("*", ""), parts)
 
@@ -106,7 +107,7 @@ def _in_whole_panels(walked: Operation, rows: int, schedule: Schedule) -> Schedu
 
 
 def in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule) -> Schedule | None:
-    """The schedule with blocks of whole rows outside the packs of operands whose rows lie apart."""
+    """Return the schedule with blocks of whole rows outside the packs of operands whose rows lie apart."""
     loops, packs = list(schedule.loops), [_straightened(pack) for pack in schedule.packs]
     for position, operand in enumerate(walked.operands):
         for axis, parts in view.parts[operand.name].items():
