@@ -14,6 +14,7 @@ from einloom.arrays.signature import MOST_SCRATCH, array_argument, is_long, thre
 from einloom.config import WatchedSettings
 from einloom.expression.variant import CompiledStep, Variant
 from einloom.jit.arrays import array_address
+from einloom.jit.calls import calls_address
 from einloom.jit.entrycode import Number
 from einloom.jit.scratch import scratch_word
 from einloom.jit.threads import launch_address
@@ -85,13 +86,22 @@ def _calls(variant: Variant, operands: Sequence[Data | Number], places: Sequence
     first = len(sources)
     sources += [Scratch(place) for place in places]
     sources.append(Data(written))
+
+    def words(number: int, place: int) -> list[Data | Scratch | Number]:
+        step = variant.steps[number]
+        word = Scratch(place) if step.fixed_word is None else Number(step.fixed_word)
+        return [*(sources[tensor] for tensor in step.step.inputs), sources[first + number], word]
+
     calls: list[Call] = []
-    for number, compiled in enumerate(variant.steps):
+    if variant.lanes:
+        places = [place for place, count in zip(variant.lane_scratch, variant.lanes) for _ in range(count)]
+        of_lanes = [word for number, place in enumerate(places) for word in words(number, place)]
+        block = (Number(variant.lane_calls.first_word), *of_lanes)
+        calls.append(Call(calls_address(), block, len(variant.lanes)))
+    for number, compiled in enumerate(variant.together, sum(variant.lanes)):
         assert compiled.executable is not None
-        reads = [sources[tensor] for tensor in compiled.step.inputs]
-        word = compiled.fixed_word
-        values = (*reads, sources[first + number], Scratch(0) if word is None else Number(word))
-        calls.append(Call(compiled.executable.address, values, compiled.executable.shares(compiled.threads)))
+        shares = compiled.executable.shares(compiled.threads)
+        calls.append(Call(compiled.executable.address, tuple(words(number, 0)), shares))
     return calls
 
 

@@ -21,6 +21,7 @@ from einloom.machine import Machine
 from einloom.once import cached_property
 from einloom.plan.carriers import widened
 from einloom.plan.finish import Finish
+from einloom.plan.lanes import in_lanes
 from einloom.plan.names import with_plain_names
 from einloom.plan.paths import Path
 from einloom.plan.problem import Problem, contiguous_strides
@@ -110,10 +111,19 @@ class Recipe:
 
     def _compile_plan(self, plan: Plan, threads: int, finish: Finish) -> Variant:
         constants = self.constants if finish.constants else ()
-        by_table = len(plan.steps) >= MANY_STEPS and not self.is_interpreted
-        steps = [self._by_table(step) if by_table and is_tiny(step.operation) else None for step in plan.steps]
-        compiled = (known or self._compile_step(step, threads) for step, known in zip(plan.steps, steps))
-        return Variant(tuple(compiled), plan.arena, constants)
+        if self.is_interpreted:
+            steps = (CompiledStep(step, by_numpy=self.by_numpy) for step in plan.steps)
+            return Variant(tuple(steps), plan.arena, constants)
+        machine = self.machine()
+        plan = in_lanes(plan, threads, machine.l2)
+        by_table = len(plan.steps) >= MANY_STEPS
+        steps = (
+            self._by_table(step)
+            if by_table and is_tiny(step.operation)
+            else self._compile_step(step, threads if lane is None else 1)
+            for step, lane in zip(plan.steps, plan.lane_of)
+        )
+        return Variant(tuple(steps), plan.arena, constants, plan.lanes)
 
     def _by_table(self, step: Step) -> CompiledStep:
         program = table_program(step.operation, self.machine())
@@ -165,8 +175,6 @@ class Recipe:
         )
 
     def _compile_step(self, step: Step, threads: int) -> CompiledStep:
-        if self.is_interpreted:
-            return CompiledStep(step, by_numpy=self.by_numpy)
         schedule = self.schedule or self._recorded(step.operation, threads)
         program = program_of(step.operation, schedule, self.machine(), threads)
         return CompiledStep(step, threads, program, schedule=schedule)

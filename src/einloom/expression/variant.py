@@ -6,6 +6,7 @@ import ctypes
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,18 @@ from einloom.ir.interpret import Memory, interpret
 from einloom.ir.numbers import elements_of
 from einloom.ir.schedule import Schedule
 from einloom.jit.arrays import array_address
+from einloom.jit.calls import Calls, calls_address, ranges_of
+from einloom.jit.threads import run_team
+from einloom.once import cached_property
 from einloom.plan.arena import Arena
 from einloom.plan.steps import Step
 from einloom.targets.by_table import Table
 from einloom.targets.executable import Executable, scratch
 
 __all__ = ["CompiledStep", "Variant"]
+
+LINE = 64
+WORD = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ class CompiledStep:
             interpret(operation, [_memory_of(operand, unit) for operand, unit in zip(operands, units)])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Variant:
     """Steps, compiled; the last one writes the result.
 
@@ -71,17 +78,39 @@ class Variant:
         steps: in order.
         arena: where the results of the others lie, behind what kernels need of the scratch.
         constants: tensors that follow the operands.
+        lanes: how many of the first steps are whose; see `Plan`.
     """
 
     steps: tuple[CompiledStep, ...]
     arena: Arena
     constants: tuple[Array, ...]
+    lanes: tuple[int, ...] = ()
 
     @property
     def kernel_scratch(self) -> int:
-        """Scratch in bytes that kernels need: steps follow each other, so it is shared."""
-        needs = [step.executable.scratch_bytes(step.threads) for step in self.steps if step.executable]
-        return max(needs, default=0)
+        """Scratch in bytes that kernels need: steps follow each other, so it is shared; but lanes do not."""
+        *_, lanes_end = self.lane_scratch
+        return max(lanes_end, _most_scratch(self.together))
+
+    @property
+    def lane_scratch(self) -> list[int]:
+        """How far into the scratch that of each lane begins, in bytes; and where that of the last one ends."""
+        return [*accumulate((_whole_lines(_most_scratch(lane)) for lane in self.apart), initial=0)]
+
+    @property
+    def apart(self) -> list[Sequence[CompiledStep]]:
+        """The steps of every lane."""
+        return [self.steps[end - count : end] for end, count in zip(accumulate(self.lanes), self.lanes)]
+
+    @property
+    def together(self) -> Sequence[CompiledStep]:
+        """The steps behind the lanes."""
+        return self.steps[sum(self.lanes) :]
+
+    @cached_property
+    def lane_calls(self) -> LaneCalls:
+        """The calls of the lanes; for this host."""
+        return LaneCalls(self.apart)
 
     @property
     def scratch_bytes(self) -> int:
@@ -98,8 +127,13 @@ class Variant:
             tensors = [array_address(array) for array in (*operands, *self.constants)]
             tensors += [place + begin + offset for offset in self.arena.places]
             tensors.append(array_address(result))
-            for compiled, output in zip(self.steps, tensors[len(operands) + len(self.constants) :]):
-                compiled.run([*(tensors[i] for i in compiled.step.inputs), output], place)
+            written = tensors[len(operands) + len(self.constants) :]
+            blocks = [[*(tensors[i] for i in step.step.inputs), output] for step, output in zip(self.steps, written)]
+            first = sum(self.lanes)
+            if first:
+                self.lane_calls.run(blocks[:first], [place + offset for offset in self.lane_scratch])
+            for compiled, addresses in zip(self.together, blocks[first:]):
+                compiled.run(addresses, place)
 
     def _compute(self, operands: Sequence[Array], result: Array) -> None:
         tensors = [*operands, *self.constants]
@@ -111,6 +145,53 @@ class Variant:
             output = result if last else np.empty(math.prod(compiled.step.shape), dtype)
             compiled.compute([*(result if i == held else tensors[i] for i in compiled.step.inputs), output])
             tensors.append(output)
+
+
+class LaneCalls:
+    """The calls of lanes as a table, for a team each of whose threads makes those of a lane.
+
+    What a call gives the team is one block: the address of the table's ranges, then the words of every step.
+    """
+
+    def __init__(self, apart: Sequence[Sequence[CompiledStep]]) -> None:
+        self._apart = apart
+        self._tables: list[Calls] = []
+        place = WORD
+        for lane in apart:
+            rows: list[tuple[int, int]] = []
+            for step in lane:
+                assert step.executable is not None
+                rows.append((step.executable.address, place))
+                place += WORD * (len(step.step.inputs) + 2)
+            self._tables.append(np.array(rows, np.int64))
+        self._ranges = ranges_of(self._tables)
+
+    @property
+    def first_word(self) -> int:
+        """The first word of a block."""
+        return array_address(self._ranges)
+
+    def run(self, addresses: Sequence[Sequence[int]], places: Sequence[int]) -> None:
+        """Make the calls.
+
+        Args:
+            addresses: of what each step reads and writes.
+            places: where the scratch of each lane begins.
+        """
+        words, own = [self.first_word], iter(addresses)
+        for lane, place in zip(self._apart, places):
+            for step in lane:
+                word = step.fixed_word
+                words += [*next(own), place if word is None else word]
+        run_team(calls_address(), (ctypes.c_int64 * len(words))(*words), len(self._apart))
+
+
+def _most_scratch(steps: Sequence[CompiledStep]) -> int:
+    return max((step.executable.scratch_bytes(step.threads) for step in steps if step.executable), default=0)
+
+
+def _whole_lines(size: int) -> int:
+    return -(-size // LINE) * LINE
 
 
 def _memory_of(array: Array, unit: str) -> Memory:

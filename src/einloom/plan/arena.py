@@ -5,6 +5,8 @@ size" of Pisarchyk and Lee, Efficient Memory Management for Deep Neural Net Infe
 
 >>> plan_arena([Life(100, 0, 1), Life(60, 1, 2), Life(80, 2, 3)])
 Arena(places=(0, 128, 0), size=192)
+>>> plan_arena([Life(100, 0, 1, lane=0), Life(60, 2, 3, lane=1)])  # Nobody knows which of two lanes is ahead.
+Arena(places=(0, 128), size=192)
 """
 
 from __future__ import annotations
@@ -20,11 +22,21 @@ LINE = 64
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A tensor of so many bytes, from the step that writes it to the last one that reads it, both included."""
+    """A tensor of so many bytes, from the step that writes it to the last one that reads it, both included.
+
+    Steps follow each other, but for those of different lanes, which run at the same time.
+    """
 
     size: int
     written: int
     read: int
+    lane: int | None = None
+
+    def meets(self, other: Life) -> bool:
+        """Whether there may be a time at which both live."""
+        if self.lane is not None and other.lane is not None and self.lane != other.lane:
+            return True
+        return other.written <= self.read and self.written <= other.read
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +52,7 @@ def plan_arena(lives: Sequence[Life]) -> Arena:
     places: dict[int, int] = {}
     for number in sorted(range(len(lives)), key=lambda i: (-lives[i].size, i)):
         life = lives[number]
-        beside = [i for i in places if lives[i].written <= life.read and life.written <= lives[i].read]
+        beside = [i for i in places if lives[i].meets(life)]
         taken = sorted((places[i], places[i] + _whole_lines(lives[i].size)) for i in beside)
         places[number] = _smallest_gap(taken, _whole_lines(life.size))
     size = max((places[i] + _whole_lines(life.size) for i, life in enumerate(lives)), default=0)

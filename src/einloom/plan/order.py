@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from einloom.plan.steps import Plan, Step
 
-__all__ = ["in_little_memory"]
+__all__ = ["in_little_memory", "in_order"]
 
 
 def in_little_memory(plan: Plan) -> Plan:
-    """Return the plan with its steps in such an order, and its tensors numbered anew."""
+    """Return the plan with its steps in such an order."""
     steps, given = plan.steps, plan.given
     parts = _parts_first_needed(steps, given)
     order, open_steps = list[int](), [len(steps) - 1]
@@ -23,9 +23,14 @@ def in_little_memory(plan: Plan) -> Plan:
         number = open_steps.pop()
         order.append(number)
         open_steps += parts[number]
-    order.reverse()
-    if order == [*range(len(steps))]:
+    return in_order(plan, order[::-1])
+
+
+def in_order(plan: Plan, order: Sequence[int]) -> Plan:
+    """Return the plan with its steps in this order, and its tensors numbered anew."""
+    if order == [*range(len(order))]:
         return plan
+    steps, given = plan.steps, plan.given
     named = {given + old: given + new for new, old in enumerate(order)}
     moved = (replace(steps[old], inputs=tuple(named.get(i, i) for i in steps[old].inputs)) for old in order)
     return replace(plan, steps=tuple(moved))

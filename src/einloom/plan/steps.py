@@ -61,12 +61,26 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Steps in order; the last one writes the result."""
+    """Steps in order; the last one writes the result.
+
+    Attributes:
+        steps: in order.
+        path: which tensors they contract together.
+        given: how many tensors there are before the first step.
+        lanes: how many of the first steps are whose: each lane is for a thread of its own. The others come when all
+            lanes are through, one after the other, each for all threads.
+    """
 
     steps: tuple[Step, ...]
     path: Path
     given: int
-    """How many tensors there are before the first step."""
+    lanes: tuple[int, ...] = ()
+
+    @property
+    def lane_of(self) -> list[int | None]:
+        """The lane of every step; None: it is for all threads."""
+        apart = [lane for lane, count in enumerate(self.lanes) for _ in range(count)]
+        return [*apart, *[None] * (len(self.steps) - len(apart))]
 
     @property
     def flops(self) -> int:
@@ -79,8 +93,8 @@ class Plan:
         count, last = len(self.steps) - 1, dict[int, int]()
         for number, step in enumerate(self.steps):
             last |= dict.fromkeys(step.inputs, number)
-        written = enumerate(self.steps[:count])
-        return plan_arena([Life(step.bytes, number, last[self.given + number]) for number, step in written])
+        written = enumerate(zip(self.steps[:count], self.lane_of))
+        return plan_arena([Life(step.bytes, i, last[self.given + i], lane) for i, (step, lane) in written])
 
     @property
     def bytes(self) -> int:
