@@ -9,11 +9,11 @@ from einloom.plan.problem import make_problem
 from einloom.plan.steps import Plan, plan_problem
 
 
-def random_plan(seed: int) -> Plan:
+def random_plan(seed: int, extents: tuple[int, ...] = (2, 5, 20, 60)) -> Plan:
     """A chain of matrices of random sizes along a random path."""
     rng = random.Random(seed)
     count = rng.randint(2, 12)
-    sizes = [rng.choice((2, 5, 20, 60)) for _ in range(count + 1)]
+    sizes = [rng.choice(extents) for _ in range(count + 1)]
     labels = "abcdefghijklmnop"
     terms = [labels[i : i + 2] for i in range(count)]
     path = [tuple(sorted(rng.sample(range(left), 2))) for left in range(count, 1, -1)]

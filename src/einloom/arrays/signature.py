@@ -22,7 +22,7 @@ __all__ = [
     "thread_settings",
 ]
 
-MOST_SCRATCH = 2**20
+MOST_SCRATCH = 2**22
 """Scratch in bytes that an entry takes; a call that needs more is long against what Python adds to it."""
 
 LONG_FLOPS, LONG_BYTES = 2**18, 2**16

@@ -38,6 +38,7 @@ from einloom.plan.cuts import limited_path
 from einloom.plan.equation import caret_lines
 from einloom.plan.problem import contiguous_strides, make_problem
 from einloom.plan.slices import Slicing
+from einloom.plan.steps import Plan
 from einloom.search.records import readable_file
 
 __all__ = ["Expression"]
@@ -295,13 +296,20 @@ class Expression(Native):
         """Return the expression as text, step by step.
 
         Args:
-            what: `"tree"`, the slices if there are any, and the steps with arithmetic, least traffic and time, layouts
-                and places in the arena; `"passes"`, what each pass of the optimiser did and why; `"nest"`, the
+            what: `"tree"`, the slices if there are any, and the steps with arithmetic, least traffic and time, layouts,
+                places in the arena and lanes (subtrees for a thread each, side by side); `"passes"`, what each pass of the optimiser did and why; `"nest"`, the
                 operation, its costs, schedule and loop nest; `"asm"`, the code.
         """
         from einloom.expression.show import variant_text  # Late: who only computes needs no passes and no nests.
 
-        return variant_text(what, self._plan, self._recipe, self._last().steps)
+        return variant_text(what, self._last_plan(), self._recipe, self._last().steps)
+
+    def _last_plan(self) -> Plan:
+        """The steps as the variant that was used last has them; of one of its slices, if there are any."""
+        last = self._last()
+        if isinstance(last, SlicedVariant):
+            return self._plan
+        return replace(self._plan, steps=tuple(compiled.step for compiled in last.steps), lanes=last.lanes)
 
     def _last(self) -> Variant | SlicedVariant:
         """The variant that was used last."""
@@ -320,7 +328,7 @@ class Expression(Native):
         """With what, on what and how widely it computes."""
         recipe, threads = self._recipe, self._thread_count()
         slices = "" if recipe.slicing is None else f", {len(recipe.slicing):,} slices"
-        arena = f", arena {self._plan.arena.size:,} bytes" if len(self._plan.steps) > 1 else ""
+        arena = f", arena {self._last_plan().arena.size:,} bytes" if len(self._plan.steps) > 1 else ""
         on = "" if recipe.is_interpreted else f", {recipe.machine().name}"
         return f"einloom {VERSION}, {self.isa}{on}, {threads} thread{'s' * (threads > 1)}{arena}{slices}"
 

@@ -54,17 +54,21 @@ def _passes_text(recipe: Recipe, compiled: CompiledStep) -> str:
 
 
 def _tree_text(plan: Plan, recipe: Recipe) -> str:
-    """Every step: what it reads and writes with the axes in the order of memory, least traffic and time, its place."""
+    """Every step: what it reads and writes with the axes in the order of memory, least traffic and time, its place.
+
+    Steps of different lanes run at the same time, a thread each; those of none behind them, each on all threads.
+    """
     arena = plan.arena
     places = [f"in the arena at {place:,}" for place in arena.places]
     lines = [] if recipe.slicing is None else _slices_text(recipe.slicing)
-    for heading, step, place in zip(_headings(plan), plan.steps, [*places, "the result"]):
+    for heading, step, place, lane in zip(_headings(plan), plan.steps, [*places, "the result"], plan.lane_of):
         operation, number = step.operation, heading.split()[0]
         names = [f"t{i}" for i in step.inputs] + [number]
         *reads, written = (f"{name}[{axes_in_memory(operation, i)}]" for i, name in enumerate(names))
         bound = None if recipe.is_interpreted else bound_of(operation, recipe.machine())
         least = f"{operation.bytes:,} bytes" + (f", {bound}" if bound else "")
-        lines += [heading, f"    {' '.join(reads)} -> {written}; at least {least}; {place}"]
+        whose = "" if lane is None else f"; lane {lane}"
+        lines += [heading, f"    {' '.join(reads)} -> {written}; at least {least}; {place}{whose}"]
     if len(plan.steps) > 1:
         whose = "" if recipe.slicing is None else " for every thread"
         lines.append(f"arena: {arena.size:,} bytes{whose}")
