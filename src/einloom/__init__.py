@@ -31,7 +31,7 @@ from einloom.errors import (
     UnsupportedTarget,
 )
 from einloom.expression import Expression
-from einloom.expression.programs import load_compiler as _load_compiler
+from einloom.expression.programs import prepare as _prepare
 from einloom.ir.operation import DimType, Primitive
 from einloom.ir.schedule import ExecType, Schedule
 from einloom.machine import Machine
@@ -121,7 +121,7 @@ _MEMBERS = {
 }
 
 _register_thread_pool(__version__)
-_load_compiler()
+_prepare()
 
 
 def __getattr__(name: str) -> Any:

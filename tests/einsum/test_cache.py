@@ -32,10 +32,22 @@ print(*sorted(compilers & {name.split(".")[1] for name in sys.modules if name.st
 """
 
 
-def run(cache: str | Path, **environment: str) -> list[str]:
+MORE = """
+import numpy as np
+import einloom as el
+f = el.compile("ab,bc,cd,de->ae", *[(90, 90)] * 4, dtype="float32", threads=2, optimize=[(0, 1)] * 3)
+g = el.compile("ab,bc,cd,de->ae", *[(90, 90)] * 4, dtype="float32", threads=2, memory_limit=1000)
+A = [np.eye(90, k=k, dtype=np.float32) for k in range(4)]
+for h in (f, g):
+    for _ in range(4):  # Through Python, then through generated entries.
+        assert np.array_equal(h(*A), np.eye(90, k=6)), h
+"""
+
+
+def run(cache: str | Path, program: str = PROGRAM, **environment: str) -> list[str]:
     """Contract in a process of its own; return which of what compiles it loaded."""
     variables = os.environ | {"EINLOOM_CACHE": str(cache)} | environment
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=variables)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=variables)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
@@ -48,7 +60,7 @@ MADE = Image(b"\xc3", AVX512.isa, frozenset(), 0, 2, 0, 1)
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     store = Store(tmp_path / "programs")
-    monkeypatch.setattr(stored, "image_store", lambda: store)
+    monkeypatch.setattr(stored, "code_store", lambda: store)
     return store
 
 
@@ -63,6 +75,12 @@ def test_a_second_process_loads_no_compiler(tmp_path: Path) -> None:
     assert run(folder) == ["asm", "kernels", "passes"]
     assert len(list(folder.iterdir())) == 1
     assert run(folder) == []
+
+
+def test_nor_for_teams_lanes_slices_and_later_calls(tmp_path: Path) -> None:
+    program = MORE + PROGRAM
+    assert run(tmp_path / "programs", program) == ["asm", "kernels", "passes"]
+    assert run(tmp_path / "programs", program) == []
 
 
 def test_damaged_programs_are_compiled_again(tmp_path: Path) -> None:

@@ -63,8 +63,6 @@ def test_lanes_take_no_more_memory_than_is_spare() -> None:
 
 
 def test_a_thousand_steps_in_a_row() -> None:
-    problem = make_problem(
-        ",".join(["ab"] + ["b"] * 1500) + "->a", [(9, 9)] + [(9,)] * 1500, [None] * 1501, "float32"
-    )
+    problem = make_problem(",".join(["ab"] + ["b"] * 1500) + "->a", [(9, 9)] + [(9,)] * 1500, [None] * 1501, "float32")
     plan = plan_problem(problem, None, ((0, 1), *((0, left) for left in range(1499, 0, -1))))
     assert replace(in_lanes(plan, 2, PLENTY), lanes=()) == plan

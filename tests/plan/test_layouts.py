@@ -66,7 +66,7 @@ def test_einsum_computes_with_chosen_layouts(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_layouts_are_remembered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     problem, machine, store = problem_of(), AVX512, Store(tmp_path / "programs")
-    monkeypatch.setattr("einloom.expression.planned.image_store", lambda: store)
+    monkeypatch.setattr("einloom.expression.planned.code_store", lambda: store)
     first = planned(problem, None, PATH, machine)
     assert first.steps != plan_problem(problem, None, PATH).steps
     monkeypatch.setattr("einloom.expression.planned.chosen_layouts", None)

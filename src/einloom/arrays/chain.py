@@ -5,13 +5,15 @@ An entry comes with the second call of its signature: code for a single call wou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from einloom.arrays.entry import Entry
+from einloom.arrays.entry import Entry, moved
 from einloom.jit.host import host
 from einloom.jit.interpreter import Interpreter, known_interpreter
 from einloom.jit.kernel import Kernel
+from einloom.jit.linked import linked_code
 from einloom.jit.native import Native
 from einloom.once import once
 
@@ -62,20 +64,49 @@ class Chain:
             self._add(native, interpreter, *described)
 
     def _add(self, native: Native, interpreter: Interpreter, entry: Entry, kept: object) -> None:
-        from einloom.arrays.emit import emit_entry  # Late: with the assembler, which a single call does not need.
-
         following = self._kernels[-1] if self._kernels else _handover(self._function)
-        code = emit_entry(host().isa, interpreter, entry, following.address)
-        kernel = Kernel(code, name="entry")
+        kernel = Kernel(entry_code(interpreter, entry, following.address), host().isa, name="entry")
         self._kernels.append(kernel)
         native.enter_at(kernel, kept)
+
+
+def entry_code(interpreter: Interpreter, entry: Entry, following: int) -> bytes:
+    """Return the code of an entry, which later processes find with their own addresses in it."""
+    isa, values = host().isa, [following, *interpreter.functions.values()]
+    first = len(values)
+
+    def known(value: int) -> int:
+        values.append(value)
+        return len(values) - 1
+
+    form = moved(entry, known)  # Numbers of values in place of these.
+
+    def emit(values: Sequence[int]) -> bytes:
+        from einloom.arrays.emit import emit_entry  # Late: with the assembler, which a kept entry does not need.
+
+        functions = replace(interpreter, functions=dict(zip(interpreter.functions, values[1:first])))
+        return emit_entry(isa, functions, moved(form, values.__getitem__), values[0]).bytes()
+
+    return linked_code(f"entry {isa} {_layout(interpreter)} {form}", values, emit)
 
 
 @once
 def _handover(function: Callable[..., Any]) -> Kernel:
     """Return the code that calls a Python function as a method; `once` keeps the function."""
-    from einloom.arrays.emit import emit_handover
-
     interpreter = known_interpreter()
     assert interpreter is not None
-    return Kernel(emit_handover(host().isa, interpreter, id(function)), name="handover to Python")
+    isa = host().isa
+
+    def emit(values: Sequence[int]) -> bytes:
+        from einloom.arrays.emit import emit_handover
+
+        functions = replace(interpreter, functions=dict(zip(interpreter.functions, values[1:])))
+        return emit_handover(isa, functions, values[0]).bytes()
+
+    values = [id(function), *interpreter.functions.values()]
+    return Kernel(linked_code(f"handover {isa} {_layout(interpreter)}", values, emit), isa, name="handover to Python")
+
+
+def _layout(interpreter: Interpreter) -> Interpreter:
+    """Return the offsets without the addresses: with the names alone."""
+    return replace(interpreter, functions=dict.fromkeys(interpreter.functions, 0))

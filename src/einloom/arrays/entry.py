@@ -10,8 +10,9 @@ Functions and objects are addresses here, so an entry can be described, and its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, TypeAlias
 
 from einloom.jit.entrycode import Number
 
@@ -27,7 +28,11 @@ __all__ = [
     "NoneArgument",
     "Scratch",
     "ThreadSettings",
+    "moved",
 ]
+
+Address: TypeAlias = int
+"""Of an object or a function of this process; 0: of nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +48,8 @@ class ArrayArgument:
         written: whether it must be writable.
     """
 
-    array_type: int
-    dtype: int
+    array_type: Address
+    dtype: Address
     extents: tuple[int, ...]
     strides: tuple[int, ...]
     alignment: int
@@ -56,7 +61,7 @@ class ArrayArgument:
 class IntegerArgument:
     """An argument that is an int of a certain value: its type's address, and its bytes (see `integer_image`)."""
 
-    int_type: int
+    int_type: Address
     image: tuple[int, int | None]
 
 
@@ -64,7 +69,7 @@ class IntegerArgument:
 class NoneArgument:
     """An argument that is None, whose address this is."""
 
-    none: int
+    none: Address
 
 
 Argument: TypeAlias = ArrayArgument | IntegerArgument | NoneArgument
@@ -94,7 +99,7 @@ class Call:
         threads: 0, or how many shares: `function(block, share, shares)` is called for each.
     """
 
-    function: int
+    function: Address
     values: tuple[Data | Scratch | Number, ...]
     threads: int = 0
 
@@ -109,9 +114,9 @@ class Fresh:
         index: address of the empty tuple, or 0.
     """
 
-    make: int
-    arguments: int
-    index: int = 0
+    make: Address
+    arguments: Address
+    index: Address = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +142,9 @@ class ThreadSettings:
         limit: address of the word that holds the process's limit, and limited: what it must be.
     """
 
-    variable: int
-    value: int
-    limit: int
+    variable: Address
+    value: Address
+    limit: Address
     limited: int
 
 
@@ -162,9 +167,30 @@ class Entry:
     arguments: tuple[Argument, ...]
     calls: tuple[Call, ...]
     result: Fresh | Number | int
-    keywords: tuple[int, ...] = ()
+    keywords: tuple[Address, ...] = ()
     apart: tuple[Apart, ...] = ()
-    launch: int = 0
+    launch: Address = 0
     settings: ThreadSettings | None = None
-    scratch: int = 0
+    scratch: Address = 0
     releases_interpreter: bool = False
+
+
+def moved(part: Any, to: Callable[[int], int]) -> Any:
+    """Return an entry, or a part of one, with other addresses and numbers in their place; 0 stays."""
+    if isinstance(part, Number):
+        return Number(to(part.value) if part.value else 0)
+    if not is_dataclass(part) or isinstance(part, type):
+        return part
+    return replace(
+        part, **{field.name: _moved_field(getattr(part, field.name), field.type, to) for field in fields(part)}
+    )
+
+
+def _moved_field(value: Any, kind: Any, to: Callable[[int], int]) -> Any:
+    if kind == "Address":
+        return to(value) if value else 0
+    if kind == "tuple[Address, ...]":
+        return tuple(map(to, value))
+    if str(kind).startswith("tuple["):
+        return tuple(moved(each, to) for each in value)
+    return moved(value, to)

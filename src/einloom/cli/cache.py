@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from einloom.targets.stored import image_store
+from einloom.jit.code_store import code_store
 
 __all__ = ["add_parser", "run"]
 
@@ -24,7 +24,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what the command line asks for; return the exit status."""
-    store = image_store()
+    store = code_store()
     if store is None:
         print("nothing is kept: EINLOOM_CACHE is off")
     elif arguments.what == "path":

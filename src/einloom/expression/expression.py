@@ -297,8 +297,8 @@ class Expression(Native):
 
         Args:
             what: `"tree"`, the slices if there are any, and the steps with arithmetic, least traffic and time, layouts,
-                places in the arena and lanes (subtrees for a thread each, side by side); `"passes"`, what each pass of the optimiser did and why; `"nest"`, the
-                operation, its costs, schedule and loop nest; `"asm"`, the code.
+                places in the arena and lanes (subtrees for a thread each, side by side); `"passes"`, what each pass of
+                the optimiser did and why; `"nest"`, the operation, its costs, schedule and loop nest; `"asm"`, code.
         """
         from einloom.expression.show import variant_text  # Late: who only computes needs no passes and no nests.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from einloom.jit.code_store import code_store
 from einloom.machine import Machine
 from einloom.plan.layouts import chosen_layouts, is_worth_a_choice
 from einloom.plan.order import in_little_memory
 from einloom.plan.paths import Path
 from einloom.plan.problem import Problem
 from einloom.plan.steps import Layouts, Plan, plan_problem
-from einloom.targets.stored import image_store, program_key
+from einloom.targets.stored import program_key
 
 __all__ = ["planned"]
 
@@ -27,7 +28,7 @@ def _laid_out(problem: Problem, output_strides: tuple[int, ...] | None, path: Pa
     plan = plan_problem(problem, output_strides, path)
     if machine is None or not machine.has_vectors or not is_worth_a_choice(plan):
         return plan
-    key, store = program_key(("layouts", problem, output_strides, path), machine), image_store()
+    key, store = program_key(("layouts", problem, output_strides, path), machine), code_store()
     layouts = _layouts_in(store.read(key) if store else None)
     if layouts is None:
         layouts = chosen_layouts(problem, output_strides, path, machine)

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import os
 import platform
+from contextlib import suppress
 from importlib import import_module
 
+from einloom.errors import UnsupportedTarget
 from einloom.ir.interchange import axes_by_letter
 from einloom.ir.loop_text import parse_loop_string
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
+from einloom.jit.code_store import code_store
+from einloom.jit.host import host
 from einloom.machine import Machine
 from einloom.once import OnceTable
 from einloom.plan.names import with_plain_names
 from einloom.targets.executable import Executable, release_scratch
 from einloom.targets.image import Image, image_of
-from einloom.targets.stored import image_key, image_store, remembered_image
+from einloom.targets.stored import image_key, remembered_image
 
-__all__ = ["decided", "forget_programs", "load_compiler", "program_of"]
+__all__ = ["decided", "forget_programs", "prepare", "program_of"]
 
 PROGRAMS = 1024
 """Programs that are remembered, whoever uses them."""
@@ -75,12 +79,18 @@ def decided(
     return optimize_operation(operation, machine, Options(threads))
 
 
-def load_compiler() -> None:
-    """Import what compiles, where nothing is stored yet: then it is not the first contraction that waits for it."""
-    store = image_store()
+def prepare() -> None:
+    """Do what else the first contraction would wait for.
+
+    Where nothing is stored yet, that is to import what compiles; elsewhere, to look at this machine.
+    """
+    store = code_store()
     if store is None or not os.path.isdir(store.folder):
         for name in _compiler:
             import_module(f"einloom.{name}")
+        return
+    with suppress(UnsupportedTarget):  # Who computes is told.
+        host()
 
 
 def _sizes(operation: Operation, text: str, machine: Machine, threads: int) -> dict[str, tuple[int, ...]]:

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from einloom.once import once
-
 __all__ = ["array_address"]
 
 _word_at = ctypes.c_size_t.from_address
@@ -25,11 +23,9 @@ _HEADER_WORDS = 8  # of an array object that are looked at, of the 11 and more t
 
 def array_address(array: np.ndarray[Any, Any]) -> int:
     """Return the address of the array's element with all indices 0. The array must be kept alive while it is used."""
-    place = _pointer_place()
-    return array.__array_interface__["data"][0] if place is None else _word_at(id(array) + place).value
+    return array.__array_interface__["data"][0] if _PLACE is None else _word_at(id(array) + _PLACE).value
 
 
-@once
 def _pointer_place() -> int | None:
     """Return the offset in bytes of the data pointer in an array object, or None where it cannot be told for certain.
 
@@ -46,3 +42,6 @@ def _pointer_place() -> int | None:
 
 def _points_to_data(array: np.ndarray[Any, Any], place: int) -> bool:
     return _word_at(id(array) + place).value == array.__array_interface__["data"][0]
+
+
+_PLACE = _pointer_place()

@@ -21,6 +21,7 @@ from einloom.errors import UnsupportedTarget
 from einloom.jit.arrays import array_address
 from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
+from einloom.jit.linked import linked_code
 from einloom.jit.threads import run_team
 from einloom.once import once
 
@@ -65,7 +66,9 @@ def calls_address() -> int:
 
 @once
 def _kernel() -> Kernel:
-    return Kernel(calling_code(host().isa), name="calls from a table")
+    isa = host().isa
+    code = linked_code(f"calls {isa}", (), lambda _: calling_code(isa).bytes())
+    return Kernel(code, isa, name="calls from a table")
 
 
 def calling_code(isa: str) -> Assembler:

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from einloom.errors import DeviceError
 from einloom.jit.host import host
 from einloom.jit.kernel import Function, Kernel
+from einloom.jit.linked import linked_code
 from einloom.jit.openmp import Runtime, find_runtime
 from einloom.jit.pool import Pool, run_apart
 from einloom.jit.trampoline import Addresses, front, launcher
@@ -149,21 +150,25 @@ class _Launcher:
 
 @once
 def _together_launcher() -> _Launcher:
-    runtime = _launcher().runtime
-    functions = (runtime.parallel, runtime.thread_number, runtime.team_size) if runtime else (0, 0, 0)
-    addresses = Addresses(ctypes.addressof(_usable), *functions)
-    asm, launch = launcher(host().isa, addresses, MOST_TOGETHER, together=True)
-    kernel = Kernel(asm, name="launcher of threads that run together")
-    return _Launcher(kernel, kernel.address_of(launch), kernel.function(int, int, int, int, at=launch), runtime)
+    return _made(_launcher().runtime, MOST_TOGETHER, together=True)
 
 
 @once
 def _launcher() -> _Launcher:
-    runtime = None if _forked else find_runtime()
-    functions = (runtime.parallel, runtime.thread_number, runtime.team_size) if runtime else (0, 0, 0)
-    addresses = Addresses(ctypes.addressof(_usable), *functions)
-    asm, launch = launcher(host().isa, addresses, host().cores)
-    kernel = Kernel(asm, name="thread team launcher")
-    made = _Launcher(kernel, kernel.address_of(launch), kernel.function(int, int, int, int, at=launch), runtime)
-    _usable.value = int(runtime is not None)
+    made = _made(None if _forked else find_runtime(), host().cores)
+    _usable.value = int(made.runtime is not None)
     return made
+
+
+def _made(runtime: Runtime | None, most: int, together: bool = False) -> _Launcher:
+    functions = (runtime.parallel, runtime.thread_number, runtime.team_size) if runtime else (0, 0, 0)
+    isa = host().isa
+
+    def emit(addresses: Sequence[int]) -> bytes:
+        asm, launch = launcher(isa, Addresses(*addresses), most, together)
+        assert launch.position == 0
+        return asm.bytes()
+
+    key = f"launcher {isa} {most} {together}"
+    kernel = Kernel(linked_code(key, [ctypes.addressof(_usable), *functions], emit), isa, name="thread team launcher")
+    return _Launcher(kernel, kernel.address, kernel.function(int, int, int, int), runtime)

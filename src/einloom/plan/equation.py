@@ -211,7 +211,6 @@ def _explicit_output(text: str, right: str, inputs: tuple[tuple[str, ...], ...])
     offset = len(text) - len(right)
     known = {label for term in inputs for label in term}
     plain = right.replace(_ELLIPSIS, "   ", 1)
-    counts = Counter(plain)
     for i, label in enumerate(plain):
         if label == ".":
             raise EquationError(f"the output has two ellipses\n{caret_lines(text, [offset + i])}\n  Write one.")
@@ -222,7 +221,7 @@ def _explicit_output(text: str, right: str, inputs: tuple[tuple[str, ...], ...])
                 f"output label {label} is in no operand\n{caret_lines(text, [offset + i])}\n"
                 f"  Remove it, or label an axis of an operand {label}."
             )
-        if counts[label] > 1:
+        if plain.count(label) > 1:
             marks = [offset + j for j, other in enumerate(plain) if other == label]
             raise EquationError(
                 f"output label {label} stands twice\n{caret_lines(text, marks)}\n  Label every output axis once."

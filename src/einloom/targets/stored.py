@@ -1,44 +1,21 @@
-"""Images that outlive their process, in the user's cache folder: what was compiled once starts in half a millisecond.
-
-`EINLOOM_CACHE` names another folder, or is `off`. `einloom cache` lists and clears.
-"""
+"""Images that outlive their process, in the user's cache folder: what was compiled once starts in a millisecond."""
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 from einloom.ir.operation import Operation
-from einloom.jit.folders import cache_folder
-from einloom.jit.store import Store
+from einloom.jit.code_store import code_store, package_stamp
 from einloom.machine import Machine
 from einloom.once import once
 from einloom.targets.image import Image
 
-__all__ = ["image_key", "image_store", "package_stamp", "program_key", "remembered_image"]
-
-
-@once
-def image_store() -> Store | None:
-    """Return where images are kept; None if `EINLOOM_CACHE` is `off` or `none`, or there is no such place.
-
-    It is asked once a process.
-    """
-    named = os.environ.get("EINLOOM_CACHE", "").strip()
-    if named in ("off", "none") or package_stamp() is None:
-        return None
-    try:
-        folder = Path(named).absolute() if named else cache_folder() / "programs"
-    except OSError:  # The current folder is gone.
-        return None
-    return Store(folder) if folder.is_absolute() else None  # Nobody's home is known, or it is no place.
+__all__ = ["image_key", "program_key", "remembered_image"]
 
 
 def remembered_image(key: str, operands: int, machine: Machine, make: Callable[[], Image]) -> Image:
     """Return the image that is kept under a key; make it and keep it if there is none for so many operands there."""
-    store = image_store()
+    store = code_store()
     content = store.read(key) if store else None
     known = None if content is None else Image.from_bytes(content)
     if known is not None and known.fits(operands, machine):
@@ -59,25 +36,11 @@ def program_key(decided: object, machine: Machine) -> str:
 
     The code refers to nothing outside itself, so neither Python nor NumPy is part of it.
     """
-    target = (machine.isa, machine.vector, *sorted(machine.features), machine.l1d, machine.l2, machine.l3)
-    return repr((decided, target, machine.cores, machine.name, machine.rates, package_stamp()))
+    return f"{decided!r} {_of_machine(machine)} {package_stamp()}"
 
 
 @once
-def package_stamp() -> str | None:
-    """Return a digest of path, size and time of this package's files; None if they are not files."""
-    try:
-        files = sorted(_files(Path(__file__).parent.parent))
-        return hashlib.sha256(repr(files).encode()).hexdigest()
-    except OSError:
-        return None
-
-
-def _files(folder: str | os.PathLike[str]) -> Iterator[tuple[str, int, int]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir():
-                yield from _files(entry.path)
-            elif not entry.name.endswith((".pyc", ".pyo")):
-                found = entry.stat()
-                yield entry.path, found.st_size, found.st_mtime_ns
+def _of_machine(machine: Machine) -> str:
+    """Return what of a machine decides programs."""
+    target = (machine.isa, machine.vector, *sorted(machine.features), machine.l1d, machine.l2, machine.l3)
+    return repr((target, machine.cores, machine.name, machine.rates))

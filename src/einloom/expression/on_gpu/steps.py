@@ -16,6 +16,7 @@ from einloom.errors import DeviceError, EinloomError
 from einloom.ir.gpu.launch import Launch
 from einloom.ir.gpu.text import read_launch, write_launch
 from einloom.ir.operation import Operation
+from einloom.jit.code_store import code_store, package_stamp
 from einloom.jit.gpu.driver import GpuDriver, GpuKernel
 from einloom.once import OnceTable, cached_property
 from einloom.plan.names import with_plain_names
@@ -27,7 +28,6 @@ from einloom.space.on_gpu.operations import kernel_of
 from einloom.targets.gpu.device import device_of
 from einloom.targets.gpu.dialects import DIALECTS
 from einloom.targets.gpu.printer import print_launch
-from einloom.targets.stored import image_store, package_stamp
 
 __all__ = ["GpuStep", "compiled_step", "forget_steps", "loaded_kernel"]
 
@@ -135,7 +135,7 @@ def _decided(space: Space, driver: GpuDriver, aligned: bool) -> _Decided:
     recorded = None if file is None else recorded_leaf(space, gpu_key(space.name, driver.identity), file)
     if recorded is not None:
         return _Decided.of(recorded)
-    store, key = image_store(), f"expert {package_stamp()} {driver.identity} {space.name} {space.device!r}"
+    store, key = code_store(), f"expert {package_stamp()} {driver.identity} {space.name} {space.device!r}"
     kept = store.read(key) if store else None
     found = _Decided.parse(kept) if kept else None
     if found is None:
@@ -151,7 +151,7 @@ def loaded_kernel(driver: GpuDriver, text: str, name: str) -> GpuKernel:
     Raises:
         DeviceError: the device's compiler refuses the text.
     """
-    store, key = image_store(), f"program {driver.identity} {text}"
+    store, key = code_store(), f"program {driver.identity} {text}"
     kept = store.read(key) if store else None
     if kept is not None:
         try:
