@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
+# What one process compiles of the sources, those that tests and demo start later find, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test soak test-aarch64 test-opencl test-cluster lint docs notebooks bench clean
 
 $(VENV)/.ready: pyproject.toml
