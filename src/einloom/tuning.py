@@ -32,8 +32,8 @@ from einloom.search.search import Budget, SearchRun
 from einloom.search.tune import tune_operation
 from einloom.space.candidate import Space
 from einloom.space.kernels import Kernel
+from einloom.space.on_gpu.experts import best_expert, spaces_of
 from einloom.space.on_gpu.fragments import fitted
-from einloom.space.on_gpu.operations import kernel_of
 from einloom.targets.gpu.device import device_of
 
 __all__ = ["kernel_problem", "tune", "tune_on_gpu"]
@@ -172,7 +172,7 @@ def kernel_problem(what: Operation | Kernel, driver: GpuDriver) -> KernelProblem
     else:
         plain = with_plain_names(what)
         told = {"operation": str(plain)}
-        space = Space(kernel_of(plain), device_of(driver.limits, [each.dtype for each in plain.operands]))
+        space = best_expert(spaces_of(plain, device_of(driver.limits, [each.dtype for each in plain.operands]))).space
     return KernelProblem(space, told, driver.kind, driver.identity)
 
 

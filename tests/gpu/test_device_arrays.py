@@ -11,6 +11,7 @@ import einloom as el
 from einloom.arrays.device import Home, check_apart, device_array, fresh_like, home_of
 from einloom.arrays.dlpack import _tensor_of
 from einloom.errors import DeviceError
+from einloom.jit.gpu.driver import GpuLimits
 
 CUDA, HERE, STREAM = 2, Home("cuda", 0), 4711
 
@@ -98,10 +99,8 @@ class Recording:
 
     kind, identity, stream = "cuda", "recording", STREAM
 
-    def __init__(self) -> None:
-        from einloom.jit.gpu.driver import GpuLimits
-
-        self.limits = GpuLimits("recording", 1024, (1024, 1024, 64), 48 * 1024, 2**30, True, "sm_90", 132)
+    def __init__(self, architecture: str = "sm_90") -> None:
+        self.limits = GpuLimits("recording", 1024, (1024, 1024, 64), 48 * 1024, 2**30, True, architecture, 132)
         self.launches: list[list[object]] = []
         self.events: list[str] = []
 

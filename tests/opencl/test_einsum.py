@@ -11,6 +11,7 @@ import pytest
 
 import einloom as el
 from einloom.errors import DeviceError
+from einloom.ir.gpu.simt import LaunchFault, run_launch
 from einloom.jit.gpu.devices import open_gpu
 from tests.gpu.leaves import EQUATIONS, Operands, contractions, named_kernels, space_of
 from tests.space.implementations import Meaning
@@ -34,27 +35,49 @@ def test_random_leaves_run_and_write_nothing_else(made):
     for seed in range(LEAVES):
         launch = space.random_leaf(seed).launch()
         operands = Operands(meaning, launch)
-        given = operands.fresh()
-        guarded = {
-            name: np.concatenate([np.full(GUARD, 99, a.dtype), a, np.full(GUARD, 99, a.dtype)])
-            for name, a in given.items()
-        }
-        program = DEVICE.compile(print_launch(_behind_guards(launch), OPENCL), launch.name)
-        kernel = DEVICE.load(program, launch.name)
-        arguments, buffers = [], {}
-        for array in launch.arguments:
-            if array.space == "argument":
-                arguments.append(given[array.name][0])
-            else:
-                buffers[array.name] = DEVICE.upload(guarded[array.name])
-                arguments.append(buffers[array.name])
-        kernel.start(tuple(e.extent for e in launch.grid), tuple(e.extent for e in launch.block), arguments)
-        after = {}
-        for name, buffer in buffers.items():
-            DEVICE.download(buffer, guarded[name])
-            assert (guarded[name][:GUARD] == 99).all() and (guarded[name][-GUARD:] == 99).all(), name
-            after[name] = guarded[name][GUARD:-GUARD]
-        assert operands.wrong(after) == [], print_launch(launch, OPENCL)
+        after, strayed = _run_behind_guards(launch, operands)
+        assert strayed == [] and operands.wrong(after) == [], print_launch(launch, OPENCL)
+
+
+def test_one_element_too_far_is_seen():
+    """A kernel whose last store lies one element behind the output: the interpreter and the guard both see it."""
+    for made in list(named_kernels())[:4]:
+        launch = space_of(made).random_leaf(1).launch()
+        meaning = Meaning(made)
+        (name,) = meaning.expected
+        moved = tuple(replace(a, origin=a.origin + 1) if a.name == name else a for a in launch.arrays)
+        mutant = replace(launch, arrays=moved)
+        operands = Operands(meaning, mutant)
+        with pytest.raises(LaunchFault, match=f"of {name} lies outside"):
+            run_launch(mutant, operands.fresh())
+        _, strayed = _run_behind_guards(mutant, operands)
+        assert strayed == [name]
+        assert _run_behind_guards(launch, operands)[1] == []
+
+
+def _run_behind_guards(launch, operands):
+    """Run a launch on arrays with a guard on either side; return what they hold, and whose guards were written."""
+    given = operands.fresh()
+    guarded = {
+        name: np.concatenate([np.full(GUARD, 99, a.dtype), a, np.full(GUARD, 99, a.dtype)]) for name, a in given.items()
+    }
+    program = DEVICE.compile(print_launch(_behind_guards(launch), OPENCL), launch.name)
+    kernel = DEVICE.load(program, launch.name)
+    arguments, buffers = [], {}
+    for array in launch.arguments:
+        if array.space == "argument":
+            arguments.append(given[array.name][0])
+        else:
+            buffers[array.name] = DEVICE.upload(guarded[array.name])
+            arguments.append(buffers[array.name])
+    kernel.start(tuple(e.extent for e in launch.grid), tuple(e.extent for e in launch.block), arguments)
+    after, strayed = {}, []
+    for name, buffer in buffers.items():
+        DEVICE.download(buffer, guarded[name])
+        if not ((guarded[name][:GUARD] == 99).all() and (guarded[name][-GUARD:] == 99).all()):
+            strayed.append(name)
+        after[name] = guarded[name][GUARD:-GUARD]
+    return after, strayed
 
 
 def _behind_guards(launch):

@@ -38,6 +38,8 @@ class GpuDevice:
             never do, all go to L2 whatever their decision says.
         global_temporaries: whether temporary arrays may also lie in the device's memory, with a copy for each block;
             the paper's experiments (section 5.2) use shared memory only.
+        warp: threads that run as one; what is held by a warp together counts as one thread.
+        tensor_cores: whether warps multiply fragments (`mma`).
         rates: how fast it can be at best, which bounds need and constraints do not.
         emulated: whether a processor runs the kernels, its threads being iterations of loops: then the statements of
             all threads together say which kernel is fast, and no rate of a GPU's does.
@@ -56,6 +58,8 @@ class GpuDevice:
     stored_bytes: int = 0
     caches_loads: bool = True
     global_temporaries: bool = False
+    warp: int = field(default=32, repr=False)
+    tensor_cores: bool = field(default=False, repr=False)
     rates: GpuRates | None = field(default=None, repr=False)
     emulated: bool = field(default=False, repr=False)
 
@@ -89,10 +93,10 @@ K4000 = GpuDevice("Quadro K4000", caches_loads=False, rates=K4000_RATES)
 """The Kepler GPU of the paper's experiments (CUDA C programming guide, compute capability 3.0: L1 is for local memory
 alone, and loads through the cache for read-only data begin with 3.2)."""
 
-H100 = GpuDevice("H100", shared_bytes=227 * 1024)
+H100 = GpuDevice("H100", shared_bytes=227 * 1024, tensor_cores=True)
 """Compute capability 9.0; shared memory above 48 KiB has to be asked for at launch."""
 
-H200 = GpuDevice("H200", shared_bytes=227 * 1024, rates=H200_RATES)
+H200 = GpuDevice("H200", shared_bytes=227 * 1024, tensor_cores=True, rates=H200_RATES)
 """The same limits, and rates to bound its times with."""
 
 DEVICES = {"k4000": K4000, "h100": H100, "h200": H200}

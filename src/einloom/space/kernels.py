@@ -173,7 +173,7 @@ def matmul(
     """
     b = Builder("matmul")
     stride_a = _positive("stride_a", stride_a, b)
-    axis, (um, un, uk) = _Axes(b, tiles or PAPER_TILES["matmul"], tails), _units(mma, b)
+    axis, (um, un, uk) = _Axes(b, tiles or PAPER_TILES["matmul"], _tails(tails, mma)), _units(mma, b)
     i, j, p = (axis(name, _whole(name, size, unit, b)) for name, size, unit in zip("mnk", (m, n, k), (um, un, uk)))
     am, ak = (k * stride_a, stride_a) if transpose_a else (stride_a, m * stride_a)
     a = b.load(b.input("A", i, p, strides=(am * um, ak * uk)))
@@ -188,6 +188,13 @@ def matmul(
 
 MATRICES = {"A": ("a", "m", "k"), "B": ("b", "k", "n"), "C": ("c", "m", "n")}
 """The arrays of a matrix product: which matrix each is, and the axes of its rows and columns."""
+
+
+def _tails(tails: bool | None, mma: str) -> bool | None:
+    """Return whether tiles may leave tails: not those of fragments, which are multiplied whole."""
+    if tails and mma:
+        raise ScheduleError("tails=True with mma\n  Products of fragments have no tails: leave one of them out.")
+    return False if mma else tails
 
 
 def _units(mma: str, b: Builder) -> tuple[int, int, int]:
@@ -231,7 +238,8 @@ def batch_matmul(
 ) -> Kernel:
     """C[b,m,n] = sum over k of A[b,m,k] B[b,k,n]; `shared_b` uses one B[k,n] for all; `mma` as of matmul."""
     builder = Builder("batch_matmul")
-    axis, (um, un, uk) = _Axes(builder, tiles or PAPER_TILES["batch_matmul"], tails), _units(mma, builder)
+    axis = _Axes(builder, tiles or PAPER_TILES["batch_matmul"], _tails(tails, mma))
+    um, un, uk = _units(mma, builder)
     h = axis("b", b)
     sizes = (("m", m, um), ("n", n, un), ("k", k, uk))
     i, j, p = (axis(name, _whole(name, size, unit, builder)) for name, size, unit in sizes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from einloom.config import current_settings
@@ -23,8 +23,7 @@ from einloom.plan.names import with_plain_names
 from einloom.search.on_gpu.records import gpu_key, recorded_leaf
 from einloom.search.records import readable_file
 from einloom.space.candidate import Candidate, Space
-from einloom.space.on_gpu.experts import expert_leaf
-from einloom.space.on_gpu.operations import kernel_of
+from einloom.space.on_gpu.experts import best_expert, spaces_of
 from einloom.targets.gpu.device import device_of
 from einloom.targets.gpu.dialects import DIALECTS
 from einloom.targets.gpu.printer import print_launch
@@ -91,8 +90,9 @@ def _compiled(driver: GpuDriver, operation: Operation, shifts: Mapping[str, int]
     types = [operand.dtype for operand in operation.operands]
     if not driver.limits.computes_float64 and any(dtype.accumulate.name in NEEDS_FLOAT64 for dtype in types):
         raise DeviceError(f"{driver.limits.name} has no 64-bit floats\n  Compute in float32.")
-    space = Space(kernel_of(operation), device_of(driver.limits, types, aligned))
-    decided = _decided(space, driver, aligned)
+    spaces = spaces_of(operation, device_of(driver.limits, types, aligned))
+    decided = _decided(spaces, driver, aligned)
+    space = next(each for each in spaces if each.name == decided.name)
     launch = _shifted(decided.launch, shifts)
     text = print_launch(launch, DIALECTS[driver.kind], decided.comment)
     return GpuStep(space, decided.decisions, launch, text, loaded_kernel(driver, text, launch.name))
@@ -100,8 +100,9 @@ def _compiled(driver: GpuDriver, operation: Operation, shifts: Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class _Decided:
-    """A leaf as it is kept on disk."""
+    """A leaf as it is kept on disk, with the name of its space."""
 
+    name: str
     decisions: Mapping[str, str | int]
     launch: Launch
     comment: str
@@ -109,11 +110,12 @@ class _Decided:
     @staticmethod
     def of(leaf: Candidate) -> _Decided:
         """Return what is kept of a leaf."""
-        return _Decided(leaf.assignment, leaf.launch(), _comment(leaf))
+        return _Decided(leaf.space.name, leaf.assignment, leaf.launch(), _comment(leaf))
 
     def text(self) -> bytes:
         """Return it as bytes."""
-        told = {"decisions": self.decisions, "launch": write_launch(self.launch), "comment": self.comment}
+        launch = write_launch(self.launch)
+        told = {"name": self.name, "decisions": self.decisions, "launch": launch, "comment": self.comment}
         return json.dumps(told).encode()
 
     @staticmethod
@@ -121,25 +123,27 @@ class _Decided:
         """Return what bytes say; None if that is nothing."""
         try:
             found = json.loads(text)
-            return _Decided(found["decisions"], read_launch(found["launch"]), found["comment"])
+            return _Decided(found["name"], found["decisions"], read_launch(found["launch"]), found["comment"])
         except (ValueError, KeyError, TypeError, EinloomError):
             return None
 
 
-def _decided(space: Space, driver: GpuDriver, aligned: bool) -> _Decided:
+def _decided(spaces: Sequence[Space], driver: GpuDriver, aligned: bool) -> _Decided:
     """Return the record's leaf, or the expert's, which is looked for once on a machine.
 
     Records are of aligned arrays, and may decide on vectors.
     """
     file = readable_file(current_settings().records) if aligned else None
-    recorded = None if file is None else recorded_leaf(space, gpu_key(space.name, driver.identity), file)
-    if recorded is not None:
-        return _Decided.of(recorded)
+    for space in spaces:
+        recorded = None if file is None else recorded_leaf(space, gpu_key(space.name, driver.identity), file)
+        if recorded is not None:
+            return _Decided.of(recorded)
+    space = spaces[-1]
     store, key = code_store(), f"expert {package_stamp()} {driver.identity} {space.name} {space.device!r}"
     kept = store.read(key) if store else None
     found = _Decided.parse(kept) if kept else None
     if found is None:
-        found = _Decided.of(expert_leaf(space))
+        found = _Decided.of(best_expert(spaces))
         if store:
             store.write(key, found.text())
     return found

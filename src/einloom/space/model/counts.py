@@ -21,10 +21,7 @@ from einloom.space.model.rows import (
 )
 from einloom.space.model.tables import Tables
 
-__all__ = ["WARP", "Counts", "Surroundings", "read_counts"]
-
-WARP = 32
-"""Threads of a warp."""
+__all__ = ["Counts", "Surroundings", "read_counts"]
 
 
 @dataclass(slots=True)
@@ -155,7 +152,8 @@ class _Reader:
                 self._count_own(found, group[0])
             if len(group) > own:
                 self._count_foreign(found, group[own:], own)
-        found.lanes, found.own_lanes = min(found.lanes, WARP), min(found.own_lanes, WARP)
+        warp = self.tables.device.warp
+        found.lanes, found.own_lanes = min(found.lanes, warp), min(found.own_lanes, warp)
         found.width = min(found.width, self.tables.widest)
         return found
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from einloom.space.model.counts import WARP, Counts, Surroundings
+from einloom.space.model.counts import Counts, Surroundings
 from einloom.space.model.figure import Figure
 from einloom.space.model.tables import Tables
 from einloom.space.rates import GpuRates
@@ -45,7 +45,7 @@ class Latency:
     """The latency terms of a bound."""
 
     def __init__(self, tables: Tables, rates: GpuRates) -> None:
-        self.tables, self.rates = tables, rates
+        self.tables, self.rates, self.warp = tables, rates, tables.device.warp
         self._tiles: dict[int, int] = {0: 0}
 
     def terms(self, counts: Counts, domains: Sequence[int]) -> dict[str, float]:
@@ -83,8 +83,8 @@ class Latency:
 
     def resident(self, counts: Counts) -> int:
         """Return the most blocks that a processor holds at a time."""
-        rates, warps = self.rates, ceil(counts.threads[0] / WARP)
-        registers = counts.registers * WARP * warps
+        rates, warps = self.rates, ceil(counts.threads[0] / self.warp)
+        registers = counts.registers * self.warp * warps
         found = min(rates.max_blocks, rates.max_warps // warps, int(rates.registers // registers))
         if counts.shared_bytes:
             found = min(found, int(rates.shared_capacity // counts.shared_bytes))
@@ -92,8 +92,8 @@ class Latency:
 
     def _places(self, counts: Counts) -> float:
         """Return the most warps that all processors hold at a time."""
-        rates, warps = self.rates, ceil(counts.threads[1] / WARP)
-        by_registers = max(rates.registers // (counts.registers * WARP), 1)
+        rates, warps = self.rates, ceil(counts.threads[1] / self.warp)
+        by_registers = max(rates.registers // (counts.registers * self.warp), 1)
         return rates.processors * max(min(rates.max_warps, self.resident(counts) * warps, by_registers), 1)
 
     def _levels(self, counts: Counts, domains: Sequence[int]) -> list[_Level]:

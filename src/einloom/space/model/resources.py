@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import ceil
 
 from einloom.space.device import GpuDevice
-from einloom.space.model.counts import WARP, Counts, Surroundings
+from einloom.space.model.counts import Counts, Surroundings
 from einloom.space.model.figure import Figure
 from einloom.space.model.footprint import SECTOR, sectors
 from einloom.space.model.rows import THREAD, VECTOR
@@ -23,7 +23,7 @@ class Resources:
     """The throughput terms of a bound: for each resource the seconds, and on request the figures behind them."""
 
     def __init__(self, tables: Tables, device: GpuDevice, rates: GpuRates) -> None:
-        self.device, self.rates = device, rates
+        self.device, self.rates, self.warp = device, rates, device.warp
         self.element_words, self.memory_words = device.element_bytes / 4, device.memory_bytes / 4
         backbone = tables.backbone
         arrays = [tuple((backbone.axis[a].size, abs(s)) for a, s in zip(r.axes, r.strides)) for r in backbone.regions]
@@ -52,8 +52,8 @@ class Resources:
         cycle = self._share(counts) / (rates.processors * rates.clock)
         return {
             "issue": issue / rates.issue * cycle,
-            "arithmetic": arithmetic * WARP / rates.arithmetic_lanes * cycle,
-            "memory instructions": accesses * WARP / rates.memory_lanes * cycle,
+            "arithmetic": arithmetic * self.warp / rates.arithmetic_lanes * cycle,
+            "memory instructions": accesses * self.warp / rates.memory_lanes * cycle,
             "shared memory": shared * cycle,
             "L2": far * SECTOR / (rates.l2_bytes * rates.clock),
             "memory": self.memory_seconds,
@@ -87,7 +87,7 @@ class Resources:
         """
         if domains[each.table.space] & each.table.shared:
             return each.executions
-        return max(each.executions, each.table.instances * each.apart * self.memory_words / WARP)
+        return max(each.executions, each.table.instances * each.apart * self.memory_words / self.warp)
 
     def _shared_cycles(self, each: Surroundings) -> float:
         """Return the cycles that the words of a load or store of shared memory take without conflicts."""
@@ -129,9 +129,11 @@ class Resources:
             return [Figure(each.table.name, amount(each)) for each in counts.around.values() if which(each)]
 
         yield term("issue", of(lambda e: True, lambda e: e.executions), rates.issue)
-        yield term("arithmetic", of(lambda e: e.table.cache < 0, lambda e: e.executions), rates.arithmetic_lanes / WARP)
+        yield term(
+            "arithmetic", of(lambda e: e.table.cache < 0, lambda e: e.executions), rates.arithmetic_lanes / self.warp
+        )
         in_memory = of(lambda e: e.table.cache >= 0, lambda e: self._requests(e, domains))
-        yield term("memory instructions", in_memory, rates.memory_lanes / WARP)
+        yield term("memory instructions", in_memory, rates.memory_lanes / self.warp)
         shared = of(
             lambda e: e.table.cache >= 0 and self._is_shared(e, domains),
             lambda e: max(e.executions, self._shared_cycles(e)),

@@ -7,18 +7,21 @@ the leaf with the least bound is taken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from math import inf
 
 from einloom.errors import EinloomError
+from einloom.ir.operation import Operation
 from einloom.space.backbone import Backbone
 from einloom.space.candidate import Candidate, Space
 from einloom.space.device import GpuDevice
 from einloom.space.kernels import Kernel, kernel
+from einloom.space.on_gpu.fragments import fitted
+from einloom.space.on_gpu.operations import fragment_kernel, kernel_of
 from einloom.space.on_gpu.work import emulated_work
 
-__all__ = ["expert_leaf", "expert_leaves", "naive_leaf", "sketches"]
+__all__ = ["best_expert", "expert_leaf", "expert_leaves", "naive_leaf", "sketches", "spaces_of"]
 
 Decisions = dict[str, str | int]
 
@@ -28,6 +31,9 @@ DESCENTS = 4
 SIZES = ((16, 4), (16, 2), (16, 8), (32, 4), (8, 4), (8, 8))
 """How many threads share a tile along an axis, and how many of its elements each holds in registers."""
 
+WARPS = ((4, 4), (4, 2), (8, 2), (2, 4), (2, 2), (8, 4))
+"""The same of warps and fragments, where one axis alone is shared: of others two fragments take the threads' place."""
+
 
 def expert_leaf(space: Space, seed: int = 0) -> Candidate:
     """Return the expert leaf that is ranked first: by its bound, or by its work where a processor emulates the device.
@@ -36,9 +42,9 @@ def expert_leaf(space: Space, seed: int = 0) -> Candidate:
         DeadEnd: no implementation fits the device.
     """
     best: tuple[float, Candidate | None] = (inf, None)
-    common = _sketched(space.root, _structure(space.backbone))
-    for sizes in sketches(space.backbone):
-        candidate = _sketched(common, sizes)
+    common = _sketched(space.root, _structure(space))
+    for sizes in dict.fromkeys(tuple(each.items()) for each in sketches(space)):
+        candidate = _sketched(common, dict(sizes))
         if _floor(candidate) >= best[0]:
             continue
         for descent in range(DESCENTS):
@@ -56,14 +62,40 @@ def expert_leaves(space: Space, seed: int = 0) -> Iterator[Candidate]:
     """
     first = expert_leaf(space, seed)
     yield first
-    common = _sketched(space.root, _structure(space.backbone))
-    candidates = [_sketched(common, sizes) for sizes in sketches(space.backbone)]
+    common = _sketched(space.root, _structure(space))
+    candidates = [_sketched(common, sizes) for sizes in sketches(space)]
     found = [each.complete(seed + descent) for descent in range(DESCENTS) for each in candidates]
     yield from (leaf for leaf in sorted(dict.fromkeys(found), key=_rank) if leaf != first)
 
 
 NAIVE = {1: 256, 2: 16}
 """Threads of a naive kernel's block along each axis of the output that has tiles, by how many those are."""
+
+
+def spaces_of(operation: Operation, device: GpuDevice) -> tuple[Space, ...]:
+    """Return the spaces that hold an operation's kernels on a device: with tensor cores first, where both allow them.
+
+    Raises:
+        UnsupportedTarget: the operation has no scalar instructions.
+    """
+    made = fragment_kernel(operation) if device.tensor_cores else None
+    of_fragments = () if made is None else (Space(made, fitted(device, made)),)
+    return (*of_fragments, Space(kernel_of(operation), device))
+
+
+def best_expert(spaces: Sequence[Space]) -> Candidate:
+    """Return the expert leaf that is ranked first in several spaces of one kernel; the first ones are the likelier.
+
+    Raises:
+        DeadEnd: no implementation fits the device.
+    """
+    best: Candidate | None = None
+    for space in spaces:
+        if best is None or _floor(space.root) < _rank(best):
+            leaf = expert_leaf(space)
+            best = leaf if best is None or _rank(leaf) < _rank(best) else best
+    assert best is not None
+    return best
 
 
 def naive_leaf(made: Kernel, device: GpuDevice) -> Candidate:
@@ -101,24 +133,31 @@ def _rank(leaf: Candidate) -> float:
     return emulated_work(leaf.launch()) if leaf.space.device.emulated else _floor(leaf)
 
 
-def sketches(backbone: Backbone) -> Iterator[Decisions]:
+def sketches(space: Space) -> Iterator[Decisions]:
     """Yield sizes of tiles, from the most usual to the least."""
-    for threads, registers in SIZES:
+    backbone, grain = space.backbone, space.kernel.grain
+    shared = next(
+        (axis for axis in backbone.axes if axis.tiles and backbone.dimension[f"{axis.name}.0"].parallel), None
+    )
+    for threads, registers in SIZES if grain is None else WARPS:
         found: Decisions = {}
         for axis in backbone.axes:
+            outer = threads if grain is None or axis is shared else 2
             for level, sizes in enumerate(axis.tiles, 1):
-                found[f"size({axis.name}.{level})"] = _nearest(sizes, registers if level > 1 else threads)
+                found[f"size({axis.name}.{level})"] = _nearest(sizes, registers if level > 1 else outer)
         yield found
 
 
-def _structure(backbone: Backbone) -> Decisions:
+def _structure(space: Space) -> Decisions:
     """Return decisions about the nests: blocks outside, threads on tiles, registers inside, sums in loops."""
-    found: Decisions = {}
+    backbone, found = space.backbone, Decisions()
     parallel = [axis for axis in backbone.axes if backbone.dimension[f"{axis.name}.0"].parallel]
     tiled = [axis for axis in parallel if axis.tiles]
     blocks = islice([*tiled, *(axis for axis in parallel if not axis.tiles)], 3)
     found |= {f"dim_kind({axis.name}.0)": "BLOCK" for axis in blocks}
-    found |= {f"dim_kind({axis.name}.1)": "THREAD" for axis in tiled}
+    levels = space.device.max_thread_levels
+    found |= {f"dim_kind({axis.name}.1)": "THREAD" for axis in tiled[:levels]}
+    found |= {f"dim_kind({axis.name}.1)": "UNROLL" for axis in tiled[levels:]}
     found |= {f"dim_kind({axis.name}.2)": "UNROLL" for axis in tiled if axis.levels > 2}
     for axis in backbone.axes:
         if axis not in parallel and axis.tiles:

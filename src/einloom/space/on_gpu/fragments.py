@@ -19,6 +19,7 @@ from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Level, Mma, Repeat,
 from einloom.ir.statement import LoopKind, Place, Statement, Terms
 from einloom.space.device import GpuDevice
 from einloom.space.kernels import Grain, Kernel
+from einloom.space.rates import GpuRates
 
 __all__ = ["fitted", "with_lanes"]
 
@@ -32,7 +33,7 @@ def fitted(device: GpuDevice, made: Kernel) -> GpuDevice:
     if made.grain is None:
         return plain
     shape = MMA[made.grain.shape]
-    size = max(each.rows * each.columns for each in (shape.a, shape.b)) * made.backbone.dtype.size
+    sizes = [each.rows * each.columns * made.backbone.dtype.size for each in (shape.a, shape.b)]
     warps = plain.max_threads // WARP
     return replace(
         plain,
@@ -40,8 +41,23 @@ def fitted(device: GpuDevice, made: Kernel) -> GpuDevice:
         max_thread_levels=1,
         max_thread_extents=(min(warps, plain.max_thread_extents[-1]),),
         vector_widths=(),
-        element_bytes=size,
-        stored_bytes=0,
+        element_bytes=max(sizes),
+        stored_bytes=min(sizes),
+        warp=1,
+        rates=_rates(plain.rates, shape, max(sizes) / min(sizes)),
+    )
+
+
+def _rates(rates: GpuRates | None, shape: MmaShape, ratio: float) -> GpuRates | None:
+    """Return what a device does with fragments: registers hold sums, and shared memory the smaller of both factors."""
+    if rates is None or not rates.fragments:
+        return None
+    return replace(
+        rates,
+        arithmetic_lanes=rates.fragments,
+        registers=rates.registers // (WARP * shape.c.registers),
+        shared_words=ratio * rates.shared_words,
+        shared_capacity=int(ratio * rates.shared_capacity),
     )
 
 

@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 
 from einloom.errors import UnsupportedTarget
+from einloom.ir.gpu.fragments import MMA
 from einloom.ir.interpret import Memory, interpret
 from einloom.ir.numbers import wide_type
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.passes.fuse import JOINT, fuse
 from einloom.space.backbone import Region, TiledAxis
 from einloom.space.builder import Builder, NestBuilder, Value
-from einloom.space.kernels import Kernel
+from einloom.space.kernels import Grain, Kernel
 from einloom.space.tilings import tile_sizes
 
-__all__ = ["kernel_of", "tiled_axes"]
+__all__ = ["fragment_kernel", "kernel_of", "tiled_axes"]
 
 Array = np.ndarray[Any, Any]
 
@@ -59,7 +60,72 @@ def kernel_of(operation: Operation) -> Kernel:
     Raises:
         UnsupportedTarget: a primitive has no scalar instructions here, or operands have several types.
     """
-    return _Writer(fuse(operation)).kernel()
+    return _Writer(fuse(operation), {}).kernel()
+
+
+def fragment_kernel(operation: Operation) -> Kernel | None:
+    """Return the kernel of a contraction for tensor cores, whose elements are fragments.
+
+    None: it is no contraction of 16-bit floats, or no axis of some kind is a multiple of a fragment's. Factors of
+    float32 are left alone: tensor cores would round them.
+    """
+    fused = fuse(operation)
+    if not fused.main.is_contraction or len({operand.dtype for operand in fused.operands}) > 1:
+        return None
+    for shape, product in MMA.items():
+        if fused.output.dtype.size == 2 and fused.output.dtype.name in product.types:
+            for letters in ("ab", "ba"):
+                axes = _fragment_axes(fused, shape, letters)
+                if axes is not None:
+                    return _of_fragments(fused, shape, letters, axes)
+    return None
+
+
+def _fragment_axes(operation: Operation, shape: str, letters: str) -> dict[str, Axis] | None:
+    """Return the axes that fragments are cut from, the longest that are multiples, as m, n and k of the product.
+
+    Args:
+        operation: the contraction.
+        shape: of the product.
+        letters: which matrices the inputs are: the first one's axes are the product's rows if it is `a`.
+    """
+    product = MMA[shape]
+    first, second = (DimType.M, DimType.N) if letters == "ab" else (DimType.N, DimType.M)
+    wanted = (("m", first, product.m), ("n", second, product.n), ("k", DimType.K, product.k))
+    found: dict[str, Axis] = {}
+    for name, role, unit in wanted:
+        fitting = [axis for axis in operation.axes if axis.role is role and axis.extent % unit == 0]
+        if not fitting:
+            return None
+        found[name] = max(fitting, key=lambda axis: axis.extent)
+    return found
+
+
+MATRICES = {"a": "mk", "b": "kn", "c": "mn"}
+"""The axes of the rows and columns of a product's matrices."""
+
+
+def _of_fragments(operation: Operation, shape: str, letters: str, axes: Mapping[str, Axis]) -> Kernel:
+    """Return the kernel over fragments along some axes."""
+    product, plain = MMA[shape], kernel_of(operation)
+    units = {axes["m"].name: product.m, axes["n"].name: product.n, axes["k"].name: product.k}
+    made = _Writer(operation, units).kernel()
+    operands = {each.name: each for each in operation.operands} | {BEFORE: operation.output}
+    inputs = dict(zip((each.name for each in operation.inputs), letters))
+    matrix = {region.name: inputs.get(region.name, "c") for region in plain.backbone.regions}
+
+    def strides(name: str) -> tuple[int, int]:
+        row, column = (_stride(operation, operands[name], axes[each]) for each in MATRICES[matrix[name]])
+        return row, column
+
+    grain = Grain(
+        shape,
+        plain,
+        tuple(matrix.items()),
+        tuple((name, strides(name)) for name in matrix),
+        tuple((region.name, plain.backbone.extent(region)) for region in plain.backbone.regions),
+    )
+    return replace(made, options=(*made.options, ("mma", shape)), grain=grain)
 
 
 def tiled_axes(operation: Operation) -> tuple[str, ...]:
@@ -81,14 +147,16 @@ def tiled_axes(operation: Operation) -> tuple[str, ...]:
 
 
 class _Writer:
-    def __init__(self, operation: Operation) -> None:
+    """Writes the kernel of an operation; `units` says how many elements one of the kernel's is, along some axes."""
+
+    def __init__(self, operation: Operation, units: Mapping[str, int]) -> None:
         held = {operand.dtype.accumulate for operand in operation.operands}
         if len(held) > 1:
             raise UnsupportedTarget(
                 f"operands of {', '.join(sorted(each.name for each in held))} in one operation on a GPU\n"
                 "  Convert them to one type."
             )
-        self.operation = operation
+        self.operation, self.units = operation, units
         self.builder = Builder("contraction" if len(operation.inputs) > 1 else "reduction", operation.output.dtype)
         tiled, summed = tiled_axes(operation), _summed(operation)
         self.axes = {axis.name: self._axis(axis, tiled, summed) for axis in operation.axes}
@@ -97,7 +165,9 @@ class _Writer:
 
     def _axis(self, axis: Axis, tiled: tuple[str, ...], summed: str | None) -> TiledAxis:
         maxima = BLOCK if _name(axis) in tiled else SUMMED if axis.name == summed else ()
-        return self.builder.axis(_name(axis), axis.extent, *tile_sizes(axis.extent, maxima))
+        extent = axis.extent // self.units.get(axis.name, 1)
+        whole = False if self.units else None  # Fragments have no part that could stick out.
+        return self.builder.axis(_name(axis), extent, *tile_sizes(extent, maxima, whole))
 
     def kernel(self) -> Kernel:
         """Return the whole kernel."""
@@ -124,7 +194,7 @@ class _Writer:
         """Add an array: the output over all axes that it has, others over those that move them."""
         is_output = operand.strides == self.operation.output.strides
         found = [
-            (self.axes[axis.name], stride)
+            (self.axes[axis.name], stride * self.units.get(axis.name, 1))
             for axis, stride in zip(self.operation.axes, operand.strides)
             if stride or (is_output and axis.role is not DimType.K)
         ]

@@ -24,6 +24,15 @@ def _rates(limits: GpuLimits) -> GpuRates:
     return replace(H200_RATES, processors=limits.processors, memory_bandwidth=bandwidth, l2_bytes=l2)
 
 
+MMA_SINCE = 80
+"""Ten times the compute capability from which on warps multiply fragments of 16-bit floats by 16 at a time."""
+
+
+def _has_tensor_cores(architecture: str) -> bool:
+    number = architecture.removeprefix("sm_")
+    return number.isdigit() and int(number) >= MMA_SINCE
+
+
 def device_of(limits: GpuLimits, types: Sequence[DType], aligned: bool = True) -> GpuDevice:
     """Return the device for elements of some types.
 
@@ -36,6 +45,7 @@ def device_of(limits: GpuLimits, types: Sequence[DType], aligned: bool = True) -
         max_thread_extents=tuple(min(each, MOST_THREADS) for each in limits.extents),
         shared_bytes=limits.shared_bytes,
         rates=_rates(limits),
+        tensor_cores=_has_tensor_cores(limits.architecture),
         emulated=emulated,
     ).of(*types)
     return device if aligned and not emulated else replace(device, vector_widths=())

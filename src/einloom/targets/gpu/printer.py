@@ -110,10 +110,9 @@ class _Printer:
         """The most elements that a vector moves, by the array in memory that it touches."""
         found: dict[str, int] = {}
         for loop in repeats(self.launch):
-            held = loop.body[0]
-            if loop.kind is LoopKind.VECTOR and isinstance(held, Statement):
-                for place in places(held):
-                    found[place.buffer] = max(found.get(place.buffer, 1), loop.trips)
+            held = loop.body[0] if loop.kind is LoopKind.VECTOR else None
+            for place in places(held) if isinstance(held, Statement) else ():
+                found[place.buffer] = max(found.get(place.buffer, 1), loop.trips)
         return found
 
     def _held(self, array: Array) -> str:
