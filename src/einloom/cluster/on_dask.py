@@ -26,13 +26,21 @@ from einloom.cluster.run import Event
 from einloom.cluster.shared import Shared, UnitTask
 from einloom.errors import ArgumentError, DeviceError
 from einloom.expression.units import added
-from einloom.plan.units import Unit, below, folded
+from einloom.plan.units import Unit, Work, below, folded
 
 __all__ = ["RESOURCE", "compute_on_workers", "current_client", "on_workers", "prepare_workers"]
 
 RESOURCE = "einloom"
 SUMMANDS = 8
 """Nodes that a task adds up, a power of two: few tasks, and few results that wait."""
+
+LARGE_TASKS = 4
+"""Tasks a worker that the first three quarters of the slices make, of several units each; in the rest each is a task.
+
+Fewer tasks cost Dask's processes less, and the small ones at the end let workers end together."""
+
+RESULTS_BYTES = 2**24
+"""Results of a task that is larger for the sake of fewer tasks, in bytes at most."""
 
 TRIES = 20
 ROUNDS = 16
@@ -59,14 +67,35 @@ def compute_on_workers(shared: Shared, client: Any) -> tuple[Array, list[Event]]
     _check_memory(client, task)
     prepare_workers(client)
     result = np.empty(task.program.output_shape, task.program.dtype)
-    missing, events = list(task.program.work.together), list[Event]()
+    crowd = _units_of_large_tasks(client, task)
+    missing, events = _grouped(task.program.work, crowd), list[Event]()
     with _shown(client, task, shared.progress) as topic:
         for _ in range(ROUNDS):
-            submission = _Submission(client, task, _scattered(client, operands), _scattered(client, [task])[0], topic)
+            sent = _scattered(client, operands), _scattered(client, [task])[0]
+            submission = _Submission(client, task, *sent, topic, crowd)
             missing = submission.gather(missing, result, events)
             if not missing:
                 return result, events
     raise DeviceError(f"{_where(task)}: all workers that had the operands died, {ROUNDS} times{_resumable(task)}")
+
+
+def _units_of_large_tasks(client: Any, task: UnitTask) -> int:
+    """Return how many units, or groups of places that are handed out together, a large task has: a power of two."""
+    work, workers = task.program.work, len(client.scheduler_info(n_workers=-1)["workers"])
+    tasks = len(work.units) if work.grain < work.slicing.leaves else len(work.together)
+    room = RESULTS_BYTES // max(task.program.part_bytes * len(work.together[0]), 1)
+    most = min(3 * tasks // (4 * LARGE_TASKS * max(workers, 1)), room if work.grain >= work.slicing.leaves else tasks)
+    return 1 << max(most, 1).bit_length() - 1
+
+
+def _grouped(work: Work, crowd: int) -> list[range]:
+    """Return the places of tasks: whole ones that are among the first are joined."""
+    together = list(work.together)
+    if work.grain < work.slicing.leaves:
+        return together
+    large = 3 * len(together) // (4 * crowd) * crowd
+    firsts = [range(together[i].start, together[i + crowd - 1].stop) for i in range(0, large, crowd)]
+    return firsts + together[large:]
 
 
 def current_client(client: Any) -> Any:
@@ -146,6 +175,7 @@ class _Submission:
         operands: scattered.
         scattered: the task, scattered.
         topic: where units are reported; empty: nowhere.
+        crowd: how many units a large task has.
     """
 
     client: Any
@@ -153,6 +183,7 @@ class _Submission:
     operands: list[Any]
     scattered: Any
     topic: str
+    crowd: int
 
     def gather(self, missing: Sequence[range], result: Array, events: list[Event]) -> list[range]:
         """Compute places into the result; return those that were lost with the operands."""
@@ -186,9 +217,9 @@ class _Submission:
         units = [unit for place in places for unit in work.of_place(place)]
         return self._units(units, name) if all(map(work.is_whole, units)) else self._sum(places[0], name)
 
-    def _units(self, units: Sequence[Unit], name: str) -> Any:
-        key = (name, units[0].start, units[-1].stop)
-        arguments = (self.scattered, units, self.topic, *self.operands)
+    def _units(self, nodes: Sequence[Unit], name: str) -> Any:
+        key = (name, nodes[0].start, nodes[-1].stop)
+        arguments = (self.scattered, nodes, self.topic, *self.operands)
         return self.client.submit(_compute, *arguments, key=key, resources={RESOURCE: 1}, pure=False)
 
     def _sum(self, place: int, name: str) -> Any:
@@ -199,7 +230,8 @@ class _Submission:
 
     def _node(self, node: Unit, name: str) -> Any:
         """Submit the tasks of a node of a place; no future below is kept, so that Dask forgets what has been added."""
-        size = self.task.program.work.grain
+        work = self.task.program.work
+        size = work.grain * (self.crowd if 4 * node.stop <= 3 * len(work.slicing) else 1)
         if node.count <= size:
             return self._units([node], name)
         while size * SUMMANDS < node.count:
@@ -209,14 +241,20 @@ class _Submission:
         return self.client.submit(_add, node, size, *parts, key=key, priority=1, pure=False)
 
 
-def _compute(task: UnitTask, units: Sequence[Unit], topic: str, *operands: Operand) -> Pieces:
-    """Compute units on a worker."""
-    worker = distributed.get_worker()
+def _compute(task: UnitTask, nodes: Sequence[Unit], topic: str, *operands: Operand) -> Pieces:
+    """Compute nodes on a worker, unit by unit."""
+    worker, events = distributed.get_worker(), list[Event]()
     arrays, threads = [operand.array for operand in operands], worker.state.nthreads
-    results, events = zip(*(task.compute(unit, arrays, threads, str(worker.name)) for unit in units))
-    if topic:
-        worker.log_event(topic, sum(unit.count for unit in units))
-    return results, events
+
+    def computed(unit: Unit) -> Array:
+        result, event = task.compute(unit, arrays, threads, str(worker.name))
+        events.append(event)
+        if topic:
+            worker.log_event(topic, unit.count)
+        return result
+
+    results = tuple(folded(node, task.program.work.grain, computed, added) for node in nodes)
+    return results, tuple(events)
 
 
 def _add(node: Unit, size: int, *parts: Pieces) -> Pieces:
