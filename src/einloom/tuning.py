@@ -23,6 +23,7 @@ from einloom.plan.paths import contraction_path
 from einloom.plan.problem import make_problem
 from einloom.plan.steps import plan_problem
 from einloom.search.limits import limits_beside, measured_limits, raised_limits
+from einloom.search.measure import Compiler
 from einloom.search.on_gpu.result import TunedKernel
 from einloom.search.on_gpu.tune import KernelProblem, tune_kernel
 from einloom.search.progress import shown
@@ -36,7 +37,7 @@ from einloom.space.on_gpu.experts import best_expert, spaces_of
 from einloom.space.on_gpu.fragments import fitted
 from einloom.targets.gpu.device import device_of
 
-__all__ = ["kernel_problem", "tune", "tune_on_gpu"]
+__all__ = ["kernel_problem", "operation_of", "tune", "tune_on_cpu", "tune_on_gpu"]
 
 
 def tune(
@@ -83,15 +84,17 @@ def tune(
     if target != "cpu" and target not in GPU_TARGETS:
         known = ", ".join(map(repr, ("cpu", *GPU_TARGETS)))
         raise UnsupportedTarget(f"target {target!r:.80}\n  Targets of tune are {known}.")
-    operation = what.operation if isinstance(what, TensorOperationConfig) else _operation(what, shapes_or_arrays, dtype)
+    operation = (
+        what.operation if isinstance(what, TensorOperationConfig) else operation_of(what, shapes_or_arrays, dtype)
+    )
     if target != "cpu":
         if log is not None or threads is not None:
             raise UnsupportedTarget("log= and threads= are for processors\n  Leave them out.")
         return tune_on_gpu(operation, target, budget, strategy, seed, records, progress)
-    return _tune_on_cpu(operation, budget, strategy, seed, records, threads, log, progress)
+    return tune_on_cpu(operation, budget, strategy, seed, records, threads, log, progress)
 
 
-def _tune_on_cpu(
+def tune_on_cpu(
     operation: Operation,
     budget: Budget | int,
     strategy: str,
@@ -100,7 +103,9 @@ def _tune_on_cpu(
     threads: int | None,
     log: str | Path | None,
     progress: bool | Callable[[SearchRun], None],
+    compiler: Compiler | None = None,
 ) -> Tuned:
+    """Search for a faster schedule of an operation, as `tune`; a compiler makes candidates for this host elsewhere."""
     machine = host()
     if not machine.has_vectors:
         raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon")
@@ -123,6 +128,7 @@ def _tune_on_cpu(
             limits=raised_limits(beside, machine, measured_limits(machine)),
             log=None if log is None else Path(log),
             progress=seen,
+            compiler=compiler,
         )
     if tuned.limits is not None:
         raised_limits(beside, machine, tuned.limits)
@@ -176,8 +182,8 @@ def kernel_problem(what: Operation | Kernel, driver: GpuDriver) -> KernelProblem
     return KernelProblem(space, told, driver.kind, driver.identity)
 
 
-def _operation(equation: object, given: tuple[Any, ...], dtype: object) -> Operation:
-    """The one operation of an equation."""
+def operation_of(equation: object, given: tuple[Any, ...], dtype: object) -> Operation:
+    """Return the one operation of an equation."""
     if not isinstance(equation, str):
         raise ArgumentError(f"{equation!r:.80} is no equation\n  Give the text of one, or a TensorOperationConfig.")
     arrays = [incoming(each, f"operand {n}") if hasattr(each, "shape") else None for n, each in enumerate(given)]

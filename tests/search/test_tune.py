@@ -16,6 +16,7 @@ import pytest
 
 import einloom as el
 from einloom.errors import ScheduleError
+from einloom.ir.operation import Operation
 from einloom.jit.host import host
 from einloom.passes.pipeline import optimize_operation
 from einloom.search.hints import hints
@@ -25,7 +26,7 @@ from einloom.search.records import Record, Records
 from einloom.search.result import Tuned, TunedSchedule
 from einloom.search.search import Budget, run_search
 from einloom.search.tune import tune_operation
-from einloom.search.worker import Bench
+from einloom.search.worker import Bench, compiled_image
 from einloom.space import Bound, Figure
 from einloom.space.on_cpu.given import operation_of_equation
 from einloom.space.on_cpu.space import CpuSpace
@@ -103,6 +104,35 @@ def test_wrong_numbers_are_seen() -> None:
     assert bench.expected is not None
     bench.expected[-1] += 1
     assert bench.evaluate(str(HEURISTIC), 0.0, 1.0)["status"] == "wrong"
+
+
+def test_candidates_may_be_compiled_elsewhere() -> None:
+    """The image that comes with a schedule is run, in place of one that is made here."""
+    bench = Bench(PRODUCT, 1)
+    assert bench.prepare(str(HEURISTIC)) == {"status": "ok"}
+    own = bench.evaluate(str(HEURISTIC), 0.0, 1.0)
+
+    class Elsewhere:
+        """Compiles, and remembers what it was asked for."""
+
+        begun: tuple[str, ...] = ()
+
+        def ahead(self, operation: Operation, schedule: str) -> None:
+            self.begun += (schedule,)
+
+        def image(self, operation: Operation, schedule: str) -> bytes | None:
+            return compiled_image(operation, schedule, host()).to_bytes()
+
+    compiler = Elsewhere()
+    space = CpuSpace(PRODUCT, host(), (HEURISTIC,), 1)
+    with Measurement(PRODUCT, space, HEURISTIC, seconds=0.0, compiler=compiler) as measurement:
+        told = measurement.compiled(str(HEURISTIC))
+        assert bench.evaluate("no schedule", 0.0, 1.0, told["image"])["code"] == own["code"]
+        run = run_search(space, measurement, Budget(evaluations=2), "random", proposed=measurement.propose)
+        starts = [space.leaf(HEURISTIC).inner]
+        run_search(space, measurement, Budget(evaluations=1), starts=starts, proposed=measurement.propose)
+    assert run.history and all(trial.outcome.status == "ok" for trial in run.history)
+    assert compiler.begun == (str(HEURISTIC),)
 
 
 def test_the_interpreter_checks_blocks_of_what_is_large(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import math
 import statistics
 from abc import ABC, abstractmethod
@@ -16,7 +17,7 @@ from einloom.ir.schedule import Schedule
 from einloom.search.process import Process
 from einloom.search.search import Outcome
 
-__all__ = ["Measurement", "ScheduleSpace", "Timing", "interval", "median", "remeasured"]
+__all__ = ["Compiler", "Measurement", "ScheduleSpace", "Timing", "interval", "median", "remeasured"]
 
 CODE = "from einloom.search.worker import serve\nserve()\n"
 
@@ -35,6 +36,18 @@ class ScheduleSpace(Protocol):
 
     def schedule(self, state: csp.State) -> Schedule:
         """Return the schedule of a state that has nothing open."""
+        ...
+
+
+class Compiler(Protocol):
+    """Compiles candidates somewhere else than where they are measured."""
+
+    def ahead(self, operation: Operation, schedule: str) -> None:
+        """Begin to compile what may be measured soon."""
+        ...
+
+    def image(self, operation: Operation, schedule: str) -> bytes | None:
+        """Return a program's image as bytes; None: it is to be compiled where it is measured."""
         ...
 
 
@@ -83,13 +96,17 @@ class Timing(ABC):
         """Return what came of a text; one whose first call is hopelessly slower than `best` is called once."""
         limit = self.timeout + (0 if best == inf else 10 * best)
         try:
-            told: dict[str, Any] = {self.what: text, "seconds": self.seconds, "hopeless": min(HOPELESS * best, 1e9)}
-            answer = self._worker().ask("evaluate", limit, **told)
+            given: dict[str, Any] = {self.what: text, "seconds": self.seconds, "hopeless": min(HOPELESS * best, 1e9)}
+            answer = self._worker().ask("evaluate", limit, **given, **self.compiled(text))
         except DeviceError as error:
             self.close()
             return Outcome("timeout" if "took longer" in str(error) else "crash", note=str(error))
         seconds = answer.get("seconds", inf)
         return Outcome(answer["status"], seconds, answer.get("note", ""), code=answer.get("code", ""))
+
+    def compiled(self, text: str) -> dict[str, Any]:
+        """Return what the process is told of a text that was compiled elsewhere; nothing: it compiles it."""
+        return {}
 
     def _worker(self) -> Process:
         """Return the process, a new one if the last one has died."""
@@ -123,6 +140,7 @@ class Measurement(Timing):
         operation: what is computed.
         space: whose leaves are evaluated.
         heuristic: a schedule that is known to be right; what it computes is compared with the interpreter.
+        compiler: what compiles candidates; None: the process that measures them.
     """
 
     def __init__(
@@ -133,9 +151,20 @@ class Measurement(Timing):
         threads: int = 1,
         seconds: float = 0.02,
         timeout: float = 10.0,
+        compiler: Compiler | None = None,
     ) -> None:
         super().__init__(CODE, "schedule", threads, seconds, timeout)
-        self.operation, self.space, self.heuristic = operation, space, heuristic
+        self.operation, self.space, self.heuristic, self.compiler = operation, space, heuristic, compiler
+
+    def propose(self, state: csp.State) -> None:
+        """Hear that the leaf which a state is at may be evaluated soon."""
+        if self.compiler is not None:
+            self.compiler.ahead(self.operation, self.text(state))
+
+    def compiled(self, text: str) -> dict[str, Any]:
+        """Return the image that the compiler made, if there is one."""
+        image = None if self.compiler is None else self.compiler.image(self.operation, text)
+        return {} if image is None else {"image": base64.b64encode(image).decode()}
 
     def text(self, state: csp.State) -> str:
         """Return the schedule of a leaf."""

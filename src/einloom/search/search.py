@@ -181,6 +181,7 @@ def run_search(
     starts: Iterable[csp.Domains] = (),
     known: Iterable[tuple[csp.Domains, float]] = (),
     predict: Callable[[csp.State], float] | None = None,
+    proposed: Callable[[csp.State], None] = lambda state: None,
     progress: Callable[[SearchRun], None] = lambda run: None,
 ) -> SearchRun:
     """Search a space; Ctrl-C ends it with what it has.
@@ -198,6 +199,7 @@ def run_search(
         starts: leaves to evaluate first.
         known: leaves with times that were measured before: they are not measured again.
         predict: about how long a leaf will take; only ranks what the strategy proposes, the quicker ones first.
+        proposed: is called with every leaf that may be evaluated soon.
         progress: is called after every trial.
 
     Raises:
@@ -217,7 +219,9 @@ def run_search(
     began = time.monotonic()
     first = [_leaf_of(explorer, domains) for domains in starts]
     first = [leaf for leaf in dict.fromkeys(first) if leaf.snapshot not in run.strategy.seen]
-    pool = _Pool(explorer, predict)
+    for leaf in first:
+        proposed(_state_of(space, leaf))
+    pool = _Pool(explorer, predict, proposed)
 
     def is_late() -> bool:
         return budget.seconds is not None and time.monotonic() - began >= budget.seconds
@@ -245,10 +249,16 @@ class _Pool:
     Args:
         explorer: whose best time says which of them nobody needs any more.
         predict: seconds of a leaf; None: nothing waits.
+        proposed: is called with every leaf that waits.
     """
 
-    def __init__(self, explorer: Explorer, predict: Callable[[csp.State], float] | None) -> None:
-        self.explorer, self.predict = explorer, predict
+    def __init__(
+        self,
+        explorer: Explorer,
+        predict: Callable[[csp.State], float] | None,
+        proposed: Callable[[csp.State], None],
+    ) -> None:
+        self.explorer, self.predict, self.proposed = explorer, predict, proposed
         self.waiting: list[tuple[float, int, Leaf]] = []
         self._count = 0
 
@@ -261,17 +271,23 @@ class _Pool:
             if leaf is None:
                 break
             self._count += 1
-            heapq.heappush(self.waiting, (self.predict(self._state(leaf)), self._count, leaf))
+            state = _state_of(self.explorer.space, leaf)
+            heapq.heappush(self.waiting, (self.predict(state), self._count, leaf))
+            self.proposed(state)
         while self.waiting:
             leaf = heapq.heappop(self.waiting)[-1]
-            if not self.explorer.bounds or self.explorer.model.bound(self._state(leaf)).seconds < self.explorer.best:
+            if (
+                not self.explorer.bounds
+                or self.explorer.model.bound(_state_of(self.explorer.space, leaf)).seconds < self.explorer.best
+            ):
                 return leaf
         return None
 
-    def _state(self, leaf: Leaf) -> csp.State:
-        state = self.explorer.space.problem.state()
-        state.load(leaf.snapshot)
-        return state
+
+def _state_of(space: SearchSpace, leaf: Leaf) -> csp.State:
+    state = space.problem.state()
+    state.load(leaf.snapshot)
+    return state
 
 
 def _why_nothing(strategy: Strategy) -> str:
@@ -300,8 +316,7 @@ def _is_over(run: SearchRun, budget: Budget, began: float) -> str:
 
 def _evaluate(run: SearchRun, leaf: Leaf, evaluator: Evaluator, began: float) -> bool:
     """Evaluate a leaf; return whether its time beat its bound."""
-    state = run.space.problem.state()
-    state.load(leaf.snapshot)
+    state = _state_of(run.space, leaf)
     outcome = evaluator.evaluate(state, run.explorer.best)
     seconds = outcome.seconds if outcome.status == "ok" else inf
     run.learn(leaf, seconds)

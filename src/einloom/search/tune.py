@@ -26,7 +26,7 @@ from einloom.passes.pipeline import optimize_operation
 from einloom.passes.values import Context, Options
 from einloom.search.hints import hints
 from einloom.search.log import EventLog, SearchSetup, opened_log
-from einloom.search.measure import Measurement, interval, median, remeasured
+from einloom.search.measure import Compiler, Measurement, interval, median, remeasured
 from einloom.search.problems import renamed, with_plain_names
 from einloom.search.ranking import predicted_times
 from einloom.search.records import Record, Records, problem_key, records_at
@@ -66,6 +66,7 @@ def tune_operation(
     seconds: float = 0.02,
     log: Path | None = None,
     progress: Callable[[SearchRun], None] = lambda run: None,
+    compiler: Compiler | None = None,
 ) -> Tuned:
     """Return what a search for a faster schedule found.
 
@@ -81,6 +82,7 @@ def tune_operation(
         seconds: how long a good candidate is timed.
         log: where to write what the search does; `einloom.search.log` reads it.
         progress: is called after every evaluation.
+        compiler: what compiles candidates; None: the process that measures them.
 
     Raises:
         ScheduleError: there is nothing to compute.
@@ -94,7 +96,7 @@ def tune_operation(
     )  # fmt: skip
     tuning = _Tuning(plain, machine, blank, None if file is None else records_at(file), rates)
 
-    measurement = Measurement(plain, tuning.space, tuning.heuristic, threads, seconds)
+    measurement = Measurement(plain, tuning.space, tuning.heuristic, threads, seconds, compiler=compiler)
     with measurement, opened_log(log, tuning.setup) as events:
 
         def seen(run: SearchRun) -> None:
@@ -110,6 +112,7 @@ def tune_operation(
             starts=tuning.starts,
             known=tuning.known,
             predict=predicted_times(tuning.space),
+            proposed=measurement.propose,
             progress=seen,
         )
         texts = tuning.best_texts(run)

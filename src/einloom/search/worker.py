@@ -8,6 +8,7 @@ Operands hold small whole numbers, so that sums are exact and a right result equ
 
 from __future__ import annotations
 
+import base64
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -22,13 +23,14 @@ from einloom.ir.interpret import Memory, interpret
 from einloom.ir.operation import Axis, Operation, reach
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.jit.host import host
+from einloom.machine import Machine
 from einloom.passes.fuse import fuse_as_named
 from einloom.search.process import Evaluate, answer_requests, private_output, send
 from einloom.search.timing import timed_calls
 from einloom.targets.executable import Executable
-from einloom.targets.image import image_of
+from einloom.targets.image import Image, image_of
 
-__all__ = ["Bench", "checked_blocks", "serve"]
+__all__ = ["Bench", "checked_blocks", "compiled_image", "serve"]
 
 CHECKED_POINTS = 20_000_000
 """Points of the iteration space that the interpreter computes; of larger operations it computes some blocks."""
@@ -87,9 +89,9 @@ class Bench:
         self.expected = result.copy()
         return {"status": "ok"}
 
-    def evaluate(self, schedule: str, seconds: float, hopeless: float) -> dict[str, Any]:
-        """Compile a schedule, compare what it computes, and time it."""
-        executable, code = self._executable(schedule)
+    def evaluate(self, schedule: str, seconds: float, hopeless: float, image: str = "") -> dict[str, Any]:
+        """Compile a schedule unless its image is given, compare what it computes, and time it."""
+        executable, code = self._executable(schedule, image)
         clock = time.thread_time if self.threads == 1 else time.perf_counter
         begin = clock()
         self._run_once(executable)
@@ -104,14 +106,21 @@ class Bench:
         times = timed_calls(lambda: executable(self.addresses, self.threads), seconds, hopeless, clock)
         return {"status": "ok", "seconds": min(times), "code": code}
 
-    def _executable(self, text: str) -> tuple[Executable, str]:
-        schedule = parse_schedule(text)
-        image = image_of(bind(fuse_as_named(self.operation, schedule), schedule), host())
+    def _executable(self, text: str, given: str = "") -> tuple[Executable, str]:
+        image = Image.from_bytes(base64.b64decode(given))
+        if image is None or not image.fits(len(self.operation.operands), host()):
+            image = compiled_image(self.operation, text, host())
         return Executable(image), sha256(image.code).hexdigest()[:16]
 
     def _run_once(self, executable: Executable) -> None:
         self.memories[-1].elements[:] = self.start
         executable(self.addresses, self.threads)
+
+
+def compiled_image(operation: Operation, text: str, machine: Machine) -> Image:
+    """Return the image of a schedule for a machine, which need not be this one."""
+    schedule = parse_schedule(text)
+    return image_of(bind(fuse_as_named(operation, schedule), schedule), machine)
 
 
 def _memories(operation: Operation) -> list[Memory]:

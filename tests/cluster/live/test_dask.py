@@ -187,3 +187,15 @@ def test_tuning_brings_records_home(cluster: Any, client: Any, tmp_path: Path) -
     assert sum(found.evaluations.values()) >= 10
     lines = (tmp_path / "mine.jsonl").read_text().splitlines()
     assert len(lines) >= 11 and found.best.schedule in lines[-1]
+
+
+def test_candidates_compile_where_nothing_is_measured(cluster: Any, client: Any) -> None:
+    scaled(cluster, client, 2)
+    client.run(lambda dask_worker: dask_worker.state.log.clear())
+    el.cluster.tune("ab,bc->ac", (48, 64), (64, 48), client=client, budget=4, records=False)
+    done: dict[str, set[str]] = {"tune": set(), "compile": set()}
+    for address, log in client.run(lambda dask_worker: [str(each) for each in dask_worker.state.log]).items():
+        for kind in done:
+            if any(f"'{kind}" in each and "'memory'" in each for each in log):
+                done[kind].add(address)
+    assert len(done["tune"]) == len(done["compile"]) == 1 and not done["tune"] & done["compile"]
