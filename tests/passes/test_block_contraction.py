@@ -16,6 +16,7 @@ from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
 from einloom.passes.model.cost import cost_of
+from einloom.passes.model.traffic import Flow
 from einloom.passes.pipeline import explain_passes, optimize_operation
 from einloom.passes.values import Context, Options
 
@@ -85,11 +86,24 @@ def test_what_plans_become(operation: Operation, plan: Plan, expected: str) -> N
 def test_products_that_the_innermost_axis_counts_are_computed_one_by_one() -> None:
     operation = contraction("b 40 c, h 3 c, m 32 m, n 32 n, k 16 k", "hmbk", "hbnk", "hmnb")
     found = [each.proposal for each in _costed(operation) if each.proposal.family == "one by one"]
-    rows = "pack out@1 b m n pack in1@2 k n"
+    rows, columns = "pack out@1 b m n pack in1@2 k n", "pack out@1 b n m pack in0@2 k m"
     assert {str(each.schedule) for each in found} == {
         f"seq h:1 seq b:1 prim m=n n=m k=k {rows} pack in0@2 m k",
         f"seq h:1 seq b:1 prim m=n n=m k=k {rows}",
+        f"seq h:1 seq b:1 prim m=m n=n k=k {columns} pack in1@2 n k",
+        f"seq h:1 seq b:1 prim m=m n=n k=k {columns}",
     }
+
+
+def test_copies_turn_matrices_between_scratch_and_tensor() -> None:
+    operation = contraction("c 24 n, b 504 m, a 5 n, d 64 k", "bd", "dca", "cba")
+    schedule = parse_schedule("fuse ca=c*a seq d:64 prim m=ca n=b k=d pack out@0 b ca")
+    flow = Flow(operation, schedule, AVX512)
+    assert flow.copied_run(2) == 5  # along a; c follows b in the tensor
+    schedule = parse_schedule("seq c:1 seq d:64 prim m=b n=a k=d pack out@1 a b")
+    assert Flow(operation, schedule, AVX512).copied_matrix(2) == (504, 5, False)
+    schedule = parse_schedule("seq b:1 seq d:64 prim m=c n=a k=d pack out@1 a c")
+    assert Flow(operation, schedule, AVX512).copied_matrix(2) == (24, 5, True)  # c lies 2,520 elements apart
 
 
 def test_vectors_run_along_an_input_where_the_innermost_axis_is_short() -> None:

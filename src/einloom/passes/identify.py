@@ -46,20 +46,23 @@ def vector_operand(operation: Operation, prims: Prims) -> int:
     return 1 if operation.axis(prims.m).role is DimType.N else 0
 
 
-def prims_of_one_product(operation: Operation) -> Prims | None:
-    """Return what the primitive takes of each product of a batch; None unless the output's innermost axis counts them.
+def prims_of_one_product(operation: Operation) -> tuple[Prims, ...]:
+    """Return what the primitive may take of each product of a batch; nothing unless the output's innermost axis counts.
 
     before: brgemm over b:c i:m j:n k:k, in0 i=1, in1 k=1, out b=1
-    after:  prim m=i n=j k=k
+    after:  prim m=i n=j k=k; prim m=j n=i k=k
     """
     counting = operation.contiguous_axis(operation.output)
-    own = [axis for axis in operation.axes if axis.role in (DimType.M, DimType.N)]
-    if counting is None or counting.role is not DimType.C or not own:
-        return None
-    of = {DimType.M: operation.inputs[0], DimType.N: operation.inputs[-1]}
-    prims = prims_along(operation, min(own, key=lambda axis: operation.distance(of[axis.role], axis)))
-    taken = next((axis for axis in own if axis.name == prims.n), None)
-    return prims if taken is not None else replace(prims, n=None)
+    if counting is None or counting.role is not DimType.C:
+        return ()
+    found: list[Prims] = []
+    for role, operand in ((DimType.M, operation.inputs[0]), (DimType.N, operation.inputs[-1])):
+        own = [axis for axis in operation.axes if axis.role is role]
+        if own:
+            prims = prims_along(operation, min(own, key=lambda axis: operation.distance(operand, axis)))
+            counts = prims.n is not None and operation.axis(prims.n).role is DimType.C
+            found.append(replace(prims, n=None) if counts else prims)
+    return tuple(found)
 
 
 def prims_along(operation: Operation, m: Axis | None) -> Prims:

@@ -17,12 +17,15 @@ from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.fused_rows import fused_axes, in_whole_rows
 from einloom.passes.contraction.plan import Plan, Staging
-from einloom.passes.identify import prims_along
+from einloom.passes.identify import LARGER, prims_along, vector_operand
 
 __all__ = ["schedules_along_inputs"]
 
 SHORT = 2
 """Vectors from which on the output's innermost axis is long enough."""
+
+LEAST_RUN = 48
+"""Bytes of the output in one piece that a staged block writes, at least: to scatter shorter ones takes too long."""
 
 TILES = 4
 """Vectors that are enough: no further axes are fused."""
@@ -34,19 +37,39 @@ COLUMNS = 16
 def schedules_along_inputs(
     operation: Operation, prims: Prims, machine: Machine, most: int | None = None
 ) -> Iterator[Schedule]:
-    """Yield schedules whose vectors run along axes that are runs of an input.
+    """Yield schedules whose vectors run along axes that are runs of an input, where vectors along the output are short.
 
     before: prim m=a n=b k=d                              (bd,dca->cba; a 5, b 504, c 24, d 1840)
     after:  fuse ca=c*a seq b:252 seq d:460 … prim m=ca n=b k=d … pack out@1 b ca
     """
     lanes = machine.vector_bits // 8 // operation.accumulate.size
     m = operation.axis(prims.m) if prims.m else None
-    if m is None or m.role is DimType.C or m.extent >= SHORT * lanes:
+    if m is None or m.role is DimType.C or not (m.extent < SHORT * lanes or _transposes_much(operation, prims)):
+        return
+    if _run_of_one_product(operation) * operation.output.dtype.size < LEAST_RUN:
         return
     for role, operand in ((DimType.M, operation.inputs[0]), (DimType.N, operation.inputs[-1])):
         run = _run(operation, operand, role, TILES * lanes)
         if run and (len(run) > 1 or run[0] is not m):
             yield from _along(operation, run, machine, most)
+
+
+def _transposes_much(operation: Operation, prims: Prims) -> bool:
+    """Whether packs would transpose an input that is many times as large as the output."""
+    operand = operation.inputs[vector_operand(operation, prims)]
+    large = operation.elements(operand) > LARGER * operation.elements(operation.output)
+    return large and operation.stride(operand, prims.m or "") != 1
+
+
+def _run_of_one_product(operation: Operation) -> int:
+    """Elements of the output that follow each other within one product of a batch."""
+    axes = [axis for axis in operation.axes if axis.role in (DimType.M, DimType.N)]
+    run = 1
+    for axis in sorted(axes, key=lambda axis: operation.distance(operation.output, axis)):
+        if abs(operation.stride(operation.output, axis.name)) != run:
+            break
+        run *= axis.extent
+    return run
 
 
 def _run(operation: Operation, operand: Operand, role: DimType, enough: int) -> list[Axis]:

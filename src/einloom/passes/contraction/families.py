@@ -125,16 +125,14 @@ def one_by_one(setting: Setting) -> Iterator[Proposal]:
     Vectors along such an axis want it innermost in both inputs as well: else every copy of them is a transposition.
     """
     operation = setting.operation
-    prims = prims_of_one_product(operation) if setting.options.packing else None
-    if prims is None:
-        return
-    blocking = Blocking(operation, prims, setting.machine, setting.options.max_kernel_size)
-    gathers = operation.stride(operation.inputs[vector_operand(operation, prims)], prims.m or "") != 1
-    for packs_vector, packs_element in ((gathers, False), (gathers, True)):
-        plan = Plan("one by one", packs_vector, packs_element, staging=Staging.PRODUCTS)
-        schedule = blocking.schedule(plan)
-        if schedule is not None:
-            yield Proposal(plan.family, schedule)
+    for prims in prims_of_one_product(operation) if setting.options.packing else ():
+        blocking = Blocking(operation, prims, setting.machine, setting.options.max_kernel_size)
+        gathers = operation.stride(operation.inputs[vector_operand(operation, prims)], prims.m or "") != 1
+        for packs_vector, packs_element in ((gathers, False), (gathers, True)):
+            plan = Plan("one by one", packs_vector, packs_element, staging=Staging.PRODUCTS)
+            schedule = blocking.schedule(plan)
+            if schedule is not None:
+                yield Proposal(plan.family, schedule)
 
 
 def along_an_input(setting: Setting) -> Iterator[Proposal]:

@@ -57,6 +57,9 @@ STREAMED_PIECE = 8.0
 ASKED = 0.6
 """How much of the transfers of a packed block shows that kernels have asked for."""
 
+SCATTERED = 4.0
+"""Cycles of a piece of a line that a transposition moves, beyond one piece a line: L1 has lost the line in between."""
+
 COPYING = 1.5
 """How much longer a copy takes than its transfers and its instructions one after the other."""
 
@@ -160,7 +163,10 @@ class CostModel:
             if run > 1:
                 cycles = copy_cycles(elements, run, self.lanes)
             else:
-                cycles = transposed_cycles(elements, *flow.copied_matrix(position), self.lanes)
+                rows, columns, scattered = flow.copied_matrix(position)
+                cycles = transposed_cycles(elements, rows, columns, self.lanes)
+                if scattered and columns * self.size < LINE:
+                    cycles += SCATTERED * elements * (1 / columns - self.size / LINE)
             seconds += cycles * self.cycle
         return seconds
 

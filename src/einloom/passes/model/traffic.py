@@ -41,6 +41,9 @@ CROWDED = 1.5
 SHARE = 8
 """How many times what L2 holds of tensors stays in L3 from call to call."""
 
+PART = 1.2
+"""How much longer kernels take whose only vector is a part of one: its loads cross lines, whatever is masked."""
+
 STREAMS = 16
 """Pieces next to each other that are read ahead, each beyond its end."""
 
@@ -157,6 +160,7 @@ class Flow:
         for part in (ms, ns, ks, batches):
             calls /= sum(count for _, count in part)
         fragments, cycles = self._fragments(operation), 0.0
+        calls *= PART if ms[0][0] * size * 8 < isa.bits else 1.0
         for m, each in ms:
             for n, columns in ns:
                 for k, steps in ks:
@@ -243,19 +247,26 @@ class Flow:
 
     def copied_run(self, position: int) -> int:
         """Return how many elements of a packed block follow each other in scratch and in the tensor."""
-        tensor, run = {(each.axis, each.stride) for each in self.buffers.strided[position]}, 1
+        tensor, run = {(each.axis, each.stride, each.step): each.most for each in self.buffers.strided[position]}, 1
         for each in self.scratch[position].strided:
-            if each.stride != run or each.step > 1 or (each.axis, run) not in tensor:
+            if each.stride != run or each.step > 1 or (each.axis, run, 1) not in tensor:
                 break
-            run *= max(each.most, 1)
+            run *= max(min(each.most, tensor[each.axis, run, 1]), 1)
         return run
 
-    def copied_matrix(self, position: int) -> tuple[int, int]:
-        """Return how many elements of a packed block follow each other in scratch, and how many in the tensor."""
-        tensor = {each.axis: each.stride for each in reversed(self.buffers.strided[position])}
-        scratch = self.scratch[position].strided
-        digits = [(each.stride, each.step * tensor.get(each.axis, 0), -(-each.most // each.step)) for each in scratch]
-        return _joined(digits), _joined([(lies, follows, extent) for follows, lies, extent in digits if lies])
+    def copied_matrix(self, position: int) -> tuple[int, int, bool]:
+        """Return how many elements of a packed block follow each other in scratch, and how many in the tensor.
+
+        And whether what follows each other in scratch lies in different lines of the tensor.
+        """
+        tensor, digits = self.buffers.strided[position], list[tuple[int, int, int]]()
+        for each in self.scratch[position].strided:
+            for part in tensor:
+                step, most = max(each.step, part.step), min(each.most, part.most)
+                if part.axis == each.axis and step < most:
+                    digits.append((each.stride * step // each.step, part.stride * step // part.step, -(-most // step)))
+        rows, columns = _joined(digits), _joined((lies, follows, extent) for follows, lies, extent in digits)
+        return rows, columns, bool(digits) and min(digits)[1] * self.buffers.sizes[position] >= LINE
 
     # ---- what moves -------------------------------------------------------------------------------------------------
 
