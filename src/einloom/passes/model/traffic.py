@@ -246,12 +246,19 @@ class Flow:
         return tuple(strided)
 
     def copied_run(self, position: int) -> int:
-        """Return how many elements of a packed block follow each other in scratch and in the tensor."""
-        tensor, run = {(each.axis, each.stride, each.step): each.most for each in self.buffers.strided[position]}, 1
+        """Return how many elements of a packed block follow each other in scratch and in the tensor.
+
+        Rows of a fused axis end runs of the output; of inputs, by which the constants of copies were fitted, they do
+        not.
+        """
+        tensor, run = {(each.axis, each.stride): each for each in self.buffers.strided[position]}, 1
         for each in self.scratch[position].strided:
-            if each.stride != run or each.step > 1 or (each.axis, run, 1) not in tensor:
+            part = tensor.get((each.axis, run))
+            if part is None or each.stride != run or each.step > 1:
                 break
-            run *= max(min(each.most, tensor[each.axis, run, 1]), 1)
+            if position == self.output and part.step > 1:
+                break
+            run *= max(min(each.most, part.most) if position == self.output else each.most, 1)
         return run
 
     def copied_matrix(self, position: int) -> tuple[int, int, bool]:
