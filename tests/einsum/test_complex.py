@@ -209,7 +209,12 @@ def test_elements_lie_anywhere_and_in_any_direction(equation: str, dtype: str) -
     """Off by bytes that divide no part, by parts of an element, and backwards; outputs too."""
     operands, conj = _placed(equation, dtype)
     backwards = [operand[(slice(None, None, -1),) * operand.ndim] for operand in operands]
-    for given in (operands, backwards, *([_shifted(each, offset) for each in operands] for offset in (1, 4, 8))):
+    for given in (
+        operands,
+        backwards,
+        [*operands[:-1], backwards[-1]],
+        *([_shifted(each, offset) for each in operands] for offset in (1, 4, 8)),
+    ):
         wanted = np.einsum(equation, *(each.conj() if i in conj else each for i, each in enumerate(given)))
         assert np.array_equal(el.einsum(equation, *given, conj=conj), wanted)
         for offset in (1, 4):

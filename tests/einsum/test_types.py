@@ -88,6 +88,36 @@ def test_types_beside_bfloat16_are_all_there_are() -> None:
                 el.einsum("a,a->a", np.ones(3, own), np.ones(3, name))
 
 
+@pytest.mark.parametrize("source", ["bool", "int8", "uint8", "int16", "uint16", "float16", "float32"])
+@pytest.mark.parametrize("target", ["int16", "uint16", "int32", "uint32", "int64", "float32", "complex64", "bfloat16"])
+def test_copies_in_another_type_convert(source: str, target: str) -> None:
+    array = np.arange(6).reshape(2, 3).astype(source)
+    wanted = array.T.astype(dtype_of(target))
+    result = el.einsum("ab->ba", array, dtype=target, casting="unsafe")
+    assert result.dtype == wanted.dtype and np.array_equal(result, wanted)
+    out = np.empty_like(wanted, order="C")
+    assert el.einsum("ab->ba", array, dtype=dtype_of(target), casting="unsafe", out=out) is out
+    assert np.array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("name", ["int8", "uint8", "bool", "float32", "complex64", "bfloat16"])
+def test_bfloat16_may_be_asked_for_and_results_are_of_its_type(name: str) -> None:
+    own = dtype_of("bfloat16")
+    a = np.array([[1, 0, 1], [1, 1, 0]], dtype_of(name))
+    wanted = a.astype(np.float32) @ a.astype(np.float32).T if name != "complex64" else a.real @ a.real.T
+    for dtype in ("bfloat16", own):
+        if name == "complex64":
+            with pytest.raises(el.DTypeError, match="casting='safe' does not convert to bfloat16"):
+                el.einsum("ab,cb->ac", a, a, dtype=dtype)
+            continue
+        result = el.einsum("ab,cb->ac", a, a, dtype=dtype, casting="same_kind")
+        assert result.dtype == own and np.array_equal(result.astype(np.float32), wanted)
+    if name == "bfloat16":
+        compiled = el.compile("ab,cb->ac", a.shape, a.shape, dtype="bfloat16")
+        for _ in range(2):  # The second call is generated code's.
+            assert compiled(a, a).dtype == own
+
+
 @pytest.mark.soak
 def test_einsums_over_all_types_equal_numpy() -> None:
     complaints = [found for seed in range(soak_count(20_000, 0.015)) if (found := complaint(seed))]

@@ -12,7 +12,7 @@ from einloom.arrays.check import check_shape, check_writable
 from einloom.arrays.library import Array, Imported, array_of, incoming, outgoing
 from einloom.errors import ArgumentError, DTypeError
 from einloom.expression.made import Compiled
-from einloom.expression.types import FOREIGN, numpy_type
+from einloom.expression.types import FOREIGN, registered
 
 __all__ = ["PLAIN", "Conversion", "conversion_of"]
 
@@ -43,11 +43,12 @@ class Conversion:
         found = [incoming(operand, f"operand {position}") for position, operand in enumerate(given)]
         names = (f"operand {position}" for position in range(len(given)))
         return [
-            operand if _stays(imported.dtype, label) else self._cast(imported.array, numpy_type(label)[1], name, where)
+            operand if _stays(imported, label) else self._cast(imported.array, registered(label), name, where)
             for operand, imported, name, label in zip(given, found, names, types)
         ]
 
-    def _cast(self, array: Array, dtype: np.dtype[Any], name: str, where: str) -> Array:
+    def _cast(self, array: Array, dtype: np.dtype[Any] | None, name: str, where: str) -> Array:
+        assert dtype is not None
         if not np.can_cast(array.dtype, dtype, self.casting):
             raise DTypeError(
                 f"{name} has type {array.dtype}, which casting={self.casting!r} does not convert to {dtype}\n"
@@ -101,9 +102,14 @@ PLAIN = Conversion()
 """What NumPy does by itself."""
 
 
-def _stays(label: str, computed: str) -> bool:
-    """Whether an operand is left to the expression: it has the type, or one that NumPy cannot convert."""
-    return label == computed or label in FOREIGN or computed in FOREIGN
+def _stays(operand: Imported, label: str) -> bool:
+    """Whether an operand is left to the expression: it has the type, or NumPy does not know one of the two."""
+    return operand.dtype == label or _stands_in(operand) or registered(label) is None
+
+
+def _stands_in(operand: Imported) -> bool:
+    """Whether an operand's elements lie in another type's, as torch's of bfloat16 in `uint16`."""
+    return operand.dtype in FOREIGN and operand.array.dtype == FOREIGN[operand.dtype]
 
 
 def _is_casting(word: object) -> TypeGuard[Casting]:

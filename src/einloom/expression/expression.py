@@ -95,7 +95,8 @@ class Expression(Native):
         problem = make_problem(equation, shapes, given, DTYPES.get(label, FLOAT64), options.finish, own)
         self.equation = problem.equation.text
         where = caret_lines(self.equation, ()).strip()
-        travel = travel_of(label, self.dtype, is_copy(problem.equation, finish), finish, where)
+        moves = is_copy(problem.equation, finish) and not own  # What is converted on its way is computed.
+        travel = travel_of(label, self.dtype, moves, finish, where)
         if label in PAIRS and (travel.by_numpy or label not in labels):
             labels, problem = (label,) * len(labels), replace(problem, types=())  # Real operands become complex.
         if not travel.by_numpy:
@@ -186,7 +187,8 @@ class Expression(Native):
             allow_fallback(expected.label, expected.where)
         given = expected.operands(operands)
         arrays = [expected.readable(operand, position) for position, operand in enumerate(given)]
-        output = expected.output(out, given)
+        own = next((array.dtype for array in arrays if array.dtype.name == expected.label), self.dtype)
+        output = expected.output(out, given, own)
         threads = self._thread_count()
         read = [*arrays[: self._first_held], *self._held, *arrays[self._first_held :]]
         strides = tuple(_strides(array) for array in read)
@@ -195,7 +197,7 @@ class Expression(Native):
         if in_place and (out is None or out is output.written):
             watched = watched_settings() if self._threads is None and not self._is_small else None
             signature = (watched, out is None, *map(signature_of, arrays if out is None else [*arrays, out]))
-            chain.meet(native, signature, lambda: self._describe(variant, arrays, out, watched))
+            chain.meet(native, signature, lambda: self._describe(variant, arrays, out, own, watched))
         variant.run(read, output.written)
         if out is not None:
             output.finish()
@@ -230,12 +232,13 @@ class Expression(Native):
         variant: Variant | SlicedVariant,
         arrays: Sequence[Array],
         out: Array | None,
+        dtype: np.dtype[Any],
         watched: WatchedSettings | None,
     ) -> tuple[Entry, object] | None:
         if isinstance(variant, SlicedVariant):
             return None
         held = self._held, self._first_held
-        return describe_call(variant, arrays, held, out, self.output_shape, self._expected.unit, self.dtype, watched)
+        return describe_call(variant, arrays, held, out, self.output_shape, self._expected.unit, dtype, watched)
 
     def _thread_count(self) -> int:
         return 1 if self._is_small else thread_count(self._threads, cores=host().cores)

@@ -107,15 +107,15 @@ class Expected:
         """Whether code can work on an array in place: its elements lie at multiples of what they travel as."""
         return element_strides(array) is not None and array_address(array) % min(self.unit, array.itemsize) == 0
 
-    def output(self, out: Any, operands: Sequence[Imported]) -> Output:
-        """Return where to write the result for `out`, a fresh array for None.
+    def output(self, out: Any, operands: Sequence[Imported], dtype: np.dtype[Any]) -> Output:
+        """Return where to write the result for `out`, for None a fresh array of a type: NumPy's, or a stand-in for it.
 
         Raises:
             DTypeError, ShapeError, StrideError, OverlapError: it cannot take the result; nothing has been written.
         """
         if out is None:
             self.finish.check_fresh(self.where)
-            fresh = np.empty(self.output_shape, self.dtype)
+            fresh = np.empty(self.output_shape, dtype)
             return Output(fresh, fresh)
         given = array_of(out, "out", self.where)
         check_dtype("out", given.dtype, self.label, self.where)

@@ -23,6 +23,7 @@ __all__ = [
     "computed_type",
     "numpy_type",
     "operand_types",
+    "registered",
     "scaled_sums",
     "wider_results",
 ]
@@ -71,9 +72,24 @@ def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> An
 
 
 def _own_type(label: str, operands: Sequence[Imported]) -> Any:
-    """Return the type that an operand's library defines for NumPy, else its name."""
+    """Return the type that a library defines for NumPy: an operand's, or for NumPy's operands any; else its name."""
     own = (operand.array.dtype for operand in operands if operand.array.dtype.name == label)
-    return next(own, label)
+    found = next(own, None) or registered(label)
+    if not operands or any(operand.dtype == label for operand in operands):
+        return label if found is None or found.name not in {operand.array.dtype.name for operand in operands} else found
+    if found is None:
+        raise DTypeError(
+            f"NumPy has no type {label}\n  Import ml_dtypes, which gives it one, or pass tensors of torch."
+        )
+    return found
+
+
+def registered(label: str) -> np.dtype[Any] | None:
+    """Return NumPy's type of a name; None if it has none, as for bfloat16 where `ml_dtypes` is not imported."""
+    try:
+        return np.dtype(label)
+    except TypeError:
+        return None
 
 
 def operand_types(operands: Sequence[Imported], computed: Any) -> tuple[str, ...]:
@@ -115,9 +131,11 @@ def scaled_sums(label: str, equation: str) -> DType:
 
 
 def _is_widened(label: str, computed: str) -> bool:
-    if label not in DTYPES or computed not in DTYPES or label == computed:
+    if label not in DTYPES or computed not in DTYPES:
         return False
     given, target = DTYPES[label], DTYPES[computed]
+    if given.size >= target.size:
+        return False
     integers = given.is_integer and target.is_integer and given.accumulate.size == target.accumulate.size
     return (integers or given.accumulate == target.accumulate) and promoted(given, target) == target
 

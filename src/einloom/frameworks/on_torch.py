@@ -68,6 +68,8 @@ def _direct(computation: Computation, arrays: Sequence[Any], written: Any, out: 
 
 def _tensor(result: Any, operands: Sequence[Any]) -> Tensor:
     """Return a fresh result as a tensor. Only results of bfloat16 stand in unsigned integers beside such operands."""
+    if result.dtype.name == "bfloat16":
+        return torch.from_numpy(np.asarray(result).view(np.uint16)).view(torch.bfloat16)
     tensor = torch.from_numpy(np.asarray(result))
     if result.dtype == np.uint16 and any(type(operand) is Imported for operand in operands):
         return tensor.view(torch.bfloat16)

@@ -77,7 +77,8 @@ def _in_the_same_order(
         stride = operation.stride(operand, run.name)
         if operand is large or stride == 1:
             continue
-        if not stride or operation.elements(operand) * operand.dtype.size > machine.l2 // 4:
+        fits = operation.elements(operand) * operand.dtype.size <= machine.l2 // 4
+        if not stride or not fits or operation.multiplies_pairs:  # Packs of pairs are turned, for other kernels.
             return None
         axes = [axis for axis in operation.axes if axis.extent > 1 and operation.stride(operand, axis.name)]
         layout = tuple(Digit(axis.name) for axis in operation.outermost_first(large, axes))

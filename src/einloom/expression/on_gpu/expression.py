@@ -139,7 +139,7 @@ class GpuExpression:
             raise DeviceError("out lies on a device, the operands in main memory\n  Copy them there.")
         given = self._expected.operands(operands)
         arrays = [self._expected.readable(operand, position) for position, operand in enumerate(given)]
-        output = self._expected.output(out, given)
+        output = self._expected.output(out, given, self.dtype)
         self._copied([*arrays, *self._constants], output.written)
         if out is not None:
             output.finish()
