@@ -103,7 +103,7 @@ def test_copies_in_another_type_convert(source: str, target: str) -> None:
 @pytest.mark.parametrize("name", ["int8", "uint8", "bool", "float32", "complex64", "bfloat16"])
 def test_bfloat16_may_be_asked_for_and_results_are_of_its_type(name: str) -> None:
     own = dtype_of("bfloat16")
-    a = np.array([[1, 0, 1], [1, 1, 0]], dtype_of(name))
+    a: Any = np.array([[1, 0, 1], [1, 1, 0]], dtype_of(name))
     wanted = a.astype(np.float32) @ a.astype(np.float32).T if name != "complex64" else a.real @ a.real.T
     for dtype in ("bfloat16", own):
         if name == "complex64":
