@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -60,6 +61,15 @@ def test_a_plan_of_chunks_says_what_is_rechunked() -> None:
     assert whole.slices == 1 and whole.rechunked == 0
     with pytest.raises(el.ShapeError, match="chunks of operand 1"):
         el.cluster.plan("ij,jk->ik", shapes[:2], chunks=[fitting, ((64,), (64,))])
+
+
+def test_numbers_that_make_no_sense() -> None:
+    wrong: list[dict[str, Any]] = [{"workers": 0}, {"workers": ()}, {"bandwidth": 0}, {"latency": -1.0}]
+    for options in wrong:
+        with pytest.raises(el.ArgumentError, match=next(iter(options))):
+            el.cluster.plan("ab,bc->ac", [(4, 4)] * 2, **options)
+    with pytest.raises(el.ShapeError, match="chunks of 1 operands"):
+        el.cluster.plan("ab,bc->ac", [(4, 4)] * 2, chunks=[None])
 
 
 def test_plans_as_tables_and_figures(tmp_path: Path) -> None:

@@ -65,6 +65,8 @@ def chunk_plan(
     """
     problem = make_problem(equation, shapes, [None] * len(shapes), str(np.dtype(dtype)))  # type: ignore[call-overload]
     itemsize = np.dtype(dtype).itemsize  # type: ignore[call-overload]
+    if len(chunks) != len(shapes):
+        raise ShapeError(f"chunks of {len(chunks)} operands, and there are {len(shapes)}\n  Give None for one without.")
     waiting = [_checked(number, *each) for number, each in enumerate(zip(shapes, chunks, strict=True))]
     stored = itemsize * sum(map(math.prod, shapes))
     steps = list[_Step]()

@@ -102,9 +102,17 @@ def current_client(client: Any) -> Any:
     """Return a client, or else the current one.
 
     Raises:
-        ArgumentError: there is none.
+        ArgumentError: there is none, it is closed, or it is one of an event loop.
     """
     if client is not None:
+        if not isinstance(client, distributed.Client):
+            raise ArgumentError(f"client={client!r:.80} is no client of Dask\n  Make one, distributed.Client(…).")
+        if client.asynchronous:
+            raise ArgumentError(
+                "the client of Dask is asynchronous\n  Pass one that is not, from outside its event loop."
+            )
+        if client.status != "running":
+            raise ArgumentError(f"the client of Dask is {client.status}\n  Make a new one, distributed.Client(…).")
         return client
     try:
         return distributed.default_client()
@@ -285,7 +293,7 @@ def _scattered(client: Any, things: Sequence[Any]) -> list[Any]:
 
 
 def _check_memory(client: Any, task: UnitTask) -> None:
-    need = task.program.bytes
+    need = task.program.bytes + RESULTS_BYTES
     for address, told in client.scheduler_info(n_workers=-1)["workers"].items():
         if 0 < (told["memory_limit"] or 0) < need:
             raise ArgumentError(

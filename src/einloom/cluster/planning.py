@@ -64,13 +64,17 @@ def plan(
         chunks: of operands that are arrays of Dask, their `chunks`; None for one that is not in chunks.
 
     Raises:
-        ArgumentError: operands and result alone exceed the memory.
+        ArgumentError: operands and result alone exceed the memory, or a number makes no sense.
         EquationError, ShapeError: the equation or chunks do not fit the shapes.
     """
+    if not (bandwidth > 0 and latency >= 0):
+        raise ArgumentError(f"{bandwidth=}, {latency=}\n  Give bytes a second above 0, and seconds from 0 on.")
     network = Network(float(bandwidth), float(latency))
     if distribution is not None:
         return grid_plan(distribution, dtype, network)
     counts = (workers,) if isinstance(workers, int) else tuple(workers)
+    if not counts or min(counts) < 1:
+        raise ArgumentError(f"{workers=}\n  Give a number of workers from 1 on, or several of them.")
     given = [tuple(shape) for shape in shapes]
     if chunks is not None:
         return chunk_plan(equation, given, chunks, counts, optimize, dtype, network, TASK)

@@ -92,16 +92,22 @@ class UnitProgram:
 
     @cached_property
     def bytes(self) -> int:
-        """Memory that a process needs, in bytes: operands, scratch of one thread, two results of tasks."""
+        """Memory that a process needs, in bytes: operands, scratch of one thread, two results of tasks.
+
+        The largest operand counts three times: while it arrives there are what came and what is sent on.
+        """
         results = 2 * len(self.work.together[0]) * self.part_bytes
-        return self.operand_bytes + self._variant(1).scratch_bytes + results
+        return self.operand_bytes + 2 * max(self._sizes) + self._variant(1).scratch_bytes + results
 
     @property
     def operand_bytes(self) -> int:
         """Memory of the operands, in bytes."""
+        return sum(self._sizes)
+
+    @property
+    def _sizes(self) -> list[int]:
         problem, parts = self.recipe.problem, self.recipe.parts
-        sizes = (math.prod(shape) * problem.operand_type(i).size for i, shape in enumerate(problem.shapes))
-        return parts * sum(sizes)
+        return [parts * math.prod(shape) * problem.operand_type(i).size for i, shape in enumerate(problem.shapes)]
 
     @property
     def part_bytes(self) -> int:

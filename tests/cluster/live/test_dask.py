@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import signal
@@ -169,6 +170,44 @@ def test_workers_with_too_little_memory_are_named() -> None:
         pytest.raises(el.ArgumentError, match="Pass a smaller memory_limit="),
     ):
         el.cluster.einsum("ab,bc->ac", np.ones((512, 512)), np.ones((512, 512)), client=client)
+
+
+def test_a_process_keeps_within_what_was_planned(cluster: Any, client: Any) -> None:
+    """Its peak, as the kernel counts it, over what it has before the first operand comes."""
+    scaled(cluster, client, 2)
+    n = 1600
+    operands = [np.random.default_rng(seed).standard_normal((n, n)) for seed in range(3)]
+    f = el.cluster.compile("ab,bc,cd->ad", *operands, memory_limit=2**18)
+    assert f.program is not None
+    el.cluster.einsum("ab,bc,cd->ad", *[np.ones((400, 400))] * 3, client=client, memory_limit=2**14)
+    client.run(lambda: Path("/proc/self/clear_refs").write_text("5"))
+    before = client.run(_status, "VmRSS")
+    f(*operands, client=client)
+    grown = {address: peak - before[address] for address, peak in client.run(_status, "VmHWM").items()}
+    assert len(grown) == 2 and max(grown.values()) <= f.program.bytes, (grown, f.program.bytes)
+    assert min(grown.values()) >= f.program.operand_bytes  # It was counted.
+
+
+def _status(field: str) -> int:
+    """What the kernel says of this process, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
+
+
+def test_clients_that_are_none(cluster: Any) -> None:
+    operands = [np.ones((512, 512))] * 2
+    with distributed.Client(cluster) as closed:
+        pass
+    for client, words in ((closed, "is closed"), ("tcp://here", "no client of Dask")):
+        with pytest.raises(el.ArgumentError, match=words):
+            el.cluster.einsum("ab,bc->ac", *operands, client=client)
+
+    async def inside() -> None:
+        async with distributed.Client(cluster, asynchronous=True) as client:
+            with pytest.raises(el.ArgumentError, match="asynchronous"):
+                el.cluster.einsum("ab,bc->ac", *operands, client=client)
+
+    asyncio.run(inside())
 
 
 def test_without_a_client() -> None:
