@@ -115,6 +115,16 @@ def test_vectors_run_along_an_input_where_the_innermost_axis_is_short() -> None:
     assert all(each.proposal.family != "along an input" for each in _costed(long))
 
 
+def test_a_large_input_is_read_along_its_runs_or_packed() -> None:
+    def families(operation: Operation) -> set[str]:
+        return {each.proposal.family for each in _costed(operation)}
+
+    turned = contraction("b 3 n, c 24 n, a 2896 n, d 13 k", "d", "dcab", "bca")
+    assert "along an input" in families(turned)  # runs of in1 are axes of the output
+    summed = contraction("m 100 m, n 10000 n, k 500 k", "mk", "nk", "mn")
+    assert "along an input" not in families(summed)  # runs of in1 are summed: its elements would be read one by one
+
+
 def test_packs_join_a_short_innermost_axis_with_the_sum_around_it() -> None:
     operation = contraction("c 144 c, e 2 m, b 10 m, a 80 k, d 12 n", "bcae", "cad", "cedb")
     schedule = Blocking(operation, Prims("b", "d", "a"), LARGE).schedule(Plan("vector block", packs_element=False))

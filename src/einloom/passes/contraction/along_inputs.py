@@ -44,21 +44,26 @@ def schedules_along_inputs(
     """
     lanes = machine.vector_bits // 8 // operation.accumulate.size
     m = operation.axis(prims.m) if prims.m else None
-    if m is None or m.role is DimType.C or not (m.extent < SHORT * lanes or _transposes_much(operation, prims)):
+    if m is None or m.role is DimType.C:
+        return
+    large = None if m.extent < SHORT * lanes else _turned_input(operation, prims)
+    if m.extent >= SHORT * lanes and large is None:
         return
     if _run_of_one_product(operation) * operation.output.dtype.size < LEAST_RUN:
         return
     for role, operand in ((DimType.M, operation.inputs[0]), (DimType.N, operation.inputs[-1])):
         run = _run(operation, operand, role, TILES * lanes)
+        if large is not None and not (operand is large and run and operation.stride(operand, run[-1].name) == 1):
+            continue  # The large input is to be read as it lies.
         if run and (len(run) > 1 or run[0] is not m):
             yield from _along(operation, run, machine, most)
 
 
-def _transposes_much(operation: Operation, prims: Prims) -> bool:
-    """Whether packs would transpose an input that is many times as large as the output."""
+def _turned_input(operation: Operation, prims: Prims) -> Operand | None:
+    """The input that packs would transpose, if it is many times as large as the output."""
     operand = operation.inputs[vector_operand(operation, prims)]
     large = operation.elements(operand) > LARGER * operation.elements(operation.output)
-    return large and operation.stride(operand, prims.m or "") != 1
+    return operand if large and operation.stride(operand, prims.m or "") != 1 else None
 
 
 def _run_of_one_product(operation: Operation) -> int:
