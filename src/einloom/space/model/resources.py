@@ -46,7 +46,7 @@ class Resources:
                 continue
             accesses += self._requests(each, domains)
             if self._is_shared(each, domains):
-                shared += max(executions, self._shared_cycles(each))
+                shared += self._shared_cycles(each)
             elif self._is_far(each, domains):
                 far += self._sectors(each, counts, domains)
         cycle = self._share(counts) / (rates.processors * rates.clock)
@@ -90,8 +90,9 @@ class Resources:
         return max(each.executions, each.table.instances * each.apart * self.memory_words / self.warp)
 
     def _shared_cycles(self, each: Surroundings) -> float:
-        """Return the cycles that the words of a load or store of shared memory take without conflicts."""
-        return each.table.instances * each.apart * self.element_words / self.rates.shared_words
+        """Return the cycles that a load or store of shared memory takes to start, and its words without conflicts."""
+        words = each.table.instances * each.apart * self.element_words / self.rates.shared_words
+        return max(each.executions * self.warp / self.rates.memory_lanes, words)
 
     def _sectors(self, each: Surroundings, counts: Counts, domains: Sequence[int]) -> float:
         """Return the least sectors that a load or store asks of L2."""
@@ -136,7 +137,7 @@ class Resources:
         yield term("memory instructions", in_memory, rates.memory_lanes / self.warp)
         shared = of(
             lambda e: e.table.cache >= 0 and self._is_shared(e, domains),
-            lambda e: max(e.executions, self._shared_cycles(e)),
+            self._shared_cycles,
         )
         yield term("shared memory", shared, 1.0)
         far = of(lambda e: e.table.cache >= 0 and self._is_far(e, domains), lambda e: self._sectors(e, counts, domains))

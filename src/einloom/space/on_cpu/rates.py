@@ -6,7 +6,7 @@ from dataclasses import astuple, dataclass
 
 from einloom.machine import Machine
 
-__all__ = ["MARGIN", "CpuRates", "cpu_rates"]
+__all__ = ["FASTEST_CLOCK", "MARGIN", "CpuRates", "cpu_rates"]
 
 FASTEST_CLOCK = 6.2e9
 """Cycles a second of the fastest core that is sold: turbo of an Intel Core i9-14900KS, by its data sheet."""

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 
 from einloom.dtypes import DType
+from einloom.ir.gpu.fragments import WARP
 from einloom.jit.gpu.driver import GpuLimits
+from einloom.jit.host import host
 from einloom.space.device import GpuDevice
+from einloom.space.on_cpu.rates import FASTEST_CLOCK, cpu_rates
 from einloom.space.rates import H200_RATES, GpuRates
 
 __all__ = ["device_of"]
@@ -15,6 +19,40 @@ __all__ = ["device_of"]
 
 MOST_THREADS = 1024
 """Threads of a block that spaces know; processors that emulate GPUs would take more, and gain nothing by them."""
+
+
+MANY = 2**40
+"""What emulated threads never run out of: a processor keeps them in its memory."""
+
+
+def _emulated_rates(limits: GpuLimits) -> GpuRates:
+    """Return what bounds kernels on a processor: its multiply-adds, as measured where they were, and its memory.
+
+    Nothing else does: its compiler computes once what threads repeat, and keeps in registers what they load again.
+    """
+    machine = host()
+    best = cpu_rates(machine)
+    words = machine.vector_bits / 32
+    return GpuRates(
+        clock=FASTEST_CLOCK,
+        processors=limits.processors,
+        issue=inf,
+        warp_issue=inf,
+        arithmetic_lanes=best.fmas * words / FASTEST_CLOCK,
+        memory_lanes=inf,
+        shared_words=inf,
+        l2_bytes=inf,
+        memory_bandwidth=best.memory * limits.processors,
+        l2_capacity=machine.l3 + limits.processors * machine.l2,
+        max_warps=MANY,
+        max_blocks=MANY,
+        registers=MANY,
+        shared_capacity=MANY,
+        arithmetic_latency=0,
+        shared_latency=0,
+        cached_latency=0,
+        l2_latency=0,
+    )
 
 
 def _rates(limits: GpuLimits) -> GpuRates:
@@ -44,7 +82,8 @@ def device_of(limits: GpuLimits, types: Sequence[DType], aligned: bool = True) -
         max_threads=min(limits.threads, MOST_THREADS),
         max_thread_extents=tuple(min(each, MOST_THREADS) for each in limits.extents),
         shared_bytes=limits.shared_bytes,
-        rates=_rates(limits),
+        warp=1 if emulated else WARP,
+        rates=_emulated_rates(limits) if emulated else _rates(limits),
         tensor_cores=_has_tensor_cores(limits.architecture),
         emulated=emulated,
     ).of(*types)
