@@ -203,7 +203,7 @@ def test_clients_that_are_none(cluster: Any) -> None:
             el.cluster.einsum("ab,bc->ac", *operands, client=client)
 
     async def inside() -> None:
-        async with distributed.Client(cluster, asynchronous=True) as client:
+        async with distributed.Client(cluster.scheduler_address, asynchronous=True) as client:
             with pytest.raises(el.ArgumentError, match="asynchronous"):
                 el.cluster.einsum("ab,bc->ac", *operands, client=client)
 
