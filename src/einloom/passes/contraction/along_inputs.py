@@ -21,8 +21,8 @@ from einloom.passes.identify import LARGER, prims_along, vector_operand
 
 __all__ = ["schedules_along_inputs"]
 
-SHORT = 2
-"""Vectors from which on the output's innermost axis is long enough."""
+SHORT = 64
+"""Bytes of the output's innermost axis from which on it is long enough: a cache line."""
 
 LEAST_RUN = 48
 """Bytes of the output in one piece that a staged block writes, at least: to scatter shorter ones takes too long."""
@@ -46,8 +46,9 @@ def schedules_along_inputs(
     m = operation.axis(prims.m) if prims.m else None
     if m is None or m.role is DimType.C:
         return
-    large = None if m.extent < SHORT * lanes else _turned_input(operation, prims)
-    if m.extent >= SHORT * lanes and large is None:
+    is_short = m.extent * operation.accumulate.size < SHORT
+    large = None if is_short else _turned_input(operation, prims)
+    if not is_short and large is None:
         return
     if _run_of_one_product(operation) * operation.output.dtype.size < LEAST_RUN:
         return
