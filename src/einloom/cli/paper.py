@@ -1,8 +1,9 @@
-"""`einloom paper table2|table3|orders|device`: experiments of the paper behind the implementation spaces, done again.
+"""`einloom paper table2|table3|orders|device|cpu`: experiments of the paper behind the spaces, done again.
 
 Ollivier and others, sections 5.2 to 5.5: the sizes of four spaces and how often random descents end dead; what the
 bound leaves of them; and what the order of decisions does to it. The GPU is the paper's, by its data sheet. `device`
-searches in the same kernels on the device at hand, and says how fast what was found is beside the naive kernel.
+searches in the same kernels on the device at hand, and says how fast what was found is beside the naive kernel; `cpu`
+does so on the processor, beside NumPy.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import asdict, dataclass
 from math import inf
 from typing import Any
 
+from einloom.cli import cpu_table
 from einloom.cli.device_table import HEADER, device_row
 from einloom.cli.sizes import positive
 from einloom.space.candidate import Space
@@ -74,7 +76,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "paper",
         description="Do experiments of the paper again: sizes and dead ends of its spaces (table2), what its best "
         "times cut of them (table3), what the order of decisions does to that (orders), and how fast kernels become "
-        "that are found on the device at hand (device).",
+        "that are found on the device at hand (device), or on its processor (cpu).",
     )
     parser.add_argument("experiment", choices=list(EXPERIMENTS), help="which")
     parser.add_argument("--rows", default="0,1,2,3", help="which rows of the tables (default: 0,1,2,3)")
@@ -155,6 +157,11 @@ def _on_device(row: Row, arguments: argparse.Namespace) -> Lines:
     return [(found.line(), found.to_json())]
 
 
+def _on_cpu(row: Row, arguments: argparse.Namespace) -> Lines:
+    found = cpu_table.cpu_row(row.title, arguments.samples, arguments.budget, arguments.searches, arguments.seed)
+    return [(found.line(), found.to_json())]
+
+
 EXPERIMENTS = {
     "table2": ("| space | size | paper | dead ends | paper |\n| --- | --- | --- | --- | --- |", _table2),
     "table3": (
@@ -162,6 +169,7 @@ EXPERIMENTS = {
         _table3,
     ),
     "device": (HEADER, _on_device),
+    "cpu": (cpu_table.HEADER, _on_cpu),
     "orders": (
         "| space | order | depth | nodes | left | pruned |\n| --- | --- | --- | --- | --- | --- |",
         _orders,
