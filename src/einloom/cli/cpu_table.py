@@ -32,7 +32,7 @@ __all__ = ["HEADER", "ROWS", "CpuRow", "cpu_row", "serve"]
 RUNS, SECONDS = 40, 0.02
 
 HEADER = (
-    "| kernel | size | dead ends | searches | mean of their best | 95 % of its median | variation | NumPy | speed-up |\n"
+    "| kernel | size | dead ends | searches | mean of the best | 95 % of its median | variation | NumPy | speed-up |\n"
     "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
 )
 
