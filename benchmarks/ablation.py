@@ -56,10 +56,14 @@ def main() -> None:
     parser.add_argument("--evaluations", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--spaces", default="0,1,2,3,4,5,6", help="which of them")
+    parser.add_argument(
+        "--ways", default="0,1,2,3,4,5", help="which strategies; the first one is what others are shares of"
+    )
     arguments = parser.parse_args()
+    arguments.ways = [WAYS[int(place)] for place in arguments.ways.split(",")]
     chosen = [int(place) for place in arguments.spaces.split(",")]
-    titles = [f"{strategy}{' + cut' if cut else ''}" for strategy, cut in WAYS]
-    print("| space | " + " | ".join(titles) + " |\n" + "| --- " * (len(WAYS) + 1) + "|")
+    titles = [f"{strategy}{' + cut' if cut else ''}" for strategy, cut in arguments.ways]
+    print("| space | " + " | ".join(titles) + " |\n" + "| --- " * (len(titles) + 1) + "|")
     for place, space in enumerate(spaces()):
         if place in chosen:
             print(f"| {space.name} | {' | '.join(line(space, arguments))} |", flush=True)
@@ -69,7 +73,7 @@ def line(space: SearchSpace, arguments: argparse.Namespace) -> list[str]:
     """Return what each strategy finds, and how much its searches differ."""
     found: list[str] = []
     reference = 0.0
-    for strategy, cut in WAYS:
+    for strategy, cut in arguments.ways:
         budget, times = Budget(evaluations=arguments.evaluations), list[float]()
         for seed in range(arguments.seeds):
             times.append(run_search(space, Simulated(space), budget, strategy, seed, bounds=cut).explorer.best)

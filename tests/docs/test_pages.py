@@ -19,6 +19,7 @@ RUN = (
     "docs/index.md",
     "docs/tutorial/first-einsum.md",
     "docs/tutorial/your-own-schedule.md",
+    "docs/tutorial/tune-a-contraction.md",
     "docs/reference/schedules.md",
     *(f"docs/how-to/{name}.md" for name in (*HOW_TO, "fuse-bias-and-activation", "use-with-pytorch", "use-with-jax")),
 )
