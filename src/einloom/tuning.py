@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,11 @@ def tune(
         ScheduleError: the equation takes several operations, or there is nothing to compute.
         UnsupportedTarget: this host has no vector ISA that kernels are written for.
     """
+    budget, seed = _budget(budget), _seed(seed)
+    if not isinstance(progress, bool) and not callable(progress):
+        raise ArgumentError(
+            f"progress is {progress!r:.80}\n  Give True, False, or what to call after every evaluation."
+        )
     if target != "cpu" and target not in GPU_TARGETS:
         known = ", ".join(map(repr, ("cpu", *GPU_TARGETS)))
         raise UnsupportedTarget(f"target {target!r:.80}\n  Targets of tune are {known}.")
@@ -119,14 +125,14 @@ def tune_on_cpu(
         tuned = tune_operation(
             operation,
             machine,
-            Budget(evaluations=budget) if isinstance(budget, int) else budget,
+            _budget(budget),
             threads=1 if is_small else given,
             strategy=strategy,
             seed=seed,
             file=file,
             version=__version__,
             limits=raised_limits(beside, machine, measured_limits(machine)),
-            log=None if log is None else Path(log),
+            log=_path(log),
             progress=seen,
             compiler=compiler,
         )
@@ -158,9 +164,9 @@ def tune_on_gpu(
     with shown(progress) as seen:
         tuned = tune_kernel(
             kernel_problem(what, driver),
-            Budget(evaluations=budget) if isinstance(budget, int) else budget,
+            _budget(budget),
             strategy=strategy,
-            seed=seed,
+            seed=_seed(seed),
             file=file,
             version=__version__,
             progress=seen,
@@ -180,6 +186,30 @@ def kernel_problem(what: Operation | Kernel, driver: GpuDriver) -> KernelProblem
         told = {"operation": str(plain)}
         space = best_expert(spaces_of(plain, device_of(driver.limits, [each.dtype for each in plain.operands]))).space
     return KernelProblem(space, told, driver.kind, driver.identity)
+
+
+def _budget(given: Any) -> Budget:
+    """The budget that an argument means: a number of evaluations, or one."""
+    if isinstance(given, Budget):
+        return given
+    try:
+        return Budget(evaluations=index(given))
+    except TypeError:
+        raise ArgumentError(f"budget is {given!r:.80}\n  Give a number of evaluations, or a Budget.") from None
+
+
+def _path(given: Any) -> Path | None:
+    try:
+        return None if given is None else Path(given)
+    except TypeError:
+        raise ArgumentError(f"log is {given!r:.80}\n  Give the path of a file, or None.") from None
+
+
+def _seed(given: Any) -> int:
+    try:
+        return index(given)
+    except TypeError:
+        raise ArgumentError(f"seed is {given!r:.80}\n  Give a whole number.") from None
 
 
 def operation_of(equation: object, given: tuple[Any, ...], dtype: object) -> Operation:

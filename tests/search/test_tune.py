@@ -10,12 +10,13 @@ import time
 from dataclasses import replace
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import einloom as el
-from einloom.errors import ScheduleError
+from einloom.errors import ArgumentError, ScheduleError
 from einloom.ir.operation import Operation
 from einloom.jit.host import host
 from einloom.passes.pipeline import optimize_operation
@@ -206,3 +207,37 @@ def test_results_and_candidates_are_values() -> None:
         assert same == candidate
         assert hash(same) == hash(candidate)
         assert same.schedule == candidate.schedule
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"budget": 1.5},
+        {"budget": "10"},
+        {"budget": None},
+        {"budget": -1},
+        {"seed": "x"},
+        {"seed": 1.5},
+        {"strategy": []},
+        {"progress": "x"},
+        {"log": 3},
+        {"log": "/dev/null/nowhere/log.gz"},
+    ],
+)
+def test_arguments_that_are_none_are_refused_before_anything_is_measured(wrong: dict[str, Any]) -> None:
+    given: dict[str, Any] = {"budget": 0, "records": False, **wrong}
+    with pytest.raises(ArgumentError, match=r"budget|evaluations|seed|strategy|progress|log"):
+        el.tune("ab,bc->ac", (4, 4), (4, 4), **given)
+
+
+def test_a_budget_is_made_of_numbers() -> None:
+    for wrong in ({"seconds": "x"}, {"gap": float("nan")}, {"evaluations": [1]}):
+        with pytest.raises(ArgumentError, match="a number from 0 on"):
+            el.Budget(**wrong)  # type: ignore[arg-type]
+
+
+def test_where_records_cannot_be_written_the_search_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    tuned = el.tune("ab,bc->ac", (4, 4), (4, 4), budget=1, records="/dev/null/nowhere.jsonl")
+    assert len(tuned.history) == 1
+    assert "records are not written" in caplog.text
+    assert "limits of this machine are not remembered" in caplog.text

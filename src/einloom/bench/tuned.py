@@ -48,8 +48,11 @@ class TunedCase:
 
     @property
     def speedup(self) -> float:
-        """The median over the turns of how many times as fast the best schedule is; 1 where it is the heuristic's."""
-        if self.best == self.heuristic:
+        """The median over the turns of how many times as fast the best schedule is.
+
+        1 where it is the heuristic's, or one of the two could not be timed again.
+        """
+        if self.best == self.heuristic or not (self.heuristic_times and self.best_times):
             return 1.0
         return median([own / found for own, found in zip(self.heuristic_times, self.best_times)])
 

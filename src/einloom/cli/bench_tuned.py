@@ -53,7 +53,7 @@ def _draw(found: Sequence[TunedCase]) -> None:
     for head in ("evaluations", "heuristic", "tuned", "speed", "differs in"):
         table.add_column(head, justify="left" if head == "differs in" else "right", no_wrap=True)
     for each in found:
-        times = [time_text(min(times)) for times in (each.heuristic_times, each.best_times)]
+        times = [time_text(min(times, default=None)) for times in (each.heuristic_times, each.best_times)]
         table.add_row(each.name, str(each.evaluations), *times, f"{each.speedup:.2f}x", each.difference)
     console = make_console()
     print_table(console, table)

@@ -146,7 +146,8 @@ def _orders(row: Row, arguments: argparse.Namespace) -> Lines:
         depth = next(depth for depth in range(DEEPEST) if nodes_left(found, depth) > MANY)
         before, after = nodes_left(found, depth), nodes_left(found, depth, row.best)
         factor = before / after if after else inf
-        line = f"| {row.title} | {name} | {depth} | {before:,.0f} | {after:,.0f} | {factor:.3g}x |"
+        pruned = f"{factor:.3g}x" if after else "all that was seen"
+        line = f"| {row.title} | {name} | {depth} | {before:,.0f} | {after:,.0f} | {pruned} |"
         lines.append((line, {"row": row.title, "order": list(order), "depth": depth, "pruned": factor}))
     return lines
 

@@ -7,12 +7,14 @@ search, and by every time that beat its bound. Nothing is compiled by them.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict
 from math import inf
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,8 @@ from einloom.targets.executable import Executable
 from einloom.targets.image import image_of
 
 __all__ = ["known_limits", "limits_beside", "measured_limits", "raised_limits"]
+
+_log = logging.getLogger("einloom")
 
 VERSION = 1
 """Of the file's form and of what the numbers mean."""
@@ -113,18 +117,23 @@ def known_limits(file: Path, machine: Machine) -> CpuRates | None:
 def raised_limits(file: Path | None, machine: Machine, seen: CpuRates) -> CpuRates:
     """Raise the recorded limits of a machine to what was seen; return what is recorded then.
 
-    Raises:
-        OSError: the file cannot be written.
+    Where the file cannot be written, they hold for this search alone.
     """
     known = None if file is None else known_limits(file, machine)
     limits = seen if known is None else known.or_faster(seen)
     if file is not None and limits != known:
-        entries = {**_entries(file), "version": VERSION, _key(machine): asdict(limits)}
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_suffix(f".{os.getpid()}")
-        part.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
-        part.replace(file)
+        try:
+            _write(file, {**_entries(file), "version": VERSION, _key(machine): asdict(limits)})
+        except OSError as error:
+            _log.warning("the limits of this machine are not remembered: %s", error)
     return limits
+
+
+def _write(file: Path, entries: dict[str, Any]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_suffix(f".{os.getpid()}.{get_ident()}")
+    part.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
+    part.replace(file)
 
 
 def _entries(file: Path) -> dict[str, Any]:

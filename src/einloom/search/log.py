@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from einloom import csp
-from einloom.errors import EinloomError, ScheduleError
+from einloom.errors import ArgumentError, EinloomError, ScheduleError
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import Machine, Rates
 from einloom.search.ranking import predicted_times
@@ -108,11 +108,17 @@ class EventLog:
     Args:
         file: is written anew.
         setup: of the search.
+
+    Raises:
+        ArgumentError: the file cannot be written.
     """
 
     def __init__(self, file: Path, setup: SearchSetup) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        self._stream = gzip.open(file, "wb")  # noqa: SIM115 - lives as long as the search
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._stream = gzip.open(file, "wb")  # noqa: SIM115 - lives as long as the search
+        except OSError as error:
+            raise ArgumentError(f"the log cannot be written\n  {error}") from None
         self._write({"event": "begin", "version": VERSION, **setup.to_json()})
 
     def trial(self, schedule: str, outcome: Outcome) -> None:

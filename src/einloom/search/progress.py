@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from math import inf
 
 from einloom.search.search import SearchRun
 
@@ -14,9 +15,10 @@ def status_line(run: SearchRun) -> str:
     """Return how far a search is."""
     trial = run.history[-1]
     rate = trial.number / max(trial.elapsed, 1e-9)
+    left = "" if run.left == inf else f"; {run.left:.0f} s left"
     return (
         f"{trial.number} evaluated, {rate:.1f} a second; best {1e3 * trial.best:.4g} ms, nothing is faster than "
-        f"{1e3 * run.floor:.4g} ms; {100 * run.share_cut:.0f} % cut; last: {trial.outcome.status}"
+        f"{1e3 * run.floor:.4g} ms; {100 * run.share_cut:.0f} % cut; last: {trial.outcome.status}{left}"
     )
 
 

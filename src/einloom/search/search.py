@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from numbers import Real
 from random import Random
 from typing import Protocol
 
@@ -43,8 +44,8 @@ class Budget:
         if self.evaluations is None and self.seconds is None and self.gap is None:
             raise ArgumentError("a budget without an end\n  Give evaluations, seconds or gap.")
         for name, value in (("evaluations", self.evaluations), ("seconds", self.seconds), ("gap", self.gap)):
-            if value is not None and not value >= 0:
-                raise ArgumentError(f"{name} is {value!r}; it is a number from 0 on")
+            if value is not None and (not isinstance(value, Real) or not value >= 0):
+                raise ArgumentError(f"{name} is {value!r:.80}; it is a number from 0 on")
 
 
 DRAWS = 4
@@ -116,6 +117,7 @@ class SearchRun:
 
     Attributes:
         space: where it searched.
+        budget: when it ends.
         history: its trials, in order.
         ended: why it ended.
         raised: the numbers of trials that beat their bounds, so that rates were raised and all was open again.
@@ -125,6 +127,7 @@ class SearchRun:
     space: SearchSpace
     explorer: Explorer
     strategy: Strategy
+    budget: Budget
     history: list[Trial] = field(default_factory=list[Trial])
     ended: str = ""
     raised: list[int] = field(default_factory=list[int])
@@ -157,6 +160,15 @@ class SearchRun:
     def gap(self) -> float:
         """How much slower than the best possible the best time may still be: 0.07 for 7 %; 0 once it is proven."""
         return inf if self.floor <= 0 else self.explorer.best / self.floor - 1
+
+    @property
+    def left(self) -> float:
+        """About how many seconds are left, as fast as it goes; inf where the budget does not say."""
+        done, elapsed = len(self.history), self.history[-1].elapsed if self.history else 0.0
+        seconds = inf if self.budget.seconds is None else self.budget.seconds - elapsed
+        if self.budget.evaluations is not None and done:
+            seconds = min(seconds, (self.budget.evaluations - done) * elapsed / done)
+        return max(seconds, 0.0)
 
     @property
     def result(self) -> Ended:
@@ -212,7 +224,7 @@ def run_search(
             space, fastest if fastest < inf else 2 * space.model.bound(space.problem.state()).seconds, seed
         )
     explorer = Explorer(space, Random(seed), bounds, order)
-    run = SearchRun(space, explorer, make_strategy(strategy, explorer))
+    run = SearchRun(space, explorer, make_strategy(strategy, explorer), budget)
     for domains, seconds in known:
         run.learn(_leaf_of(explorer, domains), seconds)
         explorer.allow(domains.state(), seconds)

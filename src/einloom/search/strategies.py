@@ -38,12 +38,12 @@ STRATEGIES: dict[str, Callable[[Explorer], Strategy]] = {
 """By name; `tag` is what searches take."""
 
 
-def make_strategy(name: str, explorer: Explorer) -> Strategy:
+def make_strategy(name: object, explorer: Explorer) -> Strategy:
     """Return the strategy of a name.
 
     Raises:
         ArgumentError: there is none.
     """
-    if name not in STRATEGIES:
-        raise ArgumentError(f"there is no strategy called {name!r}\n  known: {', '.join(STRATEGIES)}")
+    if not isinstance(name, str) or name not in STRATEGIES:
+        raise ArgumentError(f"there is no strategy called {name!r:.80}\n  known: {', '.join(STRATEGIES)}")
     return STRATEGIES[name](explorer)

@@ -7,6 +7,7 @@ the result, and is recorded as such.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
@@ -38,6 +39,8 @@ from einloom.space.on_cpu.rates import MARGIN, CpuRates
 from einloom.space.on_cpu.space import CpuSpace
 
 __all__ = ["tune_operation"]
+
+_log = logging.getLogger("einloom")
 
 STARTS = 12
 """Schedules that the heuristic considers, of which so many of the cheapest are evaluated first."""
@@ -168,10 +171,19 @@ class _Tuning:
     def remember(self, trial: Trial, events: EventLog | None) -> None:
         """Record a trial at once: a search that is killed loses nothing but what it was at."""
         schedule = self.text(trial.leaf.snapshot)
-        if self.records is not None:
-            self.records.append([self._note(schedule, trial.outcome)])
+        self._append(self._note(schedule, trial.outcome))
         if events is not None:
             events.trial(schedule, trial.outcome)
+
+    def _append(self, record: Record) -> None:
+        """Write a record. Where that fails, the search goes on and remembers nothing."""
+        if self.records is None:
+            return
+        try:
+            self.records.append([record])
+        except OSError as error:
+            _log.warning("records are not written from here on: %s", error)
+            self.records = None
 
     def _note(self, schedule: str, outcome: Outcome) -> Record:
         time = outcome.seconds if outcome.status == "ok" else 0.0
@@ -212,8 +224,8 @@ class _Tuning:
         best = min(finalists, key=lambda each: each.time)
         if finalists[0].time == inf or best.time > finalists[0].time / LEAST_GAIN:
             best = finalists[0]
-        if self.records is not None and best.times:
-            self.records.append([self._confirmed(best, finalists[0])])
+        if best.times:
+            self._append(self._confirmed(best, finalists[0]))
         winner, own, *rest = [_named(each, names) for each in (best, *finalists)]
         model = run.explorer.model
         limits = model.rates.times(1 / MARGIN) if run.raised and isinstance(model, CpuModel) else None
