@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import os
 
-import pytest
-
-from tests.ids import ADDRESS
-from tests.isas import vectors_of_host
-
+# Before einloom is imported, which looks at some of them then.
 os.environ["EINLOOM_CACHE"] = "off"  # Tests compile.
 os.environ["EINLOOM_RECORDS"] = "off"
 os.environ["EINLOOM_RATES"] = "none"  # What somebody recorded of this machine changes no test, nor those it starts.
+
+import pytest  # noqa: E402
+
+from tests.ids import ADDRESS  # noqa: E402
+from tests.isas import vectors_of_host  # noqa: E402
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -11,7 +11,7 @@ from numpy import ndarray
 from einloom.arrays.library import Array, Imported, element_strides, incoming
 from einloom.errors import EquationError, ScheduleError, ShapeError, UnsupportedTarget
 from einloom.expression.constants import with_constants
-from einloom.expression.conversion import PLAIN, conversion_of
+from einloom.expression.conversion import PLAIN, Conversion, conversion_of
 from einloom.expression.made import device_operands, make_expression, on_device
 from einloom.expression.options import DEFAULTS, GPU_TARGETS, Options
 from einloom.expression.remembered import Request, evaluate, evaluate_as, forget, listed_operands, remembered
@@ -103,23 +103,28 @@ def einsum(equation: Any = "", *operands: Any, out: Array | None = None, **optio
 
 
 def _evaluated(equation: Any, operands: Sequence[Any], out: Array | None, options: EinsumOptions) -> Any:
-    if unknown := [name for name in options if name not in _DEFAULTS]:
-        raise TypeError(f"einsum() got an unexpected keyword argument {unknown[0]!r}")
     text, given = _text_and_operands(equation, operands)
-    asked: dict[str, Any] = {**_DEFAULTS, **options}
-    how, conversion = DEFAULTS, PLAIN
-    if not all(asked[name] is default for name, default in _DEFAULTS.items()):
-        finish = finish_of(asked["alpha"], asked["beta"], asked["conj"], asked["epilogue"])
-        how = Options(
-            asked["optimize"], asked["memory_limit"], threads=asked["threads"], target=asked["target"], finish=finish
-        )
-        conversion = conversion_of(asked["casting"], asked["order"])
+    dtype, how, conversion = _asked(options) if options else (None, DEFAULTS, PLAIN)
     framework = framework_of(given)
     if framework is not None and not on_device(given, how):
-        return framework.compute(Request(text, asked["dtype"], conversion, how), given, out)
+        return framework.compute(Request(text, dtype, conversion, how), given, out)
     if how is DEFAULTS:
         return evaluate(text, given, out)
-    return evaluate_as(text, given, out, asked["dtype"], conversion, how)
+    return evaluate_as(text, given, out, dtype, conversion, how)
+
+
+def _asked(options: EinsumOptions) -> tuple[object, Options, Conversion]:
+    """Return type, options and conversions that the keywords ask for."""
+    if unknown := [name for name in options if name not in _DEFAULTS]:
+        raise TypeError(f"einsum() got an unexpected keyword argument {unknown[0]!r}")
+    asked: dict[str, Any] = {**_DEFAULTS, **options}
+    if all(asked[name] is default for name, default in _DEFAULTS.items()):
+        return None, DEFAULTS, PLAIN
+    finish = finish_of(asked["alpha"], asked["beta"], asked["conj"], asked["epilogue"])
+    how = Options(
+        asked["optimize"], asked["memory_limit"], threads=asked["threads"], target=asked["target"], finish=finish
+    )
+    return asked["dtype"], how, conversion_of(asked["casting"], asked["order"])
 
 
 def compile(

@@ -82,7 +82,7 @@ def _gradient(call: Call, operands: tuple[Any, ...], grad: Any, position: int) -
     """Return the gradient of an operand; None stands for none, of integers."""
     if not jnp.issubdtype(grad.dtype, jnp.inexact):
         return None
-    wanted = gradient_of(call.equation, [operand.shape for operand in operands], position, call.conj)
+    wanted = gradient_of(call.equation, tuple(tuple(operand.shape) for operand in operands), position, call.conj)
     factors = [grad, *(operands[i] for i in wanted.others)]
     factors += [jnp.ones(extent, grad.dtype) for extent in wanted.ones]
     factors += [jnp.eye(extent, dtype=grad.dtype) for extent in wanted.identities]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ __all__ = ["compute", "memory", "operator"]
 NO_OUT = "out= takes no gradients, and no tensors of torch.func\n  Leave it out, or pass what detach() returns."
 
 Einsum = Callable[[Call, Sequence[Tensor]], Tensor]
+
+_known_gradient = lru_cache(maxsize=1024)(gradient_of)
 
 
 def compute(computation: Computation, operands: Sequence[Any], out: Any = None) -> Any:
@@ -136,6 +139,16 @@ def _memories(tensors: Sequence[Tensor], out: Any = None) -> list[Any] | None:
     return None if any(each is None for each in found) or _has_gradient([*tensors, out]) else found
 
 
+def _plain_memories(tensors: Sequence[Tensor]) -> list[np.ndarray] | None:
+    """Return the memory of tensors at once where no gradient is wanted, if they hold nothing but numbers; else None."""
+    if torch.is_grad_enabled() or _is_watched() or any(type(tensor) is not Tensor for tensor in tensors):
+        return None
+    try:
+        return [tensor.detach().numpy() for tensor in tensors]
+    except (RuntimeError, TypeError):  # what has no memory, or needs a closer look
+        return None
+
+
 def _reached(tensor: Tensor) -> np.ndarray | Imported | None:
     if type(tensor) not in (Tensor, torch.nn.Parameter) or tensor.device.type == "meta":
         return None
@@ -212,12 +225,16 @@ def _gradients(call: Call, operands: Sequence[Tensor], grad: Tensor, needed: Seq
 
 def _gradient(call: Call, operands: Sequence[Tensor], grad: Tensor, position: int, einsum: Einsum) -> Tensor:
     own = operands[position]
-    wanted = gradient_of(call.equation, [tuple(operand.shape) for operand in operands], position, call.conj)
+    shapes = tuple(tuple(operand.shape) for operand in operands)
+    numbers = all(type(extent) is int for shape in shapes for extent in shape)  # Symbols have no hash.
+    wanted = (_known_gradient if numbers else gradient_of)(call.equation, shapes, position, call.conj)
     factors = [grad, *(operands[i] for i in wanted.others)]
     factors += [grad.new_ones(extent) for extent in wanted.ones]
     factors += [torch.eye(extent, dtype=grad.dtype) for extent in wanted.identities]
     conj = wanted.conj if grad.is_complex() else ()
     result = einsum(Call(wanted.equation, conj, threads=call.threads), factors)
+    if result.dtype == own.dtype and result.shape == own.shape:
+        return result
     real = result.real if result.is_complex() and not own.is_complex() else result
     return real.reshape(wanted.shape).to(own.dtype)
 
@@ -290,7 +307,7 @@ class _Einsum(torch.autograd.Function):
 
 def _einsum(call: Call, operands: Sequence[Tensor]) -> Tensor:
     """Compute on any tensors; gradients of first order are computed on memory."""
-    arrays = _memories(operands)
+    arrays = _plain_memories(operands) or _memories(operands)
     return _operated(call, operands) if arrays is None else _tensor(evaluate(call, arrays), arrays)
 
 

@@ -1,6 +1,6 @@
 """Equations that follow from an equation: the gradient of an operand, and many evaluations as one. Shapes decide alone.
 
->>> gradient_of("ab,bc->ac", [(2, 3), (3, 4)], 0).equation
+>>> gradient_of("ab,bc->ac", ((2, 3), (3, 4)), 0).equation
 'ac,bc->ab'
 >>> batched("ab,bc->ac", (2, 2), (0, None))
 'Aab,bc->Aac'
@@ -37,7 +37,7 @@ class Gradient:
     shape: tuple[int, ...]
 
 
-def gradient_of(text: str, shapes: Sequence[tuple[int, ...]], position: int, conj: Sequence[int] = ()) -> Gradient:
+def gradient_of(text: str, shapes: tuple[tuple[int, ...], ...], position: int, conj: tuple[int, ...] = ()) -> Gradient:
     """Return the einsum that gives the gradient of an operand.
 
     The result is linear in every operand, so the gradient is that of the result times all other operands. A label that
