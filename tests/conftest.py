@@ -13,10 +13,10 @@ os.environ["EINLOOM_CACHE"] = "off"  # Tests compile.
 os.environ["EINLOOM_RECORDS"] = "off"
 os.environ["EINLOOM_RATES"] = "none"  # What somebody recorded of this machine changes no test, nor those it starts.
 
-import pytest  # noqa: E402
+import pytest
 
-from tests.ids import ADDRESS  # noqa: E402
-from tests.isas import vectors_of_host  # noqa: E402
+from tests.ids import ADDRESS
+from tests.isas import vectors_of_host
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
