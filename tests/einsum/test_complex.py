@@ -224,6 +224,17 @@ def test_elements_lie_anywhere_and_in_any_direction(equation: str, dtype: str) -
 
 
 @pytest.mark.parametrize("dtype", REALS)
+@pytest.mark.parametrize("equation", ["ab,b->a", "ab,ab->a", "abc,cb->a", "ab,b->"])
+def test_a_small_operand_that_lies_apart(equation: str, dtype: str) -> None:
+    """Each element of the large operand is used once, and vectors of the other one would have to be packed."""
+    sizes, generator = dict(zip("abc", (17, 40, 50))), np.random.default_rng(2)
+    first, second = equation.partition("->")[0].split(",")
+    large = _drawn(generator, tuple(sizes[x] for x in first), dtype)
+    small = _drawn(generator, (*(sizes[x] for x in second), 3), dtype)[..., 0]
+    assert np.array_equal(el.einsum(equation, large, small), np.einsum(equation, large, small))
+
+
+@pytest.mark.parametrize("dtype", REALS)
 def test_no_operand_is_overwritten(dtype: str) -> None:
     out = np.full((3, 3), 1j, dtype)
     for shared in (out, out.T, out[::-1]):
