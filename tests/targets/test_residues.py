@@ -248,6 +248,12 @@ def test_every_rest_of_every_kernel_is_right_and_touches_nothing_else(name: str)
     assert run_guarded(cases(name), check) is None
 
 
+@pytest.mark.parametrize("types", [(UINT8, INT8, INT32), (INT8, UINT8, INT32)], ids=str)
+def test_sums_along_groups_of_different_signs_know_which_is_which(types: Types) -> None:
+    names = [name for name in MACHINES if machine(name) is not None]
+    assert run_guarded([Case(name, types, "k,k->", (26, 20, 13), False, False) for name in names], check) is None
+
+
 def test_products_of_groups_and_of_single_elements_are_among_what_is_tried() -> None:
     packs: set[str] = set()
     for name in MACHINES:

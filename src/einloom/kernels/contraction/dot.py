@@ -126,12 +126,13 @@ class _Dot(Generic[R, V, A]):
         for row, accumulator in enumerate(accumulators):
             place = self.a.place(frame, 0, row, step)
             verbs = self.views[self.a.operand.name]
-            is_loaded = mask is not None or verbs is not vec or not vec.memory_operand
+            mixed = self.product.groups is not None  # Of groups the types of the first and the second may differ.
+            is_loaded = mask is not None or verbs is not vec or not vec.memory_operand or mixed
             if is_loaded:
                 verbs.load(free[1], place, mask)
             operand = free[1] if is_loaded else place
             if self.b:
-                vec.fma(accumulator, free[0], operand)
+                vec.fma(accumulator, *((operand, free[0]) if mixed else (free[0], operand)))
             else:
                 vec.add(accumulator, accumulator, operand)
 
