@@ -177,3 +177,18 @@ def test_threads_share_an_expression():
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(wrong, range(8))) == 0
+
+
+def test_a_forked_child_is_told():
+    """The threads of the driver are not in a child: it would wait for what nobody does."""
+    a = np.ones((4, 4), np.float32)
+    el.einsum("ij,jk->ik", a, a, target="opencl")
+    child = os.fork()
+    if child == 0:
+        try:
+            el.einsum("ij,jk->ik", a, a, target="opencl")
+        except DeviceError as error:
+            os._exit(0 if "before this process was forked" in str(error) else 2)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    np.testing.assert_array_equal(el.einsum("ij,jk->ik", a, a, target="opencl"), a @ a)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from threading import Lock
@@ -61,7 +62,7 @@ class OpenclDevice:
     kind, stream = "opencl", 0
 
     def __init__(self, cl: Any, context: Any) -> None:
-        self.cl, self.context, self.device = cl, context, context.devices[0]
+        self.cl, self.context, self.device, self.process = cl, context, context.devices[0], os.getpid()
         device = self.device
         self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self.pool = cl.tools.MemoryPool(cl.tools.ImmediateAllocator(self.queue))
@@ -155,6 +156,11 @@ class OpenclDevice:
         self._asked(self.queue.finish, "finish what was started")
 
     def _asked(self, ask: Callable[[], T], what: str) -> T:
+        if os.getpid() != self.process:  # The driver's threads are not in a forked child: it would wait for ever.
+            raise DeviceError(
+                f"{self.limits.name} could not {what}: it was opened before this process was forked\n"
+                "  Start processes with multiprocessing's spawn or forkserver."
+            )
         try:
             return ask()
         except self.cl.Error as error:
