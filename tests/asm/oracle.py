@@ -18,7 +18,7 @@ from pathlib import Path
 SLOT = 16  # bytes: no instruction of either ISA is longer than 15
 TARGETS = {
     "x86_64": (["-target", "x86_64-linux-gnu", "-march=sapphirerapids"], ".intel_syntax noprefix\n"),
-    "aarch64": (["-target", "aarch64-linux-gnu", "-mcpu=generic+v9a+i8mm+bf16+sve2+sme2+sme_f64f64"], ""),
+    "aarch64": (["-target", "aarch64-linux-gnu", "-mcpu=generic+v9a+i8mm+bf16+sve2+sme2+sme_f64f64+fp16fml"], ""),
 }
 
 

@@ -23,7 +23,7 @@ _REGISTERS: dict[str, Any] = {
     for pool in (o.x, o.w, o.b, o.h, o.s, o.d, o.q, (o.xzr, o.wzr, o.sp, o.wsp))
     for register in pool
 }
-_REGISTERS |= {view.name: view for one in so.z for view in (one.s, one.d)}
+_REGISTERS |= {view.name: view for one in so.z for view in (one.b, one.h, one.s, one.d)}
 _REGISTERS |= {view.name: view for one in so.p for view in (one.whole, one.s, one.d, one.zeroing, one.merging)}
 _REGISTERS |= {tile.name: tile for tile in (so.za, *so.za.s, *so.za.d)}
 _OPERANDS = re.compile(r"\s*((?:\[[^]]*\]!?|\{[^}]*\}(?:\[\d+\])?|[^,\[{]+(?:\[[^]]*\])?)+?)\s*(?:,|$)")

@@ -70,7 +70,7 @@ def _operand(one: Any, form: Form, before: list[Any], rng: random.Random) -> Any
     if isinstance(one, ModifierSpec):
         return _modifier(one, form, rng)
     if isinstance(one, ScalableSpec):
-        return _scalable(one, form, rng)
+        return before[0] if one.repeats else _scalable(one, form, rng)
     assert isinstance(one, ImmediateSpec)
     return _immediate(one.name, form, before, rng)
 

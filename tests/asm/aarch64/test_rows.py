@@ -39,7 +39,9 @@ def test_every_variant_of_every_row_has_a_vector(assembled):
 
 
 def test_the_rows_need_these_features_and_no_others(assembled):
-    assert assembled.features == {"neon", "lse", "dotprod", "i8mm", "bf16", "sve", "sme", "sme_f64f64"}
+    assert assembled.features == {"neon", "lse", "dotprod", "i8mm", "bf16", "fp16fml"} | {
+        *("sve", "sve_i8mm", "sve_bf16", "sme", "sme_f64f64"),
+    }
 
 
 def test_listing_parses_back_to_the_same_words(assembled):

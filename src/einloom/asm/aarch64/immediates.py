@@ -179,13 +179,22 @@ def _tested_bit(form: Form) -> Put:
 
 
 def _element_left(form: Form) -> Put:
-    width, shift = form.element_bits, form.place("immhb")
-    return lambda word, value: word | unsigned(value, width - 1) << shift
+    width, write = form.element_bits, _put_shift(form)
+    return lambda word, value: write(word, unsigned(value, width - 1))
 
 
 def _element_right(form: Form) -> Put:
-    width, shift = form.element_bits, form.place("immhb")
-    return lambda word, value: word | width - unsigned(value, width, 1) << shift
+    width, write = form.element_bits, _put_shift(form)
+    return lambda word, value: write(word, width - unsigned(value, width, 1))
+
+
+def _put_shift(form: Form) -> Callable[[int, int], int]:
+    """Return what writes a shift below the bit that tells the element's size, into one field or SVE's two."""
+    if form.has("immhb"):
+        shift = form.place("immhb")
+        return lambda word, bits: word | bits << shift
+    width, high, low = form.element_bits, form.place("tszh"), form.place("tszl")
+    return lambda word, bits: word | (width + bits) >> 5 << high | (bits & 31) << low
 
 
 def _fraction(form: Form) -> Put:

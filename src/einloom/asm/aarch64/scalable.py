@@ -1,6 +1,7 @@
 """How rows write the operands of SVE and SME, and where their numbers go.
 
 `Zd.E` `Zn,m.d` `{Zt.s*1}`   a vector of elements, in one field or two, or as a list
+`=Zd.E`                      the vector that an earlier operand is, once more
 `Pd.E` `Pg` `Pg/z` `Pg/m`    a predicate of elements, or one that governs
 `ZAa.s` `ZAah.s[w,o]` `{ZA}` a tile; its row by the fields of w12 to w15 and an offset; all tiles
 """
@@ -28,6 +29,7 @@ class ScalableSpec(NamedTuple):
         view: of the register.
         row: fields of a tile's row number.
         listed: whether it is a list of one.
+        repeats: whether an earlier operand has set the field, to the same number.
     """
 
     classes: Mapping[str, type]
@@ -35,6 +37,7 @@ class ScalableSpec(NamedTuple):
     view: str
     row: tuple[str, ...] = ()
     listed: bool = False
+    repeats: bool = False
 
     def accepts(self, kind: Kind, binding: Mapping[str, str]) -> bool:
         """Whether an operand of this kind goes here."""
@@ -48,6 +51,8 @@ class ScalableSpec(NamedTuple):
 
         def put(word: int, operand: Any) -> int:
             register = operand[0] if self.listed else operand
+            if self.repeats and word >> places[0][0] & 31 != register.number:
+                raise EncodingError(f"{register}: only the first operand goes here once more")
             for shift, width in places:
                 word |= _fitting(register, register.number, width) << shift
             for (shift, width), value in zip(rows, (register.index, register.offset) if rows else ()):
@@ -63,7 +68,7 @@ def _fitting(register: Any, value: int, width: int) -> int:
     raise EncodingError(f"{register}: {value} is not 0 to {(1 << width) - 1}")
 
 
-_VECTOR = re.compile(r"Z([a-z](?:,[a-z])*)\.([Esd])")
+_VECTOR = re.compile(r"(=?)Z([a-z](?:,[a-z])*)\.([Ebhsd])")
 _LIST = re.compile(r"\{Z([a-z])\.([sd])\*1\}")
 _PREDICATE = re.compile(r"P([a-z])(\.[Esd]|/[zm])?")
 _TILE = re.compile(r"ZA([a-z])\.([sd])")
@@ -75,7 +80,7 @@ def scalable_spec(token: str) -> ScalableSpec | None:
     if token == "{ZA}":
         return ScalableSpec({"": type(o.za)}, (), "", listed=True)
     if match := _VECTOR.fullmatch(token):
-        return ScalableSpec(o.SCALABLE, tuple(match[1].split(",")), match[2])
+        return ScalableSpec(o.SCALABLE, tuple(match[2].split(",")), match[3], repeats=bool(match[1]))
     if match := _LIST.fullmatch(token):
         return ScalableSpec(o.SCALABLE, (match[1],), match[2], listed=True)
     if match := _PREDICATE.fullmatch(token):

@@ -76,7 +76,7 @@ class Matrix(Register):
     __slots__ = ()
 
 
-SCALABLE = {size: type(f"Z{size}", (Scalable,), {"__slots__": (), "element": size}) for size in "sd"}
+SCALABLE = {size: type(f"Z{size}", (Scalable,), {"__slots__": (), "element": size}) for size in "bhsd"}
 PREDICATES = {view: type(f"P{view}", (Predicate,), {"__slots__": ()}) for view in ("", ".s", ".d", "/z", "/m")}
 TILES = {size: type(f"ZA{size}", (Tile,), {"__slots__": (), "element": size}) for size in "sd"}
 TILE_ROWS = {size: type(f"ZA{size}Row", (TileRow,), {"__slots__": ()}) for size in "sd"}
@@ -85,12 +85,11 @@ TILE_ROWS = {size: type(f"ZA{size}Row", (TileRow,), {"__slots__": ()}) for size 
 class ZVector:
     """A vector register and its views."""
 
-    __slots__ = ("d", "number", "s")
+    __slots__ = ("b", "d", "h", "number", "s")
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.s: Scalable = SCALABLE["s"](f"z{number}.s", number)
-        self.d: Scalable = SCALABLE["d"](f"z{number}.d", number)
+        self.b, self.h, self.s, self.d = (kind(f"z{number}.{size}", number) for size, kind in SCALABLE.items())
 
     def __repr__(self) -> str:
         return f"z{self.number}"
