@@ -25,6 +25,7 @@ from einloom.errors import DTypeError
 
 __all__ = [
     "BFLOAT16",
+    "BFLOAT16_FOURS",
     "BOOL",
     "COMPLEX64",
     "COMPLEX128",
@@ -33,6 +34,7 @@ __all__ = [
     "FLOAT32",
     "FLOAT64",
     "INT8",
+    "INT8_EIGHTS",
     "INT16",
     "INT32",
     "INT64",
@@ -44,6 +46,7 @@ __all__ = [
     "TRUTH",
     "TYPES",
     "UINT8",
+    "UINT8_EIGHTS",
     "UINT16",
     "UINT32",
     "UINT64",
@@ -74,6 +77,7 @@ class DType:
         kind: which arithmetic.
         epsilon: unit roundoff doubled (machine epsilon); 0 where arithmetic is exact.
         sum: name of the type that sums are kept in; empty: this one.
+        of: name of the type of the elements, where 8 bytes of neighbours lie side by side in a grouped layout.
     """
 
     name: str
@@ -81,6 +85,7 @@ class DType:
     kind: Kind
     epsilon: float = 0.0
     sum: str = ""
+    of: str = ""
 
     @property
     def accumulate(self) -> DType:
@@ -89,8 +94,13 @@ class DType:
 
     @property
     def group(self) -> int:
-        """How many neighbours along k make one element of the accumulation type in a grouped layout."""
-        return self.accumulate.size // self.size
+        """How many neighbours along k lie side by side in a grouped layout: one element of the accumulation type."""
+        return (8 if self.of else self.accumulate.size) // self.size
+
+    @property
+    def alone(self) -> DType:
+        """The type of an element, whatever lies beside it."""
+        return TYPES[self.of] if self.of else self
 
     @property
     def real(self) -> DType:
@@ -128,12 +138,17 @@ LOWERED = DType("lowered", 1, Kind.UNSIGNED, sum="uint32")
 """Elements of int8 in scratch as unsigned bytes that are 128 more, of uint8 as signed ones that are 128 less: the
 highest bit is the other one. Instructions multiply unsigned bytes by signed ones; what 128 makes of a sum, kernels take
 off again."""
+INT8_EIGHTS = DType("int8x8", 1, Kind.SIGNED, sum="int32", of="int8")
+UINT8_EIGHTS = DType("uint8x8", 1, Kind.UNSIGNED, sum="uint32", of="uint8")
+BFLOAT16_FOURS = DType("bfloat16x4", 2, Kind.FLOAT, 2.0**-7, "float32", of="bfloat16")
+"""Elements in scratch of which 8 bytes lie side by side: instructions multiply two such rows by two columns."""
 COMPLEX64 = DType("complex64", 8, Kind.COMPLEX, 2.0**-23)
 COMPLEX128 = DType("complex128", 16, Kind.COMPLEX, 2.0**-52)
 
 _FLOATS = (FLOAT32, FLOAT64, FLOAT16, BFLOAT16)
 _INTEGERS = (INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64)
-_PACKED = (TRUTH, ONES, RAISED, LOWERED)
+_EIGHTS = (INT8_EIGHTS, UINT8_EIGHTS, BFLOAT16_FOURS)
+_PACKED = (TRUTH, ONES, RAISED, LOWERED, *_EIGHTS)
 TYPES = {t.name: t for t in (*_FLOATS, *_INTEGERS, BOOL, *_PACKED, COMPLEX64, COMPLEX128)}
 """All types that have a name here."""
 DTYPES = {t.name: t for t in (*_FLOATS, *_INTEGERS, BOOL)}

@@ -1,7 +1,8 @@
 """Which instructions multiply neighbours along k and sum them: what passes choose by and kernels are generated from.
 
 A *group* is as many neighbours as fill 4 bytes, pairs or quads. An instruction adds the products of two groups to an
-element of 4 bytes; so a product of groups is one of elements of 4 bytes with that many times fewer steps along k.
+element of 4 bytes; so a product of groups is one of elements of 4 bytes with that many times fewer steps along k. Where
+instructions multiply two rows by two columns, a group has 8 bytes.
 
 >>> from einloom.dtypes import INT32
 >>> from einloom.machine import AVX512
@@ -13,13 +14,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from einloom.dtypes import BFLOAT16, BOOL, FLOAT16, INT8, INT16, LOWERED, ONES, RAISED, UINT8, DType
+from einloom.dtypes import (
+    BFLOAT16,
+    BFLOAT16_FOURS,
+    BOOL,
+    FLOAT16,
+    INT8,
+    INT8_EIGHTS,
+    INT16,
+    LOWERED,
+    ONES,
+    RAISED,
+    UINT8,
+    UINT8_EIGHTS,
+    DType,
+)
 from einloom.machine import TILES, Machine
 
 __all__ = ["GROUP", "GroupProducts", "products_of"]
 
 GROUP = 4
-"""Bytes of a group."""
+"""Bytes of a group that is an element of what it is summed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +55,11 @@ class GroupProducts:
     rate: float
     tile: tuple[int, int] | None = None
     vector: str | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of a group."""
+        return self.group * self.first.size
 
     @property
     def group(self) -> int:
@@ -63,6 +83,8 @@ def _quads(feature: str, vector: str) -> list[GroupProducts]:
 
 
 _BYTES = (INT8, UINT8)
+_EIGHTS = (INT8_EIGHTS, UINT8_EIGHTS)
+_BLOCKS = (("bf16", (BFLOAT16_FOURS, BFLOAT16_FOURS)), *(("i8mm", (a, b)) for a in _EIGHTS for b in _EIGHTS))
 _PRODUCTS = (
     _tiles(BFLOAT16, BFLOAT16, "amxbf16"),
     _tiles(FLOAT16, FLOAT16, "amxfp16"),
@@ -78,6 +100,7 @@ _PRODUCTS = (
     GroupProducts(INT16, INT16, frozenset({"avx512bw"}), 0.5, vector="avx512"),
     GroupProducts(INT16, INT16, frozenset({"avxvnni"}), 1.0, vector="avx2"),
     GroupProducts(INT16, INT16, frozenset({"avx2"}), 0.72, vector="avx2"),
+    *(GroupProducts(*types, frozenset({"neon", feature}), 1.0) for feature, types in _BLOCKS),
     GroupProducts(BFLOAT16, BFLOAT16, frozenset({"neon", "bf16"}), 1.0),
     GroupProducts(INT8, INT8, frozenset({"neon", "dotprod"}), 1.0),
     GroupProducts(UINT8, UINT8, frozenset({"neon", "dotprod"}), 1.0),
@@ -111,5 +134,6 @@ def products_of(first: DType, second: DType, machine: Machine, output: DType) ->
 
 
 def _stands_for(taken: DType, given: DType, output: DType) -> bool:
+    taken = taken.alone
     wraps = taken.is_integer and given.is_integer and taken.size == given.size >= output.size
     return taken == given or wraps or given in _PACKED_AS.get(taken, ())

@@ -10,7 +10,20 @@ import numpy as np
 import pytest
 
 from einloom.asm import Assembler
-from einloom.dtypes import BFLOAT16, FLOAT32, INT8, INT16, INT32, LOWERED, RAISED, UINT8, DType
+from einloom.dtypes import (
+    BFLOAT16,
+    BFLOAT16_FOURS,
+    FLOAT32,
+    INT8,
+    INT8_EIGHTS,
+    INT16,
+    INT32,
+    LOWERED,
+    RAISED,
+    UINT8,
+    UINT8_EIGHTS,
+    DType,
+)
 from einloom.group_products import products_of
 from einloom.ir.numbers import elements_of, narrowed, widened
 from einloom.jit import Kernel
@@ -30,6 +43,11 @@ TYPES = {
     "signed, raised": (INT8, RAISED),
     "unsigned, lowered": (UINT8, LOWERED),
     "words": (INT16, INT16),
+    "blocks of bfloat16": (BFLOAT16_FOURS, BFLOAT16_FOURS),
+    "blocks, signed": (INT8_EIGHTS, INT8_EIGHTS),
+    "blocks, unsigned": (UINT8_EIGHTS, UINT8_EIGHTS),
+    "blocks, mixed": (INT8_EIGHTS, UINT8_EIGHTS),
+    "blocks, mixed the other way": (UINT8_EIGHTS, INT8_EIGHTS),
 }
 """Of the groups of A, which vectors are loaded of, and of B."""
 
@@ -37,7 +55,10 @@ DONE_ON = {
     "tiles": ("pairs", "signed", "unsigned", "mixed", "mixed the other way"),
     "avx512": ("pairs", "mixed", "mixed the other way", "signed, raised", "unsigned, lowered", "words"),
     "avx2": ("mixed", "mixed the other way", "signed, raised", "unsigned, lowered", "words"),
-    "neon": ("pairs", "signed", "unsigned", "mixed", "mixed the other way"),
+    "neon": (
+        *("pairs", "signed", "unsigned", "mixed", "mixed the other way"),
+        *("blocks of bfloat16", "blocks, signed", "blocks, unsigned", "blocks, mixed", "blocks, mixed the other way"),
+    ),
     "avx512 without vnni": ("words",),
     "avx2 without vnni": ("words",),
 }
@@ -66,7 +87,7 @@ def machine(kind: str) -> Machine | None:
 
 @dataclass(frozen=True)
 class Case:
-    """Sizes in groups; `rows` says that k is contiguous in B."""
+    """Sizes in groups; `rows` says that k is contiguous in B, `rows_of_a` that it is in A."""
 
     kind: str
     types: str
@@ -77,13 +98,15 @@ class Case:
     rows: bool
     beta: int | None
     at_end: bool
+    rows_of_a: bool = False
 
     @property
     def spec(self) -> Brgemm:
         """The kernel: A in panels with gaps, B's rows of k or of n."""
         a, b = TYPES[self.types]
-        sums = FLOAT32 if a is BFLOAT16 else INT32
+        sums = FLOAT32 if a.alone is BFLOAT16 else INT32
         pitch = self.m + 3
+        strides_a = (self.k + 2, 0, 1, (self.k + 2) * self.m) if self.rows_of_a else (1, 0, pitch, pitch * self.k)
         strides_b = (0, self.k + 1, 1, (self.k + 1) * self.n) if self.rows else (0, 1, self.n, self.n * self.k)
         return Brgemm(
             sums,
@@ -91,7 +114,7 @@ class Case:
             self.n,
             self.k,
             self.batch,
-            a=(1, 0, pitch, pitch * self.k),
+            a=strides_a,
             b=strides_b,
             c=(1, self.m + 2),
             beta=self.beta,
@@ -107,13 +130,13 @@ class Operand:
     """Groups in guarded memory, numbers all of them: kernels may read what lies between their elements."""
 
     def __init__(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: DType, at_end: bool, seed: int) -> None:
-        group = 4 // dtype.size
+        group, size = dtype.group, dtype.group * dtype.size
         count = 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides))
         self.memory = GuardedArray(group * count, elements_of(dtype).name, at_end)
-        low, high = RANGES.get(dtype, (-128, 128))
+        low, high = RANGES.get(dtype.alone, (-128, 128))
         numbers = np.random.default_rng(seed).integers(low, high, group * count)
         self.memory.values[:] = narrowed(numbers.astype(float), dtype)
-        byte_strides = (*(4 * stride for stride in strides), dtype.size)
+        byte_strides = (*(size * stride for stride in strides), dtype.size)
         self.view = np.lib.stride_tricks.as_strided(self.memory.values, (*shape, group), byte_strides)
         self.dtype = dtype
 
@@ -154,12 +177,18 @@ def compiled(case: Case) -> Kernel:
     return Kernel(asm)
 
 
+def _multiplies(target: Machine, first: DType, second: DType, sums: DType) -> bool:
+    """Whether a machine has the products of groups of these types, blocks or not."""
+    found = products_of(first.alone, second.alone, target, sums)
+    return found is not None and (not first.of or (found.first, found.second) == (first, second))
+
+
 @pytest.mark.parametrize(("kind", "types"), [(kind, types) for kind, all_of in DONE_ON.items() for types in all_of])
 def test_sums_of_groups_are_exact_and_touch_nothing_else(kind: str, types: str) -> None:
     target = machine(kind)
     second, first = TYPES[types]
-    sums = FLOAT32 if first is BFLOAT16 else INT32
-    if target is None or products_of(first, second, target, sums) is None:
+    sums = FLOAT32 if first.alone is BFLOAT16 else INT32
+    if target is None or not _multiplies(target, first, second, sums):
         pytest.skip(f"no dot products on {kind} here")
     cases = [
         Case(
@@ -172,6 +201,7 @@ def test_sums_of_groups_are_exact_and_touch_nothing_else(kind: str, types: str) 
             kind == "tiles" or i % 2 == 0,
             (0, 1, None)[i % 3],
             i % 4 < 2,
+            bool(first.of) and i % 3 == 1,
         )
         for i in range(84)
     ]

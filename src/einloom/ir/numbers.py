@@ -41,6 +41,7 @@ _ADDED = {RAISED: 128, LOWERED: -128}
 
 def elements_of(dtype: DType) -> np.dtype[Any]:
     """Return NumPy's type of elements, or of what they travel as where NumPy has no such type."""
+    dtype = dtype.alone
     return _CARRIERS.get(dtype) or np.dtype(dtype.name)
 
 
@@ -51,6 +52,7 @@ def wide_type(dtype: DType) -> type[np.generic]:
 
 def widened(array: Array, dtype: DType, computed: DType | None = None) -> Array:
     """Return elements of type `dtype` as numbers to compute with in `computed` (the same type if None)."""
+    dtype = dtype.alone
     if dtype is BFLOAT16 and array.dtype == _CARRIERS[BFLOAT16]:
         array = (array.astype(np.uint32) << 16).view(np.float32)
     with np.errstate(invalid="ignore"):  # Scratch begins as NaN, and may be copied before it is written.
@@ -61,6 +63,7 @@ def widened(array: Array, dtype: DType, computed: DType | None = None) -> Array:
 
 def narrowed(values: Array, dtype: DType) -> Array:
     """Return numbers as elements of type `dtype`: floats rounded to nearest even, integers modulo 2**bits."""
+    dtype = dtype.alone
     if dtype is BFLOAT16:
         return _rounded_to_half_words(values)
     with np.errstate(all="ignore"):

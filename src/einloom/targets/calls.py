@@ -70,7 +70,7 @@ class CallLowering:
         beta = 1 if call.starts is None else None if undecided else 0
         types = tuple(access.dtype or positions.dtypes[access.buffer] for access in call.accesses)
         if call.group > 1 and call.primitive.is_contraction and not self._sums_groups(types):
-            call, sizes = one_by_one(call, sizes)
+            call, sizes, types = *one_by_one(call, sizes), tuple(each.alone for each in types)
         spec, places = kernel_spec(call, sizes, types, beta)
         if isinstance(spec, Brgemm) and self._is_far(call.accesses[-1]):
             spec = replace(spec, far=True)
@@ -187,7 +187,7 @@ def _spec_of_groups(
         m, n = sizes
         a, b = _two(first), _two(_divided(others[0], group))
         keeps_bits = types[0].is_integer and types[1].is_integer and types[0].size == types[1].size
-        output = None if keeps_bits and types[1] not in (RAISED, LOWERED) else types[1]
+        output = None if keeps_bits and types[1] not in (RAISED, LOWERED) and not types[1].of else types[1]
         return Interleave(types[0], m, n, a=a, b=b, output=output), (0, 1)
     m, n, k, batch = sizes
     a, b = _four(_divided(first, group)), _four(_divided(others[0], group))

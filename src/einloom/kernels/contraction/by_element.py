@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from einloom.kernels.contraction.blocks import BlockMicrokernel
 from einloom.kernels.contraction.cursor import Cursor
 from einloom.kernels.contraction.epilogue import Epilogue
 from einloom.kernels.contraction.microkernel import Microkernel
@@ -133,5 +134,8 @@ class ByElement(Microkernel[R, V, A]):
 
 def microkernel_for(setting: Setting[R, V, A], tile: Tile, tail: int) -> Microkernel[R, V, A]:
     """Return the microkernel of a tile that suits the vector ISA."""
+    if setting.product.has_blocks:
+        assert setting.vec.blocks is not None
+        return BlockMicrokernel(setting, tile, tail, setting.vec.blocks)
     verbs = setting.vec.elements if setting.product.is_uniform else None
     return Microkernel(setting, tile, tail) if verbs is None else ByElement(setting, tile, tail, verbs)

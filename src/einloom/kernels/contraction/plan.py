@@ -105,7 +105,8 @@ class Plan(Generic[R, V, A]):
         self.input_strides = [self.strides.of(operand, extents) for operand in product.inputs]
         self.output = self.strides.of(product.c, extents)
         sources = [self.scratch.source] if self.scratch else []
-        self.views = {o.name: self.km.view(o.dtype, self.vec) for o in (*product.inputs, product.c, *sources)}
+        operands = (*product.inputs, product.c, *sources)
+        self.views = {o.name: self.vec if o.group_of else self.km.view(o.dtype, self.vec) for o in operands}
         self.operands = [*zip(product.inputs, self.input_strides), (product.c, self.output)]
         self.source_strides = self.strides.of(self.scratch.source, (1, 1, 1, 1)) if self.scratch else ()
         single = len(self.bands) == self.bands[0].count == 1 and product.n <= self.columns

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from einloom.dtypes import LOWERED, RAISED, DType
+from einloom.dtypes import FLOAT64, LOWERED, RAISED, DType
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.specs import BatchBy, Brgemm, NamedStride, named_strides
 
@@ -91,6 +91,8 @@ class Product:
         if product.is_biased:
             return product
         both = (product._vector_operand_first(), product.exchanged())
+        if product.has_blocks:
+            return min(both, key=Product._effort)._rows_first()
         dots = [each for each in both if each.is_dot]
         return min(dots, key=lambda dot: dot.n) if dots else min(both, key=Product._effort)
 
@@ -110,6 +112,11 @@ class Product:
         if self.b is None or self.a.group_of is None or self.b.group_of is None:
             return None
         return self.a.group_of, self.b.group_of
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether groups are of 8 bytes, which instructions multiply two rows by two columns at a time."""
+        return self.groups is not None and bool(self.groups[0].of)
 
     @property
     def is_biased(self) -> bool:
@@ -153,6 +160,7 @@ class Product:
         return (
             runs_along_k
             and not self.is_biased
+            and not self.has_blocks
             and self._is_plain_sum
             and a.fetch is not VECTOR
             and self.k >= 4
@@ -166,7 +174,7 @@ class Product:
     @property
     def wants_packing(self) -> bool:
         """Whether A's vectors are best gathered once, by transposing it into scratch, for all columns."""
-        return self._worth_packing(self.a) and self.steps > 0 and self.m > 1
+        return self._worth_packing(self.a) and self.steps > 0 and self.m > 1 and not self.has_blocks
 
     def _worth_packing(self, operand: StridedMatrix) -> bool:
         strided = operand.fetch is STRIDED and not operand.per_column
@@ -224,10 +232,16 @@ class Product:
             return replace(self, a=self.b, b=self.a)
         return self
 
+    def _rows_first(self) -> Product:
+        """Return the product with the operand that depends on m as A, also where C has one column."""
+        if self.b is not None and self.a.strides[0] == 0 != self.b.strides[0]:
+            return replace(self, a=self.b, b=self.a)
+        return self
+
 
 def _matrix(name: str, strides: tuple[NamedStride, ...], dtype: DType, spec: Brgemm) -> StridedMatrix:
     if spec.grouped and name != "c":
-        return StridedMatrix(name, strides, spec.dtype, dtype)
+        return StridedMatrix(name, strides, FLOAT64 if dtype.of else spec.dtype, dtype)
     return StridedMatrix(name, strides, dtype)
 
 

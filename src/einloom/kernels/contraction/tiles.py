@@ -234,7 +234,18 @@ class TileCosts:
         return sum(each[fetch] * (tile.columns if per_column else 1) for fetch, per_column in self.fragments)
 
 
+class BlockCosts(TileCosts):
+    """The same where a register is a block of two rows by two columns, or the operands of one: 8 bytes of k each."""
+
+    def fits(self, tile: Tile) -> bool:
+        return tile.vectors * (-(-tile.columns // 2) * 2 * tile.sets + 2) + 2 + self.spare <= self.isa.registers
+
+    def _loads(self, tile: Tile, masked: bool) -> float:
+        return 2 * tile.vectors + -(-tile.columns // 2)
+
+
 tile_costs = lru_cache(64)(TileCosts)
+block_costs = lru_cache(64)(BlockCosts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +280,8 @@ class Demand:
         aligned = not any(isinstance(step, int) and step * each % LINE for step, each in steps)
         embedded = isa.embedded_broadcast and product.is_uniform and product.groups not in LOADED_FIRST
         far = product.m * product.steps * size > machine.l1d
-        costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, aligned, embedded, far, product.is_biased)
+        costs_of = block_costs if product.has_blocks else tile_costs
+        costs = costs_of(isa, lanes, fragments, 2 if strided else 0, aligned, embedded, far, product.is_biased)
         tail = product.m % lanes
         group = group_size(tail, lanes) if embedded and product.can_group else 1
         return Demand(costs, -(-product.m // lanes), product.n, product.steps, tail, group)

@@ -1,4 +1,4 @@
-"""The generator of grouped copies: pairs of 2 bytes, or quads of single ones, that are neighbours along n side by side.
+"""The generator of grouped copies: elements of 1 or 2 bytes that are neighbours along n side by side, 4 or 8 bytes.
 
 What moves depends on where memory is contiguous. Along m on both sides, vectors of neighbouring columns are
 interleaved; where A is contiguous along n, its groups lie there already and are copied, or transposed, as elements of 4
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Generic
 
-from einloom.dtypes import FLOAT32, UINT16
+from einloom.dtypes import FLOAT32, FLOAT64, UINT16
 from einloom.kernels.elementwise.application import Copying
 from einloom.kernels.elementwise.columns import Block, Columns, Matrix
 from einloom.kernels.elementwise.transposition import Blocks
@@ -39,14 +39,15 @@ class _Interleaving(Generic[R, V, A]):
     def __init__(self, km: KernelMachine[R, V, A], spec: Interleave) -> None:
         self.km, self.spec, self.group = km, spec, spec.group
         self.narrow, self.halves = (self._written(km.narrow(each)) for each in (spec.packed, UINT16))
-        self.words = self._written(km.vectors(FLOAT32))
+        self.size = spec.group_bytes
+        self.words = self._written(km.vectors(FLOAT32 if self.size == GROUP_BYTES else FLOAT64))
         self.widens = spec.dtype.size < spec.packed.size
         self.reads = km.view(spec.dtype, self.narrow) if self.widens else self.narrow
         self.wider = km.packs.widening(spec.dtype) if self.widens and km.packs else None
         block = Block(spec.m, spec.n, {"a": spec.a, "b": spec.b})
-        (self.a, self.b), constants, _ = block.matrices(spec.dtype.size, km.reach, {"b": GROUP_BYTES})
-        hot = ["a", "b", "from", "to"]
-        self.frame = leaf_frame(km, signature(spec), hot, ["n", "m", *constants], 2 * self.words.index_bytes)
+        (self.a, self.b), constants, _ = block.matrices(spec.dtype.size, km.reach, {"b": self.size})
+        hot, cold = ["a", "b", "from", "to"], ["n", "m", *(["groups"] if self.size > GROUP_BYTES else []), *constants]
+        self.frame = leaf_frame(km, signature(spec), hot, cold, 2 * self.words.index_bytes)
         self.constants = constants
 
     def _written(self, verbs: Any) -> Any:
@@ -77,24 +78,24 @@ class _Interleaving(Generic[R, V, A]):
         """Copy whole groups in the way that suits where memory is contiguous."""
         element, packed = self.spec.dtype.size, self.spec.packed.size
         a, b = self.a.strides, self.b.strides
-        if a[0] == element and b[0] == GROUP_BYTES:
-            self._rows(groups)
-        elif a[1] == element and b[1] == GROUP_BYTES and self.widens:
+        if a[0] == element and b[0] == self.size:
+            self._rows(groups) if self.size == GROUP_BYTES else self._rows_apart(groups)
+        elif a[1] == element and b[1] == self.size and self.widens:
             source, target = Matrix("from", (element, a[0]), element), Matrix("to", (packed, b[0]), packed)
             size, views = (groups * self.group, self.spec.m), {"from": self.reads}
             Columns(self.km, self.narrow, self.frame, size, [source], target, Copying(self.narrow), views).emit()
-        elif a[1] == element and b[1] == GROUP_BYTES:
-            source, target = Matrix("from", (GROUP_BYTES, a[0]), GROUP_BYTES), Matrix("to", (b[1], b[0]), GROUP_BYTES)
+        elif a[1] == element and b[1] == self.size:
+            source, target = Matrix("from", (self.size, a[0]), self.size), Matrix("to", (b[1], b[0]), self.size)
             size = groups, self.spec.m
             Columns(self.km, self.words, self.frame, size, [source], target, Copying(self.words)).emit()
-        elif a[1] == element and b[0] == GROUP_BYTES and not self.widens:
-            source, target = Matrix("from", (GROUP_BYTES, a[0]), GROUP_BYTES), Matrix("to", (b[1], b[0]), GROUP_BYTES)
+        elif a[1] == element and b[0] == self.size and not self.widens:
+            source, target = Matrix("from", (self.size, a[0]), self.size), Matrix("to", (b[1], b[0]), self.size)
             self._transposed(self.words, (groups, self.spec.m), source, target)
-        elif a[1] == element and b[0] == GROUP_BYTES and self.wider is not None:
-            source, target = Matrix("from", (2 * element, a[0]), 2), Matrix("to", (b[1], b[0]), GROUP_BYTES)
+        elif a[1] == element and b[0] == self.size and self.wider is not None:
+            source, target = Matrix("from", (2 * element, a[0]), 2), Matrix("to", (b[1], b[0]), self.size)
             pairs, size = (self.halves, self.halves, self.wider), (groups, self.spec.m)
             Blocks(self.km, pairs, self.frame, size, source, target, _as_they_are).emit()
-        elif a[0] == element and b[1] == GROUP_BYTES:
+        elif a[0] == element and b[1] == self.size:
             source, target = Matrix("from", a, element), Matrix("to", (b[0], packed), packed)
             self._transposed(self.narrow, (self.spec.m, groups * self.group), source, target)
         else:
@@ -133,6 +134,15 @@ class _Interleaving(Generic[R, V, A]):
             self._vectors(left)
             self._move(0, -trips * UNROLLED * lanes)
             self._move(1, 1)
+
+    def _rows_apart(self, groups: int) -> None:
+        """Transpose the columns of one group after the other."""
+        frame, element, packed = self.frame, self.spec.dtype.size, self.spec.packed.size
+        with frame.loop(groups, "groups"):
+            source, target = Matrix("from", self.a.strides, element), Matrix("to", (self.size, packed), packed)
+            self._transposed(self.narrow, (self.spec.m, self.group), source, target)
+            frame.advance("to", packed, -self.group)
+            frame.advance("to", self.b.strides[1], 1)
 
     def _move(self, axis: int, count: int) -> None:
         """Move along m by elements, along n by groups."""

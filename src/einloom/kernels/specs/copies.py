@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from einloom.dtypes import DType
-from einloom.kernels.specs.sized import GROUP_BYTES, Sized, Strides
+from einloom.kernels.specs.sized import Sized, Strides
 
 __all__ = ["Interleave", "PairCopy", "Stream"]
 
@@ -74,7 +74,7 @@ class Interleave(Sized):
     """B[m, n // g] = the `group` g neighbours A[m, n], A[m, n + 1], … side by side, 0 where A ends inside a group.
 
     Attributes:
-        dtype: type of the elements of A; g of those of B have 4 bytes.
+        dtype: type of the elements of A; g of those of B have 4 bytes, or 8.
         m, n: sizes of A.
         a: strides of A along (m, n).
         b: strides of B along (m, n), in groups.
@@ -100,7 +100,12 @@ class Interleave(Sized):
     @property
     def group(self) -> int:
         """How many elements lie side by side."""
-        return GROUP_BYTES // self.packed.size
+        return self.packed.group
+
+    @property
+    def group_bytes(self) -> int:
+        """Bytes of a group."""
+        return self.group * self.packed.size
 
     @property
     def strides(self) -> Mapping[str, Strides]:

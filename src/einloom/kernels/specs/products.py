@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from einloom.dtypes import DType
 from einloom.errors import ShapeError
-from einloom.kernels.specs.sized import GROUP_BYTES, Pair, Sized, Stride, Strides, Types, check_sizes, differing
+from einloom.kernels.specs.sized import Pair, Sized, Stride, Strides, Types, check_sizes, differing
 
 __all__ = ["Ahead", "BatchBy", "Brgemm", "PairProduct"]
 
@@ -59,7 +59,7 @@ class Brgemm(Sized):
         batch_by: how the matrices of the batch are found.
         memory: types of the elements of A, B and C in memory; empty: those of registers.
         grouped: whether neighbours along k lie side by side in A and B, as `Interleave` puts them: then k and the
-            strides of A and B count groups of 4 bytes.
+            strides of A and B count groups, of 4 bytes or of the 8 that their types say.
         far: whether C lies beyond the second-level cache: it is asked for while few products are computed, too.
         ahead: what is asked for besides; kernels that have no tiles ignore it.
     """
@@ -100,7 +100,7 @@ class Brgemm(Sized):
     @property
     def flops(self) -> int:
         """Multiplications and additions of one call."""
-        group = GROUP_BYTES // self.types["a"].size if self.grouped else 1
+        group = self.types["a"].group if self.grouped else 1
         return 2 * self.m * self.n * self.k * self.batch * group
 
 

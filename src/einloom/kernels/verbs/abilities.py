@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from einloom.dtypes import DType
 
-__all__ = ["ElementVerbs", "GroupingVerbs", "OuterVerbs", "PackVerbs", "TileVerbs"]
+__all__ = ["BlockVerbs", "ElementVerbs", "GroupingVerbs", "OuterVerbs", "PackVerbs", "TileVerbs"]
 
 R = TypeVar("R")
 V = TypeVar("V")
@@ -56,6 +56,30 @@ class ElementVerbs(ABC, Generic[V, A]):
     @abstractmethod
     def load_elements(self, dst: V, place: A, count: int) -> Sequence[object]:
         """Load `count` consecutive elements; return them as last operands of `fma` and `mul`, each for all lanes."""
+
+
+class BlockVerbs(ABC, Generic[V, A]):
+    """Verbs of an ISA that multiplies two rows of 8 bytes by two columns of 8 bytes, which makes four sums."""
+
+    @abstractmethod
+    def load_one(self, dst: V, place: A) -> None:
+        """The first of dst's two rows or columns = 8 bytes at a place, the other one 0."""
+
+    @abstractmethod
+    def load_other(self, dst: V, place: A) -> None:
+        """The second of dst's two rows or columns = 8 bytes at a place."""
+
+    @abstractmethod
+    def load_both(self, dst: V, place: A) -> None:
+        """Both rows or columns of dst = 16 bytes at a place."""
+
+    @abstractmethod
+    def multiply_add(self, sums: V, rows: V, columns: V) -> None:
+        """Add the products of two rows with two columns to four sums."""
+
+    @abstractmethod
+    def part_columns(self, free: V, upper: V, lower: V) -> None:
+        """free, lower = the first and the second column of the sums of four rows, two in each of two registers."""
 
 
 class PackVerbs(ABC):

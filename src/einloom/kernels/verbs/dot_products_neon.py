@@ -5,6 +5,7 @@ from __future__ import annotations
 from einloom.asm.aarch64.operands import Arranged, Lane, Offset, X, v
 from einloom.dtypes import BFLOAT16, INT8, UINT8, DType
 from einloom.kernels.verbs.aarch64 import AArch64Machine
+from einloom.kernels.verbs.blocks_neon import BLOCKS, NeonBlocks
 from einloom.kernels.verbs.neon import NeonVectors
 from einloom.kernels.verbs.neon_elements import NeonElements
 from einloom.kernels.verbs.vector import FormulaVerbs
@@ -28,11 +29,14 @@ There is no product of signed bytes with a register of unsigned ones: the operan
 
 def dot_products(km: AArch64Machine, dtype: DType, groups: Groups) -> FormulaVerbs[X, Arranged, Offset] | None:
     """Return the verbs of registers of `dtype` for products of groups; None if the machine has none of them."""
-    feature, _, _ = PRODUCTS.get(groups, ("", "", ""))
+    feature = (BLOCKS.get(groups) or PRODUCTS.get(groups, ("",)))[0]
     if feature not in km.machine.features:
         return None
     vec = km.vectors(dtype)
     assert isinstance(vec, NeonVectors)
+    if groups in BLOCKS:
+        vec.blocks = NeonBlocks(km, groups)
+        return vec
     vec.fma = _GroupProduct(km, groups)
 
     def product(dst: Arranged, first: Arranged, second: Arranged) -> None:

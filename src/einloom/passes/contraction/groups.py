@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from einloom.dtypes import FLOAT32, LOWERED, RAISED
+from einloom.dtypes import FLOAT32, FLOAT64, LOWERED, RAISED, DType
 from einloom.group_products import GROUP, GroupProducts, products_of
 from einloom.ir.layout import ALIASED, SPREAD
 from einloom.ir.operation import DimType, Operand, Operation, Primitive
@@ -47,6 +47,9 @@ PLANS = (
 STEP = 16
 """Groups of k that tiles take at once."""
 
+BLOCKED_TILE = (8, 12)
+"""Sums along m and n of a kernel that multiplies two rows by two columns: 24 registers, and four of the inputs' rows."""
+
 BIASED_TILES = 3
 """Tiles beside each other of which one has a column more."""
 
@@ -67,7 +70,7 @@ def grouped_schedules(operation: Operation, prims: Prims, context: Context) -> I
     products = _products(operation, prims, context.machine)
     if products is None or prims.k is None or not context.options.packing:
         return
-    counted = _in_groups(operation, prims.k, products.group)
+    counted = _in_groups(operation, prims.k, products)
     costed = counted if products.tile is None else _spread(counted)
     model, threads = CostModel(costed, _machine_of(products, context.machine)), context.options.threads
     for family, schedule in _proposed(counted, operation, prims, products, context):
@@ -97,6 +100,8 @@ def _tile(products: GroupProducts, isa: VectorISA) -> tuple[int, int] | None:
     Two or three vectors and an element of the inputs take registers, and what products keep for themselves. Where the
     first tile has a column more, there are several tiles beside each other.
     """
+    if products.bytes > GROUP:
+        return BLOCKED_TILE
     registers = vectors_of(isa, FLOAT32, (products.second, products.first)).registers
     biased = products.first in (RAISED, LOWERED)
     if not biased and (registers == isa.registers or registers > 24):
@@ -127,27 +132,30 @@ def _spread(counted: Operation) -> Operation:
     return replace(counted, operands=tuple(operands))
 
 
-def _in_groups(operation: Operation, k: str, group: int) -> Operation:
+def _in_groups(operation: Operation, k: str, products: GroupProducts) -> Operation:
     """Return the operation on groups as elements: what is contiguous stays so, and k has fewer steps."""
+    group = products.group
     axes = tuple(replace(axis, extent=-(-axis.extent // group)) if axis.name == k else axis for axis in operation.axes)
-    operands = tuple(_on_groups(operand, operation, k, group) for operand in operation.operands)
+    element = FLOAT32 if products.bytes == GROUP else FLOAT64
+    operands = tuple(_on_groups(operand, operation, k, group, element) for operand in operation.operands)
     return replace(operation, axes=axes, operands=operands)
 
 
-def _on_groups(operand: Operand, operation: Operation, k: str, group: int) -> Operand:
+def _on_groups(operand: Operand, operation: Operation, k: str, group: int, element: DType) -> Operand:
     if operation.stride(operand, k) != 1:
-        return replace(operand, dtype=FLOAT32)
+        return replace(operand, dtype=element)
     strides = (
         1 if axis.name == k else stride // group if stride % group == 0 else stride
         for axis, stride in zip(operation.axes, operand.strides)
     )
-    return replace(operand, dtype=FLOAT32, strides=tuple(strides))
+    return replace(operand, dtype=element, strides=tuple(strides))
 
 
 def _machine_of(products: GroupProducts, machine: Machine) -> Machine:
     """Return a machine whose multiply-adds are as fast as these products."""
     rates = rates_of(machine)
-    return replace(machine, rates=replace(rates, float32=rates.float32 * products.rate))
+    rate = rates.float32 * products.rate
+    return replace(machine, rates=replace(rates, float32=rate, float64=rate))
 
 
 def _restored(operation: Operation, schedule: Schedule, products: GroupProducts) -> Schedule | None:
