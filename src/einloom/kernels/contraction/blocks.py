@@ -78,7 +78,9 @@ class BlockMicrokernel(Microkernel[R, V, A]):
         spare, columns = self.registers.free[0], list[V]()
         for first in range(0, len(blocks), self.blocks):
             pair: tuple[list[V], list[V]] = [], []
-            for upper, lower in zip(blocks[first : first + self.blocks : 2], blocks[first + 1 : first + self.blocks : 2]):
+            for upper, lower in zip(
+                blocks[first : first + self.blocks : 2], blocks[first + 1 : first + self.blocks : 2]
+            ):
                 self.verbs.part_columns(spare, upper, lower)
                 pair[0].append(spare)
                 pair[1].append(lower)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from einloom.kernels.contraction.blocks import BlockMicrokernel
 from einloom.kernels.contraction.cursor import Cursor
 from einloom.kernels.contraction.epilogue import Epilogue
+from einloom.kernels.contraction.halves import HalfMicrokernel, suits_halves
 from einloom.kernels.contraction.microkernel import Microkernel
 from einloom.kernels.contraction.registers import Setting, TileRegisters
 from einloom.kernels.contraction.tiles import Tile
@@ -137,5 +138,7 @@ def microkernel_for(setting: Setting[R, V, A], tile: Tile, tail: int) -> Microke
     if setting.product.has_blocks:
         assert setting.vec.blocks is not None
         return BlockMicrokernel(setting, tile, tail, setting.vec.blocks)
+    if setting.vec.halves is not None and suits_halves(setting.product):
+        return HalfMicrokernel(setting, tile, tail, setting.vec.halves)
     verbs = setting.vec.elements if setting.product.is_uniform else None
     return Microkernel(setting, tile, tail) if verbs is None else ByElement(setting, tile, tail, verbs)

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from einloom.dtypes import DType
 
-__all__ = ["BlockVerbs", "ElementVerbs", "GroupingVerbs", "OuterVerbs", "PackVerbs", "TileVerbs"]
+__all__ = ["BlockVerbs", "ElementVerbs", "GroupingVerbs", "HalfVerbs", "OuterVerbs", "PackVerbs", "TileVerbs"]
 
 R = TypeVar("R")
 V = TypeVar("V")
@@ -80,6 +80,22 @@ class BlockVerbs(ABC, Generic[V, A]):
     @abstractmethod
     def part_columns(self, free: V, upper: V, lower: V) -> None:
         """free, lower = the first and the second column of the sums of four rows, two in each of two registers."""
+
+
+class HalfVerbs(ABC, Generic[V, A]):
+    """Verbs of an ISA that sums products of float16 in float32: a register has twice as many halves as sums."""
+
+    @abstractmethod
+    def load(self, dst: V, place: A, count: int) -> None:
+        """dst = `count` halves at a place; no byte behind them is touched."""
+
+    @abstractmethod
+    def broadcast(self, dst: V, place: A) -> None:
+        """dst = the half at a place, over and over."""
+
+    @abstractmethod
+    def multiply_add(self, sums: V, rows: V, upper: bool, element: V) -> None:
+        """Add to sums the products of the upper or the lower half of `rows` with `element`, each rounded once."""
 
 
 class PackVerbs(ABC):

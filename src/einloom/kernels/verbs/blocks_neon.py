@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from einloom.asm.aarch64.operands import Arranged, Offset, d, q, v
 from einloom.dtypes import BFLOAT16_FOURS, INT8_EIGHTS, UINT8_EIGHTS, DType
-from einloom.kernels.verbs.abilities import BlockVerbs
 from einloom.kernels.verbs.aarch64 import AArch64Machine
+from einloom.kernels.verbs.abilities import BlockVerbs
 
 __all__ = ["BLOCKS", "NeonBlocks"]
 

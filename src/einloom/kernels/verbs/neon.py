@@ -11,9 +11,10 @@ import struct
 from collections.abc import Sequence
 
 from einloom.asm.aarch64.operands import Arranged, Offset, Scalar, X, d, mem, q, s, v
-from einloom.dtypes import DType
+from einloom.dtypes import FLOAT32, DType
 from einloom.errors import EncodingError
 from einloom.kernels.verbs.aarch64 import AArch64Machine, own
+from einloom.kernels.verbs.half_products_neon import NeonHalfProducts
 from einloom.kernels.verbs.neon_elements import NeonElements, lanes_of
 from einloom.kernels.verbs.products import vectors_of
 from einloom.kernels.verbs.vector import Block, FormulaVerbs, Mask, StrideIndex, Verb
@@ -54,6 +55,8 @@ class NeonVectors(FormulaVerbs[X, Arranged, Offset]):
         self.bit_and, self.bit_or, self.bit_xor = map(_on_bytes, (asm.and_, asm.orr, asm.eor))
         self.product = self.mul
         self.elements = NeonElements(self)
+        if dtype == FLOAT32 and "fp16fml" in km.machine.features:
+            self.halves = NeonHalfProducts(km)
 
     # Whole vectors
 

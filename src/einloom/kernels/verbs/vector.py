@@ -12,7 +12,15 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from einloom.asm import Assembler
 from einloom.dtypes import DType, Kind
-from einloom.kernels.verbs.abilities import BlockVerbs, ElementVerbs, GroupingVerbs, OuterVerbs, PackVerbs, TileVerbs
+from einloom.kernels.verbs.abilities import (
+    BlockVerbs,
+    ElementVerbs,
+    GroupingVerbs,
+    HalfVerbs,
+    OuterVerbs,
+    PackVerbs,
+    TileVerbs,
+)
 from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
 from einloom.machine import Machine
 
@@ -151,12 +159,14 @@ class ArithmeticVerbs(CopyVerbs[R, V, A]):
         element: makes of a place a last operand that is one element for all lanes; None: there are no such operands.
         grouping: verbs for several products of k in one register, where the ISA has them.
         elements: verbs for products with one lane of a register, where the ISA has them.
+        halves: verbs for products of float16 that are summed in float32, where the ISA has them.
         blocks: verbs for blocks of two rows by two columns, where these are such.
         bias: where the element lies that the second factors of products of groups are more than what they stand for:
             the sums of its products are to be taken off. None: they are what they stand for.
     """
 
     bias: A | None = None
+    halves: HalfVerbs[V, A] | None = None
     blocks: BlockVerbs[V, A] | None = None
     working: tuple[V, ...]
     memory_operand: bool

@@ -48,7 +48,7 @@ STEP = 16
 """Groups of k that tiles take at once."""
 
 BLOCKED_TILE = (8, 12)
-"""Sums along m and n of a kernel that multiplies two rows by two columns: 24 registers, and four of the inputs' rows."""
+"""Sums along m and n of a kernel that multiplies two rows by two columns: 24 registers, four for rows."""
 
 BIASED_TILES = 3
 """Tiles beside each other of which one has a column more."""
