@@ -25,6 +25,8 @@ Dir::State "{folder}/state"; Dir::State::status "{folder}/state/status"; Dir::Ca
 Acquire::Languages "none"; Acquire::Retries "3"; APT::Install-Recommends "false"; APT::Sandbox::User "root";
 """
 
+SOURCE = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {suite} main\n"
+
 
 class CannotPrepare(Exception):
     """Something that is needed is not there; the message says what, and what to do."""
@@ -65,9 +67,12 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 class Packages:
-    """The packages of one architecture, in a state of apt's own that holds nothing as installed."""
+    """The packages of one architecture, in a state of apt's own that holds nothing as installed.
 
-    def __init__(self, folder: Path, architecture: str) -> None:
+    They come from this machine's package sources, or from another `suite` of Debian, signed by keys that are here.
+    """
+
+    def __init__(self, folder: Path, architecture: str, suite: str | None = None) -> None:
         self.folder = folder
         self.architecture = architecture
         for part in ("state/lists/partial", "cache/archives/partial"):
@@ -75,6 +80,11 @@ class Packages:
         (folder / "state/status").touch()
         configuration = folder / "apt.conf"
         configuration.write_text(APT_CONFIGURATION.format(architecture=architecture, folder=folder))
+        if suite is not None:
+            sources = folder / "sources.list"
+            sources.write_text(SOURCE.format(suite=suite))
+            with configuration.open("a") as text:
+                text.write(f'Dir::Etc::sourcelist "{sources}"; Dir::Etc::sourceparts "/dev/null";\n')
         self._environment = os.environ | {"APT_CONFIG": str(configuration)}
         self._run("apt-get", "update", "-qq")
 

@@ -31,7 +31,7 @@ from einloom.dtypes import (
 )
 from einloom.machine import TILES, Machine
 
-__all__ = ["GROUP", "GroupProducts", "products_of"]
+__all__ = ["GROUP", "GroupProducts", "outer_products_of", "products_of", "takes_scalable"]
 
 GROUP = 4
 """Bytes of a group that is an element of what it is summed in."""
@@ -47,6 +47,7 @@ class GroupProducts:
         rate: how many such products a core does in the time of one multiply-add of float32.
         tile: rows and columns of the sums that one microkernel holds; None: those of vectors.
         vector: the vector ISA whose registers the instructions have; None: the features say so.
+        outer: whether they are sums of outer products, in tiles of as many rows as vectors have elements.
     """
 
     first: DType
@@ -55,6 +56,7 @@ class GroupProducts:
     rate: float
     tile: tuple[int, int] | None = None
     vector: str | None = None
+    outer: bool = False
 
     @property
     def bytes(self) -> int:
@@ -85,6 +87,15 @@ def _quads(feature: str, vector: str) -> list[GroupProducts]:
 _BYTES = (INT8, UINT8)
 _EIGHTS = (INT8_EIGHTS, UINT8_EIGHTS)
 _BLOCKS = (("bf16", (BFLOAT16_FOURS, BFLOAT16_FOURS)), *(("i8mm", (a, b)) for a in _EIGHTS for b in _EIGHTS))
+_SCALABLE = {
+    (BFLOAT16, BFLOAT16): "sve_bf16",
+    (INT8, INT8): "sve",
+    (UINT8, UINT8): "sve",
+    (INT8, UINT8): "sve_i8mm",
+    (UINT8, INT8): "sve_i8mm",
+}
+"""Features by which scalable vectors multiply groups."""
+
 _PRODUCTS = (
     _tiles(BFLOAT16, BFLOAT16, "amxbf16"),
     _tiles(FLOAT16, FLOAT16, "amxfp16"),
@@ -100,6 +111,11 @@ _PRODUCTS = (
     GroupProducts(INT16, INT16, frozenset({"avx512bw"}), 0.5, vector="avx512"),
     GroupProducts(INT16, INT16, frozenset({"avxvnni"}), 1.0, vector="avx2"),
     GroupProducts(INT16, INT16, frozenset({"avx2"}), 0.72, vector="avx2"),
+    *(
+        GroupProducts(*types, frozenset({"neon", width, feature}), 1.0)
+        for width in ("sve512", "sve1024", "sve2048")
+        for types, feature in _SCALABLE.items()
+    ),
     *(GroupProducts(*types, frozenset({"neon", feature}), 1.0) for feature, types in _BLOCKS),
     GroupProducts(BFLOAT16, BFLOAT16, frozenset({"neon", "bf16"}), 1.0),
     GroupProducts(INT8, INT8, frozenset({"neon", "dotprod"}), 1.0),
@@ -108,8 +124,16 @@ _PRODUCTS = (
     GroupProducts(INT8, UINT8, frozenset({"neon", "i8mm"}), 1.0),
 )
 """The fastest first. Processors with AVX512_FP16 (Intel's from Sapphire Rapids on) begin a `vdpbf16ps` every other
-cycle, where they begin two multiply-adds in each: there bfloat16 is widened to float32 instead."""
+cycle, where they begin two multiply-adds in each: there bfloat16 is widened to float32 instead. Products of blocks are
+twice as many as those of vectors of 128 bits, and as many as those of 256 bits, of which cores begin half as many.
+"""
 
+
+_OUTER = tuple(
+    GroupProducts(*types, frozenset({"neon", "sme", feature}), 1.0, outer=True)
+    for feature, types in (("bf16", (BFLOAT16, BFLOAT16)), *(("i8mm", (a, b)) for a in _BYTES for b in _BYTES))
+)
+"""Sums of outer products of groups in SME's tiles. What does not fill these, the vectors of the features multiply."""
 
 _PACKED_AS = {INT16: _BYTES, RAISED: (INT8,), LOWERED: (UINT8,), ONES: (BOOL,)}
 """Types that packs make others of."""
@@ -120,10 +144,26 @@ def products_of(first: DType, second: DType, machine: Machine, output: DType) ->
 
     Integers may be taken as signed or unsigned ones of their size where the output has no more bits than they have.
     """
+    return _first(_PRODUCTS, first, second, machine, output)
+
+
+def outer_products_of(first: DType, second: DType, machine: Machine, output: DType) -> GroupProducts | None:
+    """Return the outer products of groups of two types, as `products_of` does; None: the machine has none."""
+    return _first(_OUTER, first, second, machine, output)
+
+
+def takes_scalable(groups: tuple[DType, DType], machine: Machine) -> bool:
+    """Whether a machine that computes with scalable vectors multiplies groups of two types with them."""
+    return machine.vectors.scalable and _SCALABLE.get(groups) in machine.features
+
+
+def _first(
+    table: tuple[GroupProducts, ...], first: DType, second: DType, machine: Machine, output: DType
+) -> GroupProducts | None:
     return next(
         (
             each
-            for each in _PRODUCTS
+            for each in table
             if _stands_for(each.first, first, output)
             and _stands_for(each.second, second, output)
             and each.features <= machine.features

@@ -141,6 +141,12 @@ class Machine:
         """How many vector registers there are."""
         return self.vectors.registers
 
+    @property
+    def streaming_bits(self) -> int:
+        """Width of vectors in SME's streaming mode, a feature such as `sme512`; 0 where there is none."""
+        widths = (name.removeprefix("sme") for name in self.features if name.startswith("sme"))
+        return max((int(width) for width in widths if width.isdigit()), default=0) if "sme" in self.features else 0
+
     def with_vector(self, vector: str | None) -> Machine:
         """Return this machine with the vector ISA `vector`, or another ISA's typical machine; None changes nothing.
 

@@ -41,6 +41,12 @@ from tests.debian import (  # noqa: E402
 CPUS = ("cortex-a72", "max")
 """Emulated processors: one that faults on everything beyond Neon, and one that has all that QEMU knows."""
 
+QEMU_SUITE = "sid"
+"""Where the emulator comes from: the first version that has SME without SVE is newer than Debian's releases."""
+
+RIGHT_SINCE, SME_ALONE_SINCE = 9, 11
+"""Versions of QEMU from which on sums of outer products of bytes are right, and SME needs no SVE."""
+
 LIBRARIES = ("libgomp1", "libstdc++6", "libgcc-s1")
 WHEELS = (
     "numpy",
@@ -78,6 +84,16 @@ class Emulator:
         """Return the command that runs the emulated Python with these arguments."""
         return [str(self._launcher(cpu)), *arguments]
 
+    @property
+    def version(self) -> int:
+        """The emulator's major version."""
+        return int(output([str(self.qemu), "--version"], None, "QEMU's version").split("version ")[1].split(".")[0])
+
+    @property
+    def has_sme_alone(self) -> bool:
+        """Whether it knows processors that have SME and no SVE."""
+        return self.version >= SME_ALONE_SINCE
+
     def _launcher(self, cpu: str) -> Path:
         """Return a script that runs Python on a processor; it is `sys.executable` there, so children run too."""
         script = self.site.parent / f"python-{re.sub('[^a-z0-9]+', '-', cpu)}"
@@ -86,8 +102,11 @@ class Emulator:
             "PYTHONPATH": os.pathsep.join(map(str, (self.site, REPOSITORY / "src", REPOSITORY))),
             "PYTHONPYCACHEPREFIX": str(self.site.parent / "bytecode"),
             "OPENBLAS_NUM_THREADS": "1",
+            "OPENBLAS_CORETYPE": "ARMV8",  # Its choice for SME takes SVE for granted.
             "EINLOOM_EMULATED_CPU": cpu.replace(",", "+"),  # QEMU takes a comma for the end of a variable.
         }
+        if self.version < RIGHT_SINCE:
+            environment["EINLOOM_ISA"] = "-sme"
         settings = [part for name, value in environment.items() for part in ("-E", f"{name}={value}")]
         command = [str(self.qemu), "-0", str(script), "-cpu", cpu, "-L", str(self.root), *settings, str(self.python)]
         text = f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n'
@@ -105,7 +124,7 @@ def prepared(report: bool = False) -> Emulator:
     Raises:
         CannotPrepare: a program, the network or a package is missing.
     """
-    folder = cache_folder("aarch64", LIBRARIES, WHEELS, PLATFORMS)
+    folder = cache_folder("aarch64", LIBRARIES, WHEELS, PLATFORMS, QEMU_SUITE)
     if not folder.is_dir():
         with locked(folder):
             if not folder.is_dir():
@@ -138,8 +157,7 @@ def _prepare(folder: Path, report: bool) -> None:
         version = _newest_python(packages)
         packages.unpack((f"python3.{version}-minimal", f"libpython3.{version}-stdlib", *LIBRARIES), parts / "root")
         _install_wheels(version, parts / "site")
-        if _installed_qemu() is None:
-            _fetch_qemu(Path(name, "host"), parts / "qemu-aarch64")
+        _fetch_qemu(Path(name), parts / "qemu-aarch64")
         parts.rename(folder)
     if report:
         print(f"fetched an arm64 CPython 3.{version} into {folder} in {time.monotonic() - begin:.0f} s", flush=True)
@@ -165,9 +183,17 @@ def _install_wheels(version: int, target: Path) -> None:
 
 
 def _fetch_qemu(folder: Path, target: Path) -> None:
-    """Fetch the emulator for this machine: a static program, which needs nothing else."""
-    packages = Packages(folder, debian_architecture())
-    name = "qemu-user-static" if "qemu-user-static" in packages.names("qemu-user") else "qemu-user"
+    """Fetch the emulator for this machine: a static program, which needs nothing else.
+
+    Where the newer suite does not answer, it is the one that is installed, else what this machine's sources have.
+    """
+    try:
+        packages = Packages(folder / "newer", debian_architecture(), QEMU_SUITE)
+    except CannotPrepare:
+        if _installed_qemu() is not None:
+            return
+        packages = Packages(folder / "host", debian_architecture())
+    name = "qemu-user" if "qemu-user-static" not in packages.names("qemu-user") else "qemu-user-static"
     packages.unpack([name], folder / "root")
     program = next(p for p in (folder / "root/usr/bin").glob("qemu-aarch64*") if "_be" not in p.name)
     shutil.copy(program, target)

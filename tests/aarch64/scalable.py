@@ -31,7 +31,7 @@ SET_LENGTH, SET_STREAMING_LENGTH = 50, 63
 PART = 25
 """Of so many cases one is tried: all run with the width that the processor begins with."""
 
-pytestmark = pytest.mark.skipif("sve" not in host().features, reason="the processor has no SVE")
+needs_sve = pytest.mark.skipif("sve" not in host().features, reason="the processor has no SVE")
 
 
 def set_width(bits: int) -> bool:
@@ -44,6 +44,7 @@ def check_with_width(case: ProductCase) -> str | None:
     return check_product(case)
 
 
+@needs_sve
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("bits", [128, 256, 1024, 2048])
 def test_kernels_of_every_width(bits: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,6 +55,7 @@ def test_kernels_of_every_width(bits: int, dtype: str, monkeypatch: pytest.Monke
     assert complaint is None, complaint
 
 
+@needs_sve
 def test_code_for_another_width_is_refused_before_it_runs() -> None:
     other = "sve128" if host().vector_bits != 128 else "sve256"
     kernel = products.compile_kernel(wide_case(other).kernel_spec, other)
@@ -61,6 +63,7 @@ def test_code_for_another_width_is_refused_before_it_runs() -> None:
         kernel.call(0, 0, 0)
 
 
+@needs_sve
 def test_a_width_that_changed_meanwhile_stops_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(products, "Kernel", partial(Kernel, features=()))
     other = "sve128" if host().vector_bits != 128 else "sve256"

@@ -6,6 +6,7 @@ needs a program for arm64 that is not packaged (`ziglang`), looks at x86 code on
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ PLUGIN = "tests.aarch64.fewer_examples"
 QUICK = (
     "tests/aarch64/emulated.py",
     "tests/aarch64/scalable.py",
+    "tests/aarch64/instructions.py",
     "tests/kernels/test_listings.py",
     "tests/kernels/test_brgemm.py::test_every_edge",
     "tests/kernels/test_brgemm.py::test_lists_of_matrices",
@@ -37,6 +39,7 @@ QUICK = (
 FULL = (
     "tests/aarch64/emulated.py",
     "tests/aarch64/scalable.py",
+    "tests/aarch64/instructions.py",
     "tests/arrays",
     "tests/ir/test_turned.py",
     "tests/asm/aarch64",
@@ -59,6 +62,12 @@ LEFT_OUT = {
 }
 """What does not run under emulation, and why. QEMU 7.2 aborts when a forked child of several threads starts another."""
 
+SME_ALONE = "max,sve=off", ("tests/aarch64/instructions.py", "tests/aarch64/scalable.py")
+"""A processor that has SME and no SVE, as Apple's M4, and what runs on it."""
+
+QUICK_PART = 6
+"""Of so many cases of the largest tests the quick part takes one."""
+
 ALONE = "tests/targets/test_optimised.py"
 """Its children start threads, which QEMU allows while the parent has none: it needs a process of its own."""
 
@@ -68,7 +77,10 @@ def run_suite(emulator: Emulator, cpus: Sequence[str], quick: bool, rest: Sequen
     arguments = ["-m", "pytest", "-p", "no:cacheprovider", "-p", PLUGIN, "--tb=short"]
     parts = [list(rest)] if rest else [_selection(quick), *([] if quick else [[ALONE]])]
     begin = time.monotonic()
-    runs = [(cpu, _start(emulator.command(cpu, [*arguments, *part]), cpu)) for part in parts for cpu in cpus]
+    wanted = [(cpu, part) for part in parts for cpu in cpus]
+    if not quick and not rest and emulator.has_sme_alone:
+        wanted.append((SME_ALONE[0], [*SME_ALONE[1]]))
+    runs = [(cpu, _start(emulator.command(cpu, [*arguments, *part]), cpu, quick)) for cpu, part in wanted]
     failed = []
     for cpu, (process, output) in runs:
         status = process.wait()
@@ -88,10 +100,16 @@ def _selection(quick: bool) -> list[str]:
     return [*(QUICK if quick else FULL), *left_out]
 
 
-def _start(command: Sequence[str], cpu: str) -> tuple[subprocess.Popen[str], IO[str]]:
+def _start(command: Sequence[str], cpu: str, quick: bool) -> tuple[subprocess.Popen[str], IO[str]]:
     output = tempfile.TemporaryFile("w+", prefix=f"einloom-{cpu}-")  # noqa: SIM115
     process = subprocess.Popen(
-        command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=REPOSITORY,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"EINLOOM_EMULATED_PART": str(QUICK_PART)} if quick else None,
     )
     if sys.stdout.isatty():
         print(f"running on {cpu}", flush=True)

@@ -87,7 +87,7 @@ def _check(case: Case) -> str | None:
 
 @pytest.mark.parametrize(("dtype", "packed"), TYPES, ids=str)
 def test_groups_lie_side_by_side_and_nothing_else_moves(vector: str, dtype: Any, packed: Any) -> None:
-    if dtype is not packed.alone and vector == "neon":
+    if dtype is not packed.alone and vector not in ("avx2", "avx512"):
         pytest.skip("packs change nothing there")
     sizes = [(SIZES[i % 14], SIZES[(5 * i + i // 14) % 14]) for i in range(28)]
     cases = [

@@ -74,7 +74,7 @@ def _neon(asm: Assembler, machine: Machine) -> AnyMachine:
     vectors, converted = _by_kind(NeonVectors, NeonIntegers), _conversion(WidenedNeon, NeonHalves)
     scalable = _scalable if machine.vectors.scalable else None
     km = AArch64Machine(asm, machine, vectors, NarrowNeon, converted, _dot_products_neon, scalable)
-    if {"sve", "sme"} <= machine.features:
+    if machine.streaming_bits:
         km.outer = _outer(km)
     return km
 
@@ -85,10 +85,19 @@ def _outer(km: Any) -> Any:
     return Sme(km)
 
 
-def _scalable(km: Any, dtype: DType) -> Any:
+def _scalable(km: Any, dtype: DType, groups: tuple[DType, DType] | None) -> Any:
     from einloom.kernels.verbs.sve import SveVectors
+    from einloom.kernels.verbs.sve_sums import SveGroups, SveIntegers
 
-    return SveVectors(km, dtype)
+    if groups is not None:
+        return SveGroups(km, dtype, groups)
+    return (SveVectors if dtype.kind is Kind.FLOAT else SveIntegers)(km, dtype)
+
+
+def _scalable_halves(memory: DType, vec: Any) -> Copies:
+    from einloom.kernels.verbs.sve_halves import SveHalves
+
+    return SveHalves(memory, vec)
 
 
 def _by_kind(floats: Callable[..., Vectors], integers: Callable[..., Vectors]) -> Callable[..., Vectors]:
@@ -104,6 +113,8 @@ def _conversion(widened: Callable[..., Copies], halves: Callable[..., Copies]) -
     """Return what makes the verbs that bring memory of one type into registers of another."""
 
     def converted(km: AnyMachine, memory: DType, vec: Vectors) -> Copies:
+        if vec.scalable:
+            return _scalable_halves(memory, vec)
         if (memory, vec.dtype) == (FLOAT32, FLOAT64):
             return ConvertedCopies(km, vec)
         if (memory, vec.dtype) == (INT32, FLOAT32):

@@ -24,7 +24,7 @@ _REGISTERS: dict[str, Any] = {
     for register in pool
 }
 _REGISTERS |= {view.name: view for one in so.z for view in (one.b, one.h, one.s, one.d)}
-_REGISTERS |= {view.name: view for one in so.p for view in (one.whole, one.s, one.d, one.zeroing, one.merging)}
+_REGISTERS |= {view.name: view for one in so.p for view in (one.whole, one.b, one.s, one.d, one.zeroing, one.merging)}
 _REGISTERS |= {tile.name: tile for tile in (so.za, *so.za.s, *so.za.d)}
 _OPERANDS = re.compile(r"\s*((?:\[[^]]*\]!?|\{[^}]*\}(?:\[\d+\])?|[^,\[{]+(?:\[[^]]*\])?)+?)\s*(?:,|$)")
 

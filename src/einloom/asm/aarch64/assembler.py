@@ -41,6 +41,21 @@ class AArch64Assembler(Assembler):
     xzr, wzr, sp, wsp = operands.xzr, operands.wzr, operands.sp, operands.wsp
     mem = staticmethod(operands.mem)
 
+    @property
+    def features(self) -> frozenset[str]:
+        """See Assembler. In streaming mode SME brings SVE's instructions along."""
+        features = super().features
+        return features if "sme" not in features else frozenset(self._required) | self._outside_streaming()
+
+    def _outside_streaming(self) -> frozenset[str]:
+        """The features that instructions need, but for SVE between `smstart` and `smstop`."""
+        named, streaming = set[str](), False
+        for form, _, _ in self.records:
+            if isinstance(form, Form):
+                streaming = form.mnemonic == "smstart" or (streaming and form.mnemonic != "smstop")
+                named.update(name for name in form.features if not (streaming and name == "sve"))
+        return frozenset(named)
+
     def words(self) -> list[int]:
         """Return the instruction words, labels resolved, without the data behind them."""
         return list(struct.unpack(f"<{self.size // 4}I", self.bytes()[: self.size]))

@@ -70,7 +70,7 @@ def _fitting(register: Any, value: int, width: int) -> int:
 
 _VECTOR = re.compile(r"(=?)Z([a-z](?:,[a-z])*)\.([Ebhsd])")
 _LIST = re.compile(r"\{Z([a-z])\.([sd])\*1\}")
-_PREDICATE = re.compile(r"P([a-z])(\.[Esd]|/[zm])?")
+_PREDICATE = re.compile(r"P([a-z])(\.[Ebsd]|/[zm])?")
 _TILE = re.compile(r"ZA([a-z])\.([sd])")
 _ROW = re.compile(r"ZA([a-z])h\.([sd])\[([a-z]),([a-z])\]")
 

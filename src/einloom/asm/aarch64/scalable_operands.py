@@ -77,7 +77,7 @@ class Matrix(Register):
 
 
 SCALABLE = {size: type(f"Z{size}", (Scalable,), {"__slots__": (), "element": size}) for size in "bhsd"}
-PREDICATES = {view: type(f"P{view}", (Predicate,), {"__slots__": ()}) for view in ("", ".s", ".d", "/z", "/m")}
+PREDICATES = {view: type(f"P{view}", (Predicate,), {"__slots__": ()}) for view in ("", ".b", ".s", ".d", "/z", "/m")}
 TILES = {size: type(f"ZA{size}", (Tile,), {"__slots__": (), "element": size}) for size in "sd"}
 TILE_ROWS = {size: type(f"ZA{size}Row", (TileRow,), {"__slots__": ()}) for size in "sd"}
 
@@ -98,11 +98,11 @@ class ZVector:
 class ZPredicate:
     """A predicate register and its views: `whole` has no view, `zeroing` and `merging` govern an instruction."""
 
-    __slots__ = ("d", "merging", "number", "s", "whole", "zeroing")
+    __slots__ = ("b", "d", "merging", "number", "s", "whole", "zeroing")
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.whole, self.s, self.d, self.zeroing, self.merging = (
+        self.whole, self.b, self.s, self.d, self.zeroing, self.merging = (
             kind(f"p{number}{view}", number) for view, kind in PREDICATES.items()
         )
 

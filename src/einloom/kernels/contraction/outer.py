@@ -37,7 +37,9 @@ def _suits(product: Product, outer: OuterVerbs[R]) -> bool:
     """Whether A, B and C are contiguous where outer products need it, and enough to fill half of a tile."""
     if product.b is None or not product.is_in_order or product.batch_by is not BatchBy.STRIDE:
         return False
-    if not outer.multiplies(product.dtype) or product.steps < FEWEST_STEPS:
+    if not outer.multiplies(product.dtype, product.groups) or product.steps < FEWEST_STEPS:
+        return False
+    if product.dtype.is_integer and product.alpha != 1:
         return False
     fills = 2 * min(product.m, product.n) >= outer.side(product.dtype)
     return fills and product.a.strides[:2] == (1, 0) and product.b.strides[:2] == (0, 1) and product.c.strides[0] == 1
@@ -78,7 +80,7 @@ class _Outer(Generic[R, V, A]):
         across, down = self.outer.shape(self.product.dtype)
         self.frame.enter()
         self.frame.set_strides({}, self.scaled)
-        self.outer.begin(self.product.dtype, self.product.alpha)
+        self.outer.begin(self.product.dtype, self.product.groups, self.product.alpha)
         for width, blocks in parts(self.product.m, across * self.side):
             with self.frame.loop(blocks, "m"):
                 for height, times in parts(self.product.n, down * self.side):

@@ -69,7 +69,7 @@ class Plan(Generic[R, V, A]):
     def __init__(self, km: KernelMachine[R, V, A], spec: Brgemm, product: Product, most_columns: int) -> None:
         self.km = km
         self.product = product
-        in_order = product.is_in_order
+        in_order = product.is_scalable(km.machine)
         self.vec = km.sums(spec.dtype, product.groups, in_order)
         lanes = self.vec.lanes
         room = RowScratch.most_vectors(product, lanes)

@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from einloom.dtypes import FLOAT64, LOWERED, RAISED, DType
+from einloom.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, LOWERED, RAISED, DType
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.specs import BatchBy, Brgemm, NamedStride, named_strides
+from einloom.machine import Machine
 
 __all__ = ["Product", "StridedMatrix"]
 
@@ -148,9 +149,18 @@ class Product:
 
     @property
     def is_in_order(self) -> bool:
-        """Whether registers hold what lies in memory, one element after the other, or one element over and over."""
-        fetches = [operand.fetch for operand in (*self.inputs, self.c)]
-        return self.is_uniform and self.groups is None and STRIDED not in fetches
+        """Whether registers hold what lies in memory, one element or group after the other, or one over and over."""
+        return self.is_uniform and self._gathers_nothing
+
+    def is_scalable(self, machine: Machine) -> bool:
+        """Whether scalable vectors take what lies in memory: in order, halves as float32 where they may be rounded."""
+        widened = {FLOAT16, *([BFLOAT16] if "sve_bf16" in machine.features else [])}
+        kinds = {operand.dtype for operand in (*self.inputs, self.c)} - {self.dtype}
+        return self._gathers_nothing and (not kinds or (self.dtype == FLOAT32 and kinds <= widened))
+
+    @property
+    def _gathers_nothing(self) -> bool:
+        return STRIDED not in [operand.fetch for operand in (*self.inputs, self.c)]
 
     @property
     def is_dot(self) -> bool:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from einloom.dtypes import INT8, INT16, LOWERED, RAISED, UINT8
+from einloom.group_products import takes_scalable
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.verbs.products import vectors_of
@@ -272,6 +273,8 @@ class Demand:
     def of(product: Product, machine: Machine, in_order: bool) -> Demand:
         """Return the demand of a product on a machine; `in_order` as `vectors_of` takes it."""
         isa, size = machine.vectors, product.dtype.size
+        if product.groups is not None:
+            in_order = in_order and takes_scalable(product.groups, machine)
         isa = vectors_of(isa, product.dtype, product.groups, in_order)
         lanes = isa.bits // 8 // size
         strided = STRIDED in [operand.fetch for operand in (*product.inputs, product.c)]

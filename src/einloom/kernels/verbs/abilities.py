@@ -149,8 +149,8 @@ class OuterVerbs(ABC, Generic[R]):
     """Verbs of outer products: square tiles of sums, whose rows belong to elements of B, and columns to those of A."""
 
     @abstractmethod
-    def multiplies(self, dtype: DType) -> bool:
-        """Whether there are outer products of a type."""
+    def multiplies(self, dtype: DType, groups: tuple[DType, DType] | None) -> bool:
+        """Whether there are outer products of a type, or of groups of A and B that are summed in it."""
 
     @abstractmethod
     def side(self, dtype: DType) -> int:
@@ -161,7 +161,7 @@ class OuterVerbs(ABC, Generic[R]):
         """Return how many vectors of A, and how many of B, all tiles together multiply."""
 
     @abstractmethod
-    def begin(self, dtype: DType, factor: float) -> None:
+    def begin(self, dtype: DType, groups: tuple[DType, DType] | None, factor: float) -> None:
         """Begin to use tiles; sums that are read are multiplied with a factor."""
 
     @abstractmethod

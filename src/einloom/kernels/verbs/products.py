@@ -16,7 +16,7 @@ from functools import lru_cache
 from einloom.dtypes import INT16, INT32, INT64, ONES, TRUTH, DType, Kind
 from einloom.machine import NEON, VectorISA
 
-__all__ = ["vectors_of"]
+__all__ = ["scalable_sums", "vectors_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,11 @@ _KEPT = {(INT16, INT16): 1, (ONES, ONES): 1}
 """Registers that products of groups keep for themselves, where they are two instructions."""
 
 
+def scalable_sums(dtype: DType) -> bool:
+    """Whether scalable vectors sum products of elements of this type: floats, and integers of 4 and 8 bytes."""
+    return dtype.kind is not Kind.BOOL
+
+
 @lru_cache(64)
 def vectors_of(
     isa: VectorISA, dtype: DType, groups: tuple[DType, DType] | None = None, in_order: bool = True
@@ -55,9 +60,9 @@ def vectors_of(
         dtype: the type.
         groups: types of the members of groups, if groups are multiplied.
         in_order: whether elements in memory are those of registers, one after the other: scalable vectors take no
-            others, and floats alone.
+            others, and of groups those that `takes_scalable` says.
     """
-    if isa.scalable and (groups is not None or not in_order or dtype.kind is not Kind.FLOAT):
+    if isa.scalable and (not in_order or (groups is None and not scalable_sums(dtype))):
         isa = NEON.vectors
     if groups is not None:
         return replace(isa, registers=isa.registers - _KEPT.get(groups, 0))

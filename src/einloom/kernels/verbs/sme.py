@@ -13,12 +13,11 @@ from collections.abc import Sequence
 
 from einloom.asm.aarch64.operands import X, mem, w, x, xzr
 from einloom.asm.aarch64.scalable_operands import Scalable, mem_vectors, p, z, za
-from einloom.dtypes import FLOAT32, FLOAT64, DType
+from einloom.dtypes import BFLOAT16, FLOAT32, FLOAT64, INT8, UINT8, DType
 from einloom.kernels.verbs.aarch64 import AArch64Machine, own
 from einloom.kernels.verbs.abilities import OuterVerbs
-from einloom.machine import Machine
 
-__all__ = ["Sme", "streaming_bits"]
+__all__ = ["SHAPES", "Sme"]
 
 ROW_NUMBER = 12
 """x12: rows of tiles are numbered by one of w12 to w15 alone."""
@@ -26,14 +25,17 @@ ROW_NUMBER = 12
 ACROSS, DOWN, SUMS, LOADED, FACTOR = (*range(4),), (4, 5), (*range(16, 20),), 24, 31
 """Numbers of the vectors that are multiplied, of a row of sums, of C beside it, and of alpha."""
 
-SHAPES = {FLOAT32: (2, 2), FLOAT64: (4, 2)}
-"""Vectors of A and of B whose products all tiles hold: there are as many tiles as bytes in an element."""
+SHAPES = {4: (2, 2), 8: (4, 2)}
+"""Vectors of A and of B whose products all tiles hold: there are as many tiles as bytes in an element of the sums."""
 
-
-def streaming_bits(machine: Machine) -> int:
-    """Return the width of vectors in streaming mode; 0 where the machine has none."""
-    widths = (name.removeprefix("sme") for name in machine.features if name.startswith("sme"))
-    return max((int(width) for width in widths if width.isdigit()), default=0) if "sme" in machine.features else 0
+INSTRUCTIONS = {
+    (BFLOAT16, BFLOAT16): "bfmopa",
+    (INT8, INT8): "smopa",
+    (INT8, UINT8): "sumopa",
+    (UINT8, INT8): "usmopa",
+    (UINT8, UINT8): "umopa",
+}
+"""By the types of the members of groups in rows, which are B's, and in columns, which are A's."""
 
 
 class Sme(OuterVerbs[X]):
@@ -41,20 +43,22 @@ class Sme(OuterVerbs[X]):
 
     def __init__(self, km: AArch64Machine) -> None:
         self.km, self.asm = km, km.asm
-        self.bits, self.dtype = streaming_bits(km.machine), FLOAT32
+        self.bits, self.dtype = km.machine.streaming_bits, FLOAT32
+        self.groups: tuple[DType, DType] | None = None
 
-    def multiplies(self, dtype: DType) -> bool:
-        features = self.km.machine.features
-        return dtype == FLOAT32 or (dtype == FLOAT64 and "sme_f64f64" in features)
+    def multiplies(self, dtype: DType, groups: tuple[DType, DType] | None) -> bool:
+        if groups is not None:
+            return groups[::-1] in INSTRUCTIONS
+        return dtype == FLOAT32 or (dtype == FLOAT64 and "sme_f64f64" in self.km.machine.features)
 
     def side(self, dtype: DType) -> int:
         return self.bits // 8 // dtype.size
 
     def shape(self, dtype: DType) -> tuple[int, int]:
-        return SHAPES[dtype]
+        return SHAPES[dtype.size]
 
-    def begin(self, dtype: DType, factor: float) -> None:
-        asm, self.dtype, self.factor = self.asm, dtype, factor
+    def begin(self, dtype: DType, groups: tuple[DType, DType] | None, factor: float) -> None:
+        asm, self.dtype, self.groups, self.factor = self.asm, dtype, groups, factor
         agrees = asm.forward("width")
         asm.require(f"sme{self.bits}")
         self.km.preserve_vectors()
@@ -78,29 +82,33 @@ class Sme(OuterVerbs[X]):
         self.asm.smstop()
 
     def choose(self, across: Sequence[int], down: Sequence[int]) -> None:
+        """Predicates are those of bytes: members of groups have bits of their own."""
         for number, count in (*zip(ACROSS, across), *zip(DOWN, down)):
-            self.km.constant(own, count)
-            self.asm.whilelo(p[number].s if self.dtype == FLOAT32 else p[number].d, xzr, own)
+            self.km.constant(own, count * self.dtype.size)
+            self.asm.whilelo(p[number].b, xzr, own)
 
     def clear(self) -> None:
         self.asm.zero((za,))
 
     def step(self, a: X, b: X, across: int, down: int) -> None:
-        tiles = za.s if self.dtype == FLOAT32 else za.d
+        tiles = za.s if self.dtype.size == 4 else za.d
+        instruction = self.asm.fmopa
+        if self.groups is not None:
+            columns_of, rows_of = self.groups
+            instruction = getattr(self.asm, INSTRUCTIONS[rows_of, columns_of])
         for i in range(across):
             self._load(ACROSS[i], ACROSS[i], a, i)
         for j in range(down):
             self._load(DOWN[j], DOWN[j], b, j)
             for i in range(across):
-                rows, columns = self._vector(DOWN[j]), self._vector(ACROSS[i])
-                tile = tiles[self._tile(i, j)]
-                self.asm.fmopa(tile, p[DOWN[j]].merging, p[ACROSS[i]].merging, rows, columns)
+                rows, columns = self._members(DOWN[j]), self._members(ACROSS[i])
+                instruction(tiles[self._tile(i, j)], p[DOWN[j]].merging, p[ACROSS[i]].merging, rows, columns)
 
     def _tile(self, i: int, j: int) -> int:
-        return j * SHAPES[self.dtype][0] + i
+        return j * SHAPES[self.dtype.size][0] + i
 
     def read_row(self, down: int, number: X | int, across: int) -> None:
-        asm, tiles = self.asm, za.s if self.dtype == FLOAT32 else za.d
+        asm, tiles = self.asm, za.s if self.dtype.size == 4 else za.d
         asm.mov(own, x[ROW_NUMBER])  # It may be anybody's.
         if isinstance(number, int):
             self.km.constant(x[ROW_NUMBER], number)
@@ -114,18 +122,25 @@ class Sme(OuterVerbs[X]):
             asm.fmul(self._vector(SUMS[i]), self._vector(SUMS[i]), self._vector(FACTOR))
 
     def add_row(self, place: X, across: int) -> None:
+        add = self.asm.add if self.dtype.is_integer else self.asm.fadd
         for i in range(across):
             self._load(LOADED, ACROSS[i], place, i)
-            self.asm.fadd(self._vector(SUMS[i]), self._vector(SUMS[i]), self._vector(LOADED))
+            add(self._vector(SUMS[i]), self._vector(SUMS[i]), self._vector(LOADED))
 
     def store_row(self, place: X, across: int) -> None:
-        store = self.asm.st1w if self.dtype == FLOAT32 else self.asm.st1d
+        store = self.asm.st1w if self.dtype.size == 4 else self.asm.st1d
         for i in range(across):
             store((self._vector(SUMS[i]),), p[ACROSS[i]].whole, mem_vectors(place, i))
 
     def _load(self, number: int, chosen: int, base: X, vectors: int) -> None:
-        load = self.asm.ld1w if self.dtype == FLOAT32 else self.asm.ld1d
+        load = self.asm.ld1w if self.dtype.size == 4 else self.asm.ld1d
         load((self._vector(number),), p[chosen].zeroing, mem_vectors(base, vectors))
 
     def _vector(self, number: int) -> Scalable:
-        return z[number].s if self.dtype == FLOAT32 else z[number].d
+        return z[number].s if self.dtype.size == 4 else z[number].d
+
+    def _members(self, number: int) -> Scalable:
+        """The vector as what instructions multiply."""
+        if self.groups is None:
+            return self._vector(number)
+        return z[number].b if self.groups[0].size == 1 else z[number].h

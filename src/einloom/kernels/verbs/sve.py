@@ -19,7 +19,7 @@ from einloom.kernels.verbs.aarch64 import AArch64Machine, own
 from einloom.kernels.verbs.neon import ORDER
 from einloom.kernels.verbs.vector import ArithmeticVerbs, Block, Mask, StrideIndex
 
-__all__ = ["SveVectors"]
+__all__ = ["WHOLE", "SveVectors", "chosen", "refuse"]
 
 WHOLE, TAIL = p[0], p[1]
 REPLICATED = 64
@@ -30,6 +30,7 @@ class SveVectors(ArithmeticVerbs[X, Scalable, Offset]):
     """See `einloom.kernels.verbs.vector.ArithmeticVerbs`. Registers are z0.s or z0.d."""
 
     memory_operand = False
+    scalable = True
     index_bytes = 0
     load_transposed = element = grouping = elements = None
 
@@ -42,7 +43,7 @@ class SveVectors(ArithmeticVerbs[X, Scalable, Offset]):
         self._load, self._store = (asm.ld1w, asm.st1w) if is_single else (asm.ld1d, asm.st1d)
         self._replicate = asm.ld1rw if is_single else asm.ld1rd
         self.fma, self.product, self.mul, self.add = self._multiply_add, asm.fmul, asm.fmul, asm.fadd
-        self.sub = self.div = self.min = self.max = _refuse
+        self.sub = self.div = self.min = self.max = refuse
 
     def begin(self) -> None:
         """Check the width, and choose all lanes."""
@@ -70,7 +71,7 @@ class SveVectors(ArithmeticVerbs[X, Scalable, Offset]):
         return predicate.s if self.dtype.size == 4 else predicate.d
 
     def load(self, dst: Scalable, place: Offset, mask: Mask = None) -> None:
-        self._load((dst,), (WHOLE if mask is None else TAIL).zeroing, self._vectors_away(place))
+        self._load((dst,), chosen(mask).zeroing, self.vectors_away(place, self.bytes))
 
     def store(
         self,
@@ -80,19 +81,22 @@ class SveVectors(ArithmeticVerbs[X, Scalable, Offset]):
         nontemporal: bool = False,
         temporary: Scalable | None = None,
     ) -> None:
-        self._store((src,), (WHOLE if mask is None else TAIL).whole, self._vectors_away(place))
+        self._store((src,), chosen(mask).whole, self.vectors_away(place, self.bytes))
 
-    def _vectors_away(self, place: Offset) -> VectorsAway:
-        """Return a place as so many vectors behind a register: behind x16 where they are no few whole ones."""
-        count, rest = divmod(place.offset, self.bytes)
+    def vectors_away(self, place: Offset, size: int) -> VectorsAway:
+        """Return a place as so many vectors of some bytes behind a register: behind x16 where they are no few."""
+        count, rest = divmod(place.offset, size)
         if rest or not -8 <= count < 8:
             return mem_vectors(self.km.at(place).base, 0)
         return mem_vectors(place.base, count)
 
     def broadcast(self, dst: Scalable, place: Offset) -> None:
-        count, rest = divmod(place.offset, self.dtype.size)
-        near = place if not rest and 0 <= count < REPLICATED else self.km.at(place)
-        self._replicate((dst,), WHOLE.zeroing, near)
+        self._replicate((dst,), WHOLE.zeroing, self.element_at(place, self.dtype.size))
+
+    def element_at(self, place: Offset, size: int) -> Offset:
+        """Return a place from which an element of some bytes may be loaded for all lanes."""
+        count, rest = divmod(place.offset, size)
+        return place if not rest and 0 <= count < REPLICATED else self.km.at(place)
 
     def broadcast_constant(self, dst: Scalable, value: float) -> None:
         number = struct.pack("<f" if self.dtype.size == 4 else "<d", value)
@@ -116,33 +120,38 @@ class SveVectors(ArithmeticVerbs[X, Scalable, Offset]):
     # Kernels of elements in order need none of the rest.
 
     def transpose(self, block: list[Scalable], free: list[Scalable]) -> Block[Scalable]:
-        _refuse()
+        refuse()
 
     def load_strided(
         self, dst: Scalable, base: X, offset: int, index: StrideIndex, count: int, temporaries: Sequence[Scalable]
     ) -> None:
-        _refuse()
+        refuse()
 
     def store_strided(
         self, base: X, offset: int, src: Scalable, index: StrideIndex, count: int, temporaries: Sequence[Scalable]
     ) -> None:
-        _refuse()
+        refuse()
 
     def sum_lanes(self, registers: list[Scalable], temporary: Scalable) -> None:
-        _refuse()
+        refuse()
 
     def split_lanes(self, level: int, first: Scalable, second: Scalable, temporary: Scalable) -> None:
-        _refuse()
+        refuse()
 
     def swap_neighbours(self, dst: Scalable, src: Scalable) -> None:
-        _refuse()
+        refuse()
 
     def repeat_neighbour(self, dst: Scalable, src: Scalable, odd: bool) -> None:
-        _refuse()
+        refuse()
 
     def load_signs(self, dst: Scalable, even: bool, odd: bool) -> None:
-        _refuse()
+        refuse()
 
 
-def _refuse(*_: object) -> NoReturn:
+def chosen(mask: Mask) -> ZPredicate:
+    """Return the predicate of all lanes, or of those of the kernel's mask."""
+    return WHOLE if mask is None else TAIL
+
+
+def refuse(*_: object) -> NoReturn:
     raise InternalError("scalable vectors sum products of elements in order, nothing else")

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from einloom.asm import Assembler
-from einloom.dtypes import DType, Kind
+from einloom.dtypes import DType
+from einloom.group_products import takes_scalable
 from einloom.kernels.verbs.abilities import (
     BlockVerbs,
     ElementVerbs,
@@ -21,6 +22,7 @@ from einloom.kernels.verbs.abilities import (
     PackVerbs,
     TileVerbs,
 )
+from einloom.kernels.verbs.products import scalable_sums
 from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
 from einloom.machine import Machine
 
@@ -66,6 +68,7 @@ class CopyVerbs(ABC, Generic[R, V, A]):
         dtype: the type.
         lanes: elements of a register.
         registers: all vector registers.
+        scalable: whether registers are of vectors that processors have in several widths.
         index_bytes: bytes of the frame that `stride_index` needs for a stride in a register.
         load_transposed: loads a block from up to `lanes` places (base, offset), transposed; 0 in lanes without a place.
             None: loading and `transpose` are as good.
@@ -75,6 +78,7 @@ class CopyVerbs(ABC, Generic[R, V, A]):
     lanes: int
     registers: tuple[V, ...]
     index_bytes: int
+    scalable = False
     load_transposed: TransposedLoad[R, V] | None
 
     def mask(self, count: int) -> Mask:
@@ -294,7 +298,7 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
         narrow: makes the verbs of copying for a type of 1 or 2 bytes.
         converted: makes the verbs of copying between memory of a type and the registers of other verbs.
         dot_products: makes the vector verbs whose products are those of groups, from the types of their members.
-        scalable: makes the verbs of scalable vectors of a type of floats, where the machine computes with them.
+        scalable: makes the verbs of scalable vectors of a type, or of groups, where the machine computes with them.
 
     Attributes:
         tiles: verbs of matrix tiles, where the machine has them.
@@ -331,16 +335,15 @@ class KernelMachine(ScalarVerbs[R, A], Generic[R, V, A]):
     ) -> ArithmeticVerbs[R, V, A]:
         """Return the vector verbs for sums of products, of groups of these types if there are such.
 
-        Where elements lie in memory as in registers, floats have scalable vectors if the machine computes with them.
+        Where elements lie in memory as in registers, they have scalable vectors if the machine computes with them.
 
         Raises:
             UnsupportedTarget: this machine has no instruction for them.
         """
-        if groups is not None:
-            return self._make_dot_products(self, dtype, groups)
-        if self._make_scalable and in_order and dtype.kind is Kind.FLOAT:
-            return self._make_scalable(self, dtype)
-        return self.vectors(dtype)
+        scalable = scalable_sums(dtype) if groups is None else takes_scalable(groups, self.machine)
+        if self._make_scalable and in_order and scalable:
+            return self._make_scalable(self, dtype, groups)
+        return self.vectors(dtype) if groups is None else self._make_dot_products(self, dtype, groups)
 
     def view(self, memory: DType, vec: CopyVerbs[R, V, A]) -> CopyVerbs[R, V, A]:
         """Return the verbs that copy between memory of one type and the registers of `vec`."""

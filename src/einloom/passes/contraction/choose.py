@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
@@ -20,6 +21,7 @@ from einloom.passes.contraction.families import (
 from einloom.passes.contraction.groups import grouped_schedules
 from einloom.passes.contraction.large_input import prims_of_large_input
 from einloom.passes.contraction.narrow import in_computed_type, staged_in_computed_type, widening
+from einloom.passes.contraction.outer import outer_schedules
 from einloom.passes.contraction.pairs import Reals
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.model.cost import Cost, CostModel
@@ -164,9 +166,12 @@ def _with_groups(operation: Operation, schedule: Schedule, context: Context) -> 
     found = costed(computed, schedule, context)
     if computed is not operation:
         found = [replace(each, cost=widening(operation, each.proposal.schedule, each.cost)) for each in found]
-    if operation.points > LITTLE:
-        groups = grouped_schedules(operation, schedule.prims, context)
-        found += [Costed(Proposal(family, proposed), cost) for family, proposed, cost in groups]
+    if operation.points > LITTLE and not operation.multiplies_pairs:
+        others = chain(
+            outer_schedules(operation, schedule.prims, context),
+            grouped_schedules(operation, schedule.prims, context),
+        )
+        found += [Costed(Proposal(family, proposed), cost) for family, proposed, cost in others]
     return sorted(found, key=_seconds)
 
 

@@ -15,17 +15,18 @@ take two each. A block of the vector operand is packed once with all of k:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from einloom.dtypes import FLOAT32, FLOAT64, LOWERED, RAISED, DType
-from einloom.group_products import GROUP, GroupProducts, products_of
+from einloom.group_products import GROUP, GroupProducts, outer_products_of, products_of, takes_scalable
 from einloom.ir.layout import ALIASED, SPREAD
 from einloom.ir.operation import DimType, Operand, Operation, Primitive
 from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.kernels.verbs.products import vectors_of
-from einloom.machine import Machine, VectorISA
+from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
+from einloom.passes.contraction.outer import OuterModel, outer_proposals
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.identify import vector_operand
 from einloom.passes.model.cost import Cost, CostModel
@@ -67,16 +68,24 @@ PANELS = 3
 
 def grouped_schedules(operation: Operation, prims: Prims, context: Context) -> Iterator[tuple[str, Schedule, Cost]]:
     """Yield (family, schedule, cost) of proposals that multiply groups, where the machine does so."""
-    products = _products(operation, prims, context.machine)
-    if products is None or prims.k is None or not context.options.packing:
+    if prims.k is None or not context.options.packing:
         return
-    counted = _in_groups(operation, prims.k, products)
-    costed = counted if products.tile is None else _spread(counted)
-    model, threads = CostModel(costed, _machine_of(products, context.machine)), context.options.threads
-    for family, schedule in _proposed(counted, operation, prims, products, context):
-        restored = _restored(operation, schedule, products)
-        if restored is not None:
-            yield family, restored, model.cost(parallelise(counted, schedule, threads), threads)
+    for products in _products(operation, prims, context.machine):
+        counted = _in_groups(operation, prims.k, products)
+        cost = _cost(counted, products, context)
+        for family, schedule in _proposed(counted, operation, prims, products, context):
+            restored = _restored(operation, schedule, products)
+            if restored is not None:
+                yield family, restored, cost(schedule)
+
+
+def _cost(counted: Operation, products: GroupProducts, context: Context) -> Callable[[Schedule], Cost]:
+    """Return what says how long a schedule takes."""
+    if products.outer:
+        return OuterModel(counted, context).cost
+    operation = counted if products.tile is None else _spread(counted)
+    model, threads = CostModel(operation, _machine_of(products, context.machine)), context.options.threads
+    return lambda schedule: model.cost(parallelise(counted, schedule, threads), threads)
 
 
 def _proposed(
@@ -86,7 +95,11 @@ def _proposed(
     if products.tile is not None:
         yield "tiles", _tiled(counted, operation, prims, products, context.machine)
         return
-    tile = _tile(products, context.machine.vectors)
+    if products.outer:
+        for family, schedule in outer_proposals(counted, prims, context):
+            yield f"groups, {family}", schedule
+        return
+    tile = _tile(products, context.machine)
     blocking = Blocking(counted, prims, context.machine, context.options.max_kernel_size, tile)
     for plan in PLANS:
         schedule = blocking.schedule(plan)
@@ -94,7 +107,7 @@ def _proposed(
             yield plan.family, schedule
 
 
-def _tile(products: GroupProducts, isa: VectorISA) -> tuple[int, int] | None:
+def _tile(products: GroupProducts, machine: Machine) -> tuple[int, int] | None:
     """Return the sums along m and n of a kernel that has its vectors in registers; None: the usual microkernel's.
 
     Two or three vectors and an element of the inputs take registers, and what products keep for themselves. Where the
@@ -102,22 +115,27 @@ def _tile(products: GroupProducts, isa: VectorISA) -> tuple[int, int] | None:
     """
     if products.bytes > GROUP:
         return BLOCKED_TILE
-    registers = vectors_of(isa, FLOAT32, (products.second, products.first)).registers
+    groups = products.second, products.first
+    isa = vectors_of(machine.vectors, FLOAT32, groups, takes_scalable(groups, machine))
+    registers = isa.registers
     biased = products.first in (RAISED, LOWERED)
-    if not biased and (registers == isa.registers or registers > 24):
+    if not biased and (registers == machine.registers or registers > 24):
         return None
     vectors = 3 if registers > 24 else 2
     columns = (registers - vectors - 1) // vectors - biased
     return vectors * isa.bits // (8 * GROUP), columns * (BIASED_TILES if biased else 1)
 
 
-def _products(operation: Operation, prims: Prims, machine: Machine) -> GroupProducts | None:
+def _products(operation: Operation, prims: Prims, machine: Machine) -> Iterator[GroupProducts]:
+    """Yield the fastest products of groups that the machine has, and those in tiles of outer products."""
     if operation.main not in (Primitive.GEMM, Primitive.BRGEMM):
-        return None
+        return
     vector = vector_operand(operation, prims)
     types = operation.inputs[1 - vector].dtype, operation.inputs[vector].dtype
     held = operation.accumulate if operation.rounds_sums else operation.output.dtype
-    return products_of(*types, machine, held)
+    for found in (outer_products_of(*types, machine, held), products_of(*types, machine, held)):
+        if found is not None:
+            yield found
 
 
 def _spread(counted: Operation) -> Operation:

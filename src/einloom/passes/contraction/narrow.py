@@ -50,8 +50,10 @@ def widening(operation: Operation, schedule: Schedule, cost: Cost) -> Cost:
 # ---- narrow outputs --------------------------------------------------------------------------------------------------
 
 
-def staged_in_computed_type(operation: Operation, schedule: Schedule) -> Schedule:
+def staged_in_computed_type(operation: Operation, schedule: Schedule, always: bool = False) -> Schedule:
     """Stage an output that would be rounded more than once, or that tiles of another type are added to.
+
+    With `always` any narrow output is: some kernels store what they compute in alone.
 
     before: seq j:288 seq l:320 seq i:8 prim …
     after:  seq j:288 seq l:320 seq i:8 prim … pack out@1 i j
@@ -63,7 +65,7 @@ def staged_in_computed_type(operation: Operation, schedule: Schedule) -> Schedul
     adds = [i for i, loop in enumerate(schedule.loops) if _is_partial_sum(operation, loop)]
     grouped = any(pack.grouped for pack in schedule.packs)
     touched = any(not touch.does_nothing for touch in operation.last_touches)
-    if not adds and not grouped and not touched:
+    if not adds and not grouped and not touched and not always:
         return schedule
     depth = adds[0] if adds else len(schedule.loops)
     schedule, depth = _with_small_blocks(operation, schedule, depth)

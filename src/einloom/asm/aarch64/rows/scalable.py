@@ -7,7 +7,7 @@ counts whole vectors, of as many bytes as are moved.
 ROWS = """
 # Predicates: all lanes; as many as lie between two numbers; those of which something is true.
 ptrue   Pd.E                         | 00100101 size:2 011000 111000 11111 0 d:4       | E=sd +sve
-whilelo Pd.E Xn Xm                   | 00100101 size:2 1 m:5 000 111 n:5 0 d:4         | E=sd +sve
+whilelo Pd.E Xn Xm                   | 00100101 size:2 1 m:5 000 111 n:5 0 d:4         | E=bsd +sve
 fcmgt   Pd.E Pg/z Zn.E Zm.E          | 01100101 size:2 0 m:5 010 g:3 n:5 1 d:4         | E=sd +sve
 fcmge   Pd.E Pg/z Zn.E Zm.E          | 01100101 size:2 0 m:5 010 g:3 n:5 0 d:4         | E=sd +sve
 fcmeq   Pd.E Pg/z Zn.E Zm.E          | 01100101 size:2 0 m:5 011 g:3 n:5 0 d:4         | E=sd +sve
@@ -61,6 +61,7 @@ lsr     Zd.E Zn.E #right             | 00000100 tszh:2 1 tszl:5 100101 n:5 d:5  
 # Between float32 and the halves in the lower part of its element.
 fcvt    Zd.s Pg/m Zn.h               | 01100101 10001001 101 g:3 n:5 d:5               | +sve
 fcvt    Zd.h Pg/m Zn.s               | 01100101 10001000 101 g:3 n:5 d:5               | +sve
+bfcvt   Zd.h Pg/m Zn.s               | 01100101 10001010 101 g:3 n:5 d:5               | +sve_bf16
 
 # Sums of products of groups: quads of bytes, pairs of bfloat16.
 sdot    Zd.s Zn.b Zm.b               | 01000100 100 m:5 000000 n:5 d:5                 | +sve
