@@ -111,22 +111,35 @@ class Case:
     rows_of_a: bool = False
 
     @property
+    def a(self) -> tuple[int, int, int, int]:
+        """Strides of A in groups."""
+        pitch = self.m + 3
+        return (self.k + 2, 0, 1, (self.k + 2) * self.m) if self.rows_of_a else (1, 0, pitch, pitch * self.k)
+
+    @property
+    def b(self) -> tuple[int, int, int, int]:
+        """Strides of B in groups."""
+        return (0, self.k + 1, 1, (self.k + 1) * self.n) if self.rows else (0, 1, self.n, self.n * self.k)
+
+    @property
+    def pitch_of_c(self) -> int:
+        """Elements from one column of C to the next."""
+        return self.m + 2
+
+    @property
     def spec(self) -> Brgemm:
         """The kernel: A in panels with gaps, B's rows of k or of n."""
         a, b = TYPES[self.types]
         sums = FLOAT32 if a.alone is BFLOAT16 else INT32
-        pitch = self.m + 3
-        strides_a = (self.k + 2, 0, 1, (self.k + 2) * self.m) if self.rows_of_a else (1, 0, pitch, pitch * self.k)
-        strides_b = (0, self.k + 1, 1, (self.k + 1) * self.n) if self.rows else (0, 1, self.n, self.n * self.k)
         return Brgemm(
             sums,
             self.m,
             self.n,
             self.k,
             self.batch,
-            a=strides_a,
-            b=strides_b,
-            c=(1, self.m + 2),
+            a=self.a,
+            b=self.b,
+            c=(1, self.pitch_of_c),
             beta=self.beta,
             memory=(a, b, sums),
             grouped=True,
@@ -159,11 +172,11 @@ class Operand:
 def check(case: Case) -> str | None:
     """Compare a kernel with whole numbers, which float32 holds exactly here, and int32 modulo 2**32."""
     spec, (kind_a, kind_b) = case.spec, TYPES[case.types]
-    a = Operand((case.m, case.k, case.batch), (spec.a[0], *spec.a[2:]), kind_a, case.at_end, 1)
-    b = Operand((case.n, case.k, case.batch), spec.b[1:], kind_b, case.at_end, 2)
-    c = GuardedArray(spec.c[1] * (case.n - 1) + case.m, spec.dtype.name, case.at_end)
+    a = Operand((case.m, case.k, case.batch), (case.a[0], *case.a[2:]), kind_a, case.at_end, 1)
+    b = Operand((case.n, case.k, case.batch), case.b[1:], kind_b, case.at_end, 2)
+    c = GuardedArray(case.pitch_of_c * (case.n - 1) + case.m, spec.dtype.name, case.at_end)
     c.values[:] = 7
-    target = np.lib.stride_tricks.as_strided(c.values, (case.m, case.n), (4, 4 * spec.c[1]))
+    target = np.lib.stride_tricks.as_strided(c.values, (case.m, case.n), (4, 4 * case.pitch_of_c))
     expected = c.values.copy()
     flags = (0, 1) if case.beta is None else (case.beta,)
     kernel = compiled(case)
