@@ -154,4 +154,5 @@ def chosen(mask: Mask) -> ZPredicate:
 
 
 def refuse(*_: object) -> NoReturn:
+    """Raise: kernels of elements in order ask for nothing of the kind."""
     raise InternalError("scalable vectors sum products of elements in order, nothing else")
