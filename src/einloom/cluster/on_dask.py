@@ -202,7 +202,11 @@ class _Submission:
             for future in distributed.as_completed(list(futures)):
                 places = futures.pop(future)
                 if future.status == "finished":
-                    parts, told = future.result()
+                    try:
+                        parts, told = future.result()
+                    except distributed.CancelledError:  # Its worker died before it was fetched, with an operand.
+                        lost.append(places)
+                        continue
                     for place, part in zip(places, parts):
                         result[program.part(place)] = part
                     events += told
