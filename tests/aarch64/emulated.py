@@ -137,25 +137,6 @@ def test_tensor_operation(threads: int) -> None:
         close(out, expected, 32)
 
 
-GROUPS = """
-import ml_dtypes, numpy as np, einloom as el
-random = np.random.default_rng(1)
-for dtype, total, name in (("i1", "i4", "sdot"), ("u1", "u4", "udot"), (ml_dtypes.bfloat16, "f4", "bfdot")):
-    a, b = (random.integers(-9, 9, shape).astype(dtype) for shape in ((96, 128), (128, 96)))
-    product = el.compile("ab,bc->ac", a, b, dtype=total, threads=1)
-    assert (product(a, b) == (a.astype("i8") @ b.astype("i8")).astype(total)).all()
-    print(name * (f" {name} " in product.show("asm")), end=" ")
-"""
-
-
-def test_products_of_groups_are_taken_where_the_processor_has_them() -> None:
-    """Exact with them and without; each can be taken away."""
-    cases = (("", "sdot udot bfdot"), ("-dotprod", "bfdot"))
-    for setting, expected in cases if CPU.startswith("max") else (("", ""),):
-        run = python(GROUPS, EINLOOM_ISA=setting)
-        assert run.stdout.split() == expected.split(), (setting, run.stdout, run.stderr)
-
-
 TEAM = """
 import numpy as np, einloom as el
 from einloom.jit import runtime_name
