@@ -66,6 +66,11 @@ def einsum(
         DeviceError: workers died again and again, a rank failed, or the checkpoint's folder is full.
     """
     if distribution is not None:
+        others = (client, memory_limit, dtype, checkpoint, conj or None, None if optimize == "auto" else optimize)
+        if progress or any(each is not None for each in others):
+            raise ArgumentError(
+                "distribution= takes comm= alone\n  Convert and conjugate the blocks, and leave the rest."
+            )
         return _on_grid(equation, operands, distribution, comm)
     if framework_of(operands) is not None and not all(map(_has_memory, operands)):
         if checkpoint is not None or comm is not None:

@@ -18,12 +18,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Integral
 from typing import NamedTuple
 
 from einloom.errors import ArgumentError
 from einloom.once import cached_property
-from einloom.plan.equation import Equation
-from einloom.plan.problem import make_problem
+from einloom.plan.problem import Problem, make_problem
 
 __all__ = ["Distribution", "Panel", "divided"]
 
@@ -58,9 +58,12 @@ class Distribution:
     copies: int = 1
 
     def __post_init__(self) -> None:
-        if min(*self.grid, self.copies) < 1:
-            raise ArgumentError(f"grid={self.grid!r}, copies={self.copies!r}\n  Give numbers of ranks from 1 on.")
-        for term, shape in zip(self._parsed.inputs, (self.first, self.second)):
+        numbers = *self.grid, self.copies
+        if len(numbers) != 3 or not all(isinstance(each, Integral) and each > 0 for each in numbers):
+            raise ArgumentError(
+                f"grid={self.grid!r}, copies={self.copies!r}\n  Give two numbers of ranks and one of layers, from 1 on."
+            )
+        for term, shape in zip(self.terms, (self.first, self.second)):
             if len(set(term)) != len(term) or any(self.sizes[x] != n for x, n in zip(term, shape)):
                 raise ArgumentError(f"{self.equation}: a grid takes neither diagonals nor axes that are broadcast")
         _ = self.labels  # which refuses an equation that lacks one
@@ -81,7 +84,14 @@ class Distribution:
         Args:
             operand: 0 or 1; 2 is the result.
             rank: its number.
+
+        Raises:
+            ArgumentError: there is no such rank or tensor.
         """
+        if not (0 <= operand <= 2 and 0 <= rank < self.ranks):
+            raise ArgumentError(
+                f"block {operand} of rank {rank}\n  Tensors are 0, 1, 2 (the result); ranks are 0 to {self.ranks - 1}."
+            )
         layer, row, column = self.place(rank)
         rows, columns = self.grid
         m, n, k = self.labels
@@ -94,7 +104,7 @@ class Distribution:
             parts, index = (columns, column) if operand == 0 else (rows, row)
             part = divided(summed.stop - summed.start, parts)[index]
             own[k] = slice(summed.start + part.start, summed.start + part.stop)
-        return tuple(own.get(label, slice(0, self.sizes[label])) for label in self._terms[operand])
+        return tuple(own.get(label, slice(0, self.sizes[label])) for label in self.terms[operand])
 
     def layer_range(self, layer: int) -> slice:
         """Return the summed indices of a layer."""
@@ -112,12 +122,12 @@ class Distribution:
     @cached_property
     def sizes(self) -> dict[str, int]:
         """The extent of every label."""
-        return make_problem(self.equation, [self.first, self.second], [None] * 2, "float64").sizes
+        return self._problem.sizes
 
     @cached_property
     def labels(self) -> tuple[str, str, str]:
         """The labels that are cut over rows, over columns, and summed: the longest of each kind."""
-        a, b, c = map(set, self._terms)
+        a, b, c = map(set, self.terms)
         kinds = [(a & c) - b, (b & c) - a, (a & b) - c]
         if not all(kinds):
             raise ArgumentError(
@@ -128,12 +138,14 @@ class Distribution:
         return m, n, k
 
     @cached_property
-    def _terms(self) -> tuple[tuple[str, ...], ...]:
-        return (*self._parsed.inputs, self._parsed.output)
+    def terms(self) -> tuple[tuple[str, ...], ...]:
+        """The labels of the operands and of the result."""
+        equation = self._problem.equation
+        return (*equation.inputs, equation.output)
 
     @cached_property
-    def _parsed(self) -> Equation:
-        return make_problem(self.equation, [self.first, self.second], [None] * 2, "float64").equation
+    def _problem(self) -> Problem:
+        return make_problem(self.equation, [self.first, self.second], [None] * 2, "float64")
 
 
 def divided(extent: int, parts: int) -> list[slice]:

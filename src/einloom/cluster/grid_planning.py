@@ -51,7 +51,7 @@ def _panel(distribution: Distribution, panel: Panel, dtype: object, network: Net
     (rows, columns), (_, _, k) = distribution.grid, distribution.labels
     shapes = [
         tuple(panel.stop - panel.start if x == k else n for x, n in zip(term, _block(distribution, i)))
-        for i, term in enumerate(distribution.equation.partition("->")[0].split(","))
+        for i, term in enumerate(distribution.terms[:2])
     ]
     f: Expression = compile_here(distribution.equation, *shapes, dtype=dtype, beta=1)
     first, second = (math.prod(shape) * f.dtype.itemsize for shape in shapes)

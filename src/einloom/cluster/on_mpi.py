@@ -23,7 +23,7 @@ from einloom.cluster.run import Event
 from einloom.cluster.shared import Shared, UnitTask
 from einloom.cluster.watch import WATCHED, watched
 from einloom.config import thread_count
-from einloom.errors import DeviceError, EinloomError, ShapeError
+from einloom.errors import ArgumentError, DeviceError, EinloomError, ShapeError
 from einloom.expression.units import UnitProgram, added
 from einloom.jit.host import host
 from einloom.plan.units import Unit
@@ -79,6 +79,7 @@ def compute_on_ranks(shared: Shared, comm: Any) -> tuple[Array, list[Event]]:
     if program is None:
         return np.asarray(agreed(comm, lambda: shared.expression(*shared.given), "compute")), []
     task = agreed(comm, lambda: shared.task(program), "open the checkpoint")
+    _check_same(comm, task.checkpoint, "keeps units elsewhere, or in others' sizes,", "Pass one folder that all reach.")
     ranks = _Ranks(task, comm)
     with _watched(task, comm):
         agreed(comm, lambda: ranks.compute(shared.operands, shared.progress), "compute", lambda: _resumable(task))
@@ -96,7 +97,15 @@ def _watched(task: UnitTask, comm: Any) -> AbstractContextManager[None]:
     return watched(comm, f"einsum {program.recipe.problem.equation.text}", kept, units)
 
 
+def _check_same(comm: Any, own: object, what: str, advice: str) -> None:
+    first = comm.bcast(own)
+    differ = [rank for rank, same in enumerate(comm.allgather(own == first)) if not same]
+    if differ:
+        raise ArgumentError(f"rank {differ[0]} {what} than rank 0\n  rank 0: {first}\n  here: {own}\n  {advice}")
+
+
 def _check_operands(shared: Shared, comm: Any) -> None:
+    problem = shared.expression.recipe.problem
     own = shared.expression.equation, shared.described
     first = comm.bcast(own)
     differ = [rank for rank, same in enumerate(comm.allgather(own == first)) if not same]
@@ -106,6 +115,8 @@ def _check_operands(shared: Shared, comm: Any) -> None:
             f"  rank 0: {first[0]} {first[1]}\n  here: {own[0]} {own[1]}\n"
             "  Give every rank the same operands, or say with distribution= which blocks they are."
         )
+    computed = str(shared.expression.dtype), problem.types, problem.finish
+    _check_same(comm, computed, "computes something else", "Pass the same dtype= and conj= on every rank.")
 
 
 def _resumable(task: UnitTask) -> str:

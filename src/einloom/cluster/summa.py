@@ -81,11 +81,10 @@ class _Grid:
         self.of_row = comm.Split(self.layer * rows + self.row, self.column)
         self.of_column = comm.Split(self.layer * columns + self.column, self.row)
         self.pile = comm.Split(self.row * columns + self.column, self.layer)
-        inputs = distribution.equation.partition("->")[0].split(",")
+        first, second, result = distribution.terms
         m, _, k = distribution.labels
-        self.axes = [inputs[0].index(k), inputs[1].index(k)]
-        self.m_axis = inputs[0].index(m)
-        self.m_result = distribution.equation.partition("->")[2].index(m)
+        self.axes = [first.index(k), second.index(k)]
+        self.m_axis, self.m_result = first.index(m), result.index(m)
 
     def result(self) -> Array:
         """Return this rank's block of the result."""

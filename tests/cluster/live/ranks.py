@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
@@ -46,6 +47,25 @@ def different_operands() -> None:
             assert "rank" in str(error) and "1" in str(error), error
         else:
             raise AssertionError("it was not refused")
+    report("refused")
+
+
+def different_options(folder: str) -> None:
+    """One rank computes in another type, conjugates, keeps its units elsewhere or nowhere."""
+    operands = [each.astype("complex64") for each in network_operands()]
+    for mine, theirs in (
+        ({"dtype": "complex128"}, {}),
+        ({"conj": (0,)}, {}),
+        ({"checkpoint": None}, {"checkpoint": folder}),
+        ({"checkpoint": f"{folder}/b"}, {"checkpoint": folder}),
+    ):
+        try:
+            given: dict[str, Any] = mine if COMM.rank == 1 else theirs
+            el.cluster.einsum(NETWORK[0], *operands, comm=COMM, memory_limit=LIMIT, **given)
+        except el.EinloomError as error:
+            assert "1" in str(error) and "rank 0" in str(error), error
+        else:
+            raise AssertionError(f"it was not refused: {mine}")
     report("refused")
 
 
@@ -91,6 +111,8 @@ def grids() -> None:
         "ik,kj->ij": ((70, 90), (90, 50)),
         "aki,bjk->jbia": ((3, 120, 70), (4, 33, 120)),
         "cik,ckj->cij": ((2, 40, 1100), (2, 1100, 30)),
+        " ...k , kj -> ...j ": ((40, 80), (80, 30)),
+        "ik,kj": ((40, 80), (80, 30)),
     }
     numbers = np.random.default_rng(1)
     for equation, shapes in equations.items():
@@ -101,7 +123,7 @@ def grids() -> None:
                 a, b = (numbers.integers(-3, 4, shape).astype("float64") for shape in shapes)
                 blocks = [whole[d.block(i, COMM.rank)] for i, whole in enumerate((a, b))]
                 result = el.cluster.einsum(equation, *blocks, comm=COMM, distribution=d)
-                expected = np.einsum(equation, a, b, optimize=True)[d.block(2, COMM.rank)]
+                expected = np.einsum(equation.strip(), a, b, optimize=True)[d.block(2, COMM.rank)]
                 assert np.array_equal(result, expected), (equation, rows, copies)
     report("right")
 
@@ -127,6 +149,7 @@ CASES: tuple[Callable[..., None], ...] = (
     bits,
     random_expressions,
     different_operands,
+    different_options,
     failing_rank,
     checkpoint,
     grids,

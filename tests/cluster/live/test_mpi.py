@@ -49,6 +49,10 @@ def test_operands_that_differ_between_ranks() -> None:
     assert ranks(4, "different_operands") == "refused"
 
 
+def test_options_that_differ_between_ranks(tmp_path: Path) -> None:
+    assert ranks(3, "different_options", tmp_path) == "refused"
+
+
 def test_a_failing_rank_is_named(tmp_path: Path) -> None:
     told = ranks(3, "failing_rank", tmp_path)
     assert "1 of 3 ranks failed to" in told and "rank 2: checkpoint: " in told and "No space left" in told
