@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import opt_einsum
@@ -62,6 +62,28 @@ def test_order_a_follows_operands_that_all_lie_in_fortrans_order() -> None:
     turned = [np.asfortranarray(operand) for operand in (A, B)]
     assert el.einsum("ij,jk->ik", *turned, order="A").flags.f_contiguous
     assert el.einsum("ij,jk->ik", A, turned[1], order="A").flags.c_contiguous
+
+
+Casting = Literal["same_kind", "unsafe"]
+CASTINGS: tuple[Casting, ...] = ("same_kind", "unsafe")
+
+
+@pytest.mark.parametrize("casting", CASTINGS)
+@pytest.mark.parametrize("target", ["int8", "int32", "uint64", "float64", "complex64"])
+@pytest.mark.parametrize("source", ["bool", "int8", "int16", "int64"])
+def test_an_out_of_another_type_promotes(source: str, target: str, casting: Casting) -> None:
+    """Sums of bool are counted in int8, those of int16 do not wrap in float64: `out` is an operand, as for NumPy."""
+    array = np.random.default_rng(3).integers(0, 2 if source == "bool" else 100, (40, 7)).astype(source)
+    for equation, operands in (("mk->k", [array]), ("mk,mk->k", [array, array])):
+        found, expected = np.zeros(7, target), np.zeros(7, target)
+        try:
+            np.einsum(equation, *operands, out=expected, casting=casting)
+        except TypeError:
+            with pytest.raises(el.DTypeError, match="casting"):
+                el.einsum(equation, *operands, out=found, casting=casting)
+            continue
+        el.einsum(equation, *operands, out=found, casting=casting)
+        assert np.array_equal(found, expected)
 
 
 def test_dtype_and_casting() -> None:

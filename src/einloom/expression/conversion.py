@@ -12,7 +12,7 @@ from einloom.arrays.check import check_shape, check_writable
 from einloom.arrays.library import Array, Imported, array_of, incoming, outgoing
 from einloom.errors import ArgumentError, DTypeError
 from einloom.expression.made import Compiled
-from einloom.expression.types import FOREIGN, registered
+from einloom.expression.types import FOREIGN, registered, wider_results
 
 __all__ = ["PLAIN", "Conversion", "conversion_of"]
 
@@ -33,6 +33,11 @@ class Conversion:
 
     casting: Casting = "safe"
     order: str = "K"
+
+    @property
+    def may_narrow(self) -> bool:
+        """Whether the rule allows conversions that are not safe, as into an `out` of a narrower type."""
+        return self.casting in ("same_kind", "unsafe")
 
     def operands(self, given: Sequence[Any], types: Sequence[str], where: str) -> list[Any]:
         """Return the operands in the types that code reads them in; those that have it as they came.
@@ -81,7 +86,8 @@ class Conversion:
     def _into(self, expression: Compiled, operands: Sequence[Any], out: Any) -> Any:
         where = expression.equation
         given = array_of(out, "out", where)
-        if given.dtype == str(expression.dtype) or self.casting in ("no", "equiv", "safe"):
+        label = str(expression.dtype)
+        if given.dtype in (label, *wider_results(label)) or not self.may_narrow:
             return expression(*operands, out=out)
         check_shape("out", given.array.shape, expression.output_shape, where)
         check_writable("out", given.array.flags.writeable, where)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from einloom.arrays.chain import Chain
-from einloom.arrays.library import element_strides, incoming, is_array
+from einloom.arrays.library import Imported, array_of, element_strides, incoming, is_array
 from einloom.config import current_settings
 from einloom.errors import DTypeError, UnsupportedTarget
 from einloom.expression.conversion import PLAIN, Conversion
@@ -18,7 +18,7 @@ from einloom.expression.expression import Expression
 from einloom.expression.made import Compiled, device_operands, make_expression, on_device
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.programs import forget_programs
-from einloom.expression.types import computed_type, numpy_type, operand_types
+from einloom.expression.types import computed_type, numpy_type, operand_types, wider_results
 from einloom.expression.weak import is_weak, taken
 from einloom.frameworks import framework_of
 from einloom.frameworks.call import Call, path_of, provide
@@ -79,12 +79,22 @@ def evaluate_as(
     inputs = len(operands) - len(finish.operands)
     computed = _type_beside(text, operands, inputs, dtype, finish)
     given = [incoming(operand, f"operand {position}") for position, operand in enumerate(operands[:inputs])]
+    if out is not None and dtype is None and conversion.may_narrow and not finish.scales:
+        computed = _type_with_out(text, given, computed, out)
     label = "float32" if finish.scales else numpy_type(computed)[0]
     scaled = inputs if finish.scales else None
     beside = [taken(each, label, place == scaled) or each for place, each in enumerate(operands[inputs:], inputs)]
     types = *operand_types(given, computed), *[label] * len(beside)
     converted = conversion.operands([*operands[:inputs], *beside], types, text)
     return conversion.result(_expression(text, converted, computed, options), operands, converted, out)
+
+
+def _type_with_out(text: str, given: Sequence[Imported], computed: Any, out: Any) -> Any:
+    """Return the type to compute in where `out` may have any: as for NumPy, it is an operand that promotes."""
+    taker, label = array_of(out, "out", text), numpy_type(computed)[0]
+    if taker.dtype in (label, *wider_results(label)):
+        return computed
+    return computed_type(text, [*given, taker], None)
 
 
 def _evaluate_in_place(
