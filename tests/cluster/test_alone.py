@@ -42,7 +42,11 @@ def test_units_are_kept_whole_or_not_at_all(tmp_path: Path) -> None:
         assert again is not None and again.dtype == value.dtype and np.array_equal(again, value)
     assert kept.finished() == 1
     (file,) = tmp_path.glob("*.unit")
-    for damaged in (file.read_bytes()[:-1] + b"x", b"", b"{}\n"):
+    kept.save(Unit(0, 4), np.ones((2, 3)))
+    whole = file.read_bytes()
+    others = whole.replace(b"[2, 3]", b"[3, 2]"), whole.replace(b"<f8", b"<i8")
+    assert whole not in others
+    for damaged in (whole[:-1] + b"x", b"", b"{}\n", whole[:70], *others):
         kept.save(Unit(0, 4), np.arange(3))
         file.write_bytes(damaged)
         assert kept.load(Unit(0, 4)) is None
@@ -53,6 +57,20 @@ def test_a_checkpoint_belongs_to_a_contraction_of_these_operands(tmp_path: Path)
     assert opened_checkpoint(tmp_path, "ab", [np.arange(3.0)], 1) == first  # its units have the size that they had
     for digest, operand in (("ab", np.arange(3.0) + 1), ("cd", np.arange(3.0))):
         assert opened_checkpoint(tmp_path, digest, [operand], 4).name != first.name
+
+
+def test_a_checkpoint_belongs_to_one_vector_isa(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others compute other bits."""
+    first = opened_checkpoint(tmp_path, "ab", [np.arange(3.0)], 4)
+    monkeypatch.setattr("einloom.cluster.checkpoint.this_peer", lambda: Peer("1", "x86-64", "another"))
+    assert opened_checkpoint(tmp_path, "ab", [np.arange(3.0)], 4).name != first.name
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"grain": "x"}', '{"grain": 0}', '{"grain": 3}'])
+def test_a_damaged_size_of_units_counts_as_none(text: str, tmp_path: Path) -> None:
+    kept = opened_checkpoint(tmp_path, "ab", [], 4)
+    (tmp_path / f"{kept.name}.json").write_text(text)
+    assert opened_checkpoint(tmp_path, "ab", [], 4) == kept
 
 
 def test_a_full_disk_ends_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,9 @@
 """`Checkpoint`: finished units of a contraction in a folder, for a run that goes on where another one ended.
 
-A file holds one unit: a line of JSON with shape, type and digest, then the elements. It is written beside its place,
-flushed to the disk and renamed, so there is never half of one; what does not fit its digest counts as not there. Names
-begin with the digest of the contraction and its operands, so several may share a folder. Every process that computes
-needs to reach the folder.
+A file holds one unit: a digest of what follows, a line of JSON with shape and type, then the elements. It is written
+beside its place, flushed to the disk and renamed, so there is never half of one; what does not fit its digest counts
+as not there. Names begin with the digest of the contraction, its operands and the peers that computed, so several may
+share a folder. Every process that computes needs to reach the folder.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from einloom.arrays.library import Array
+from einloom.cluster.peers import this_peer
 from einloom.config import VERSION
 from einloom.errors import DeviceError
 from einloom.plan.units import Unit
@@ -43,12 +44,13 @@ class Checkpoint:
     def load(self, unit: Unit) -> Array | None:
         """Return a finished unit; None where there is none, or a damaged one."""
         try:
-            head, _, data = self._file(unit).read_bytes().partition(b"\n")
-            told: dict[str, Any] = json.loads(head)
-            if sha256(data).hexdigest() != told["digest"]:
+            digest, _, rest = self._file(unit).read_bytes().partition(b"\n")
+            if _digest(rest) != digest:
                 return None
+            head, _, data = rest.partition(b"\n")
+            told: dict[str, Any] = json.loads(head)
             return np.frombuffer(data, np.dtype(told["dtype"])).reshape(told["shape"]).copy()
-        except (OSError, ValueError, KeyError):
+        except OSError:
             return None
 
     def save(self, unit: Unit, result: Array) -> None:
@@ -57,9 +59,9 @@ class Checkpoint:
         Raises:
             DeviceError: the folder takes no more.
         """
-        data = result.tobytes()
-        told = {"shape": result.shape, "dtype": result.dtype.str, "digest": sha256(data).hexdigest()}
-        _write(self._file(unit), json.dumps(told).encode() + b"\n" + data)
+        told = json.dumps({"shape": result.shape, "dtype": result.dtype.str})
+        rest = told.encode() + b"\n" + result.tobytes()
+        _write(self._file(unit), _digest(rest) + b"\n" + rest)
 
     def finished(self) -> int:
         """Return how many units are there."""
@@ -80,22 +82,36 @@ class Checkpoint:
 def opened_checkpoint(folder: str | os.PathLike[str], digest: str, operands: Sequence[Array], grain: int) -> Checkpoint:
     """Return the checkpoint of a contraction of these operands; the size of units is that of the run that began it.
 
+    Processes that would compute other bits have another one.
+
     Raises:
         DeviceError: there can be no such folder.
     """
-    whole = sha256(f"{digest} {VERSION}".encode())
+    whole = sha256(f"{digest} {this_peer()}".encode())
     for operand in operands:
         whole.update(np.ascontiguousarray(operand).reshape(-1).view(np.uint8).data)
     place, name = Path(folder).absolute(), whole.hexdigest()[:24]
     file = place / f"{name}.json"
     try:
         place.mkdir(parents=True, exist_ok=True)
-        if file.exists():
-            grain = int(json.loads(file.read_text())["grain"])
-    except (OSError, ValueError, KeyError) as error:
+        grain = (_grain(file) if file.exists() else None) or grain
+    except OSError as error:
         raise DeviceError(f"checkpoint={str(folder)!r}: {error}\n  Name a folder that can be written.") from error
     _write(file, json.dumps({"grain": grain, "einloom": VERSION}).encode())
     return Checkpoint(str(place), name, grain)
+
+
+def _grain(file: Path) -> int | None:
+    """Return the size of units that a file tells, a power of two; None: it is damaged."""
+    try:
+        grain: Any = json.loads(file.read_text())["grain"]
+        return grain if isinstance(grain, int) and grain.bit_count() == 1 and grain > 0 else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _digest(data: bytes) -> bytes:
+    return sha256(data).hexdigest().encode()
 
 
 def _write(file: Path, data: bytes) -> None:
