@@ -9,7 +9,7 @@ from typing import Any
 
 from einloom.api import compile as compile_here
 from einloom.api import einsum as einsum_here
-from einloom.arrays.library import incoming, is_array, outgoing
+from einloom.arrays.library import incoming, is_array
 from einloom.cluster.distribution import Distribution
 from einloom.cluster.run import Run
 from einloom.cluster.shared import Shared
@@ -140,8 +140,7 @@ class Contraction:
 
             result, events = compute_on_workers(shared, client)
         self.run = Run(tuple(events), begin, time.time())
-        label = incoming(operands[0], "operand 0").dtype
-        return outgoing(result if result.shape else result[()], label, operands[0])
+        return self.expression.outgoing(result, operands[0])
 
     @property
     def program(self) -> UnitProgram | None:

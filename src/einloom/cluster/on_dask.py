@@ -19,6 +19,7 @@ from typing import Any
 import distributed  # pyright: ignore[reportMissingImports]
 import numpy as np
 from distributed import KilledWorker, WorkerPlugin  # pyright: ignore[reportMissingImports]
+from distributed.threadpoolexecutor import thread_state  # pyright: ignore[reportMissingImports]
 
 from einloom.arrays.library import Array
 from einloom.cluster.peers import check_peers, this_peer
@@ -102,18 +103,26 @@ def current_client(client: Any) -> Any:
     """Return a client, or else the current one.
 
     Raises:
-        ArgumentError: there is none, it is closed, or it is one of an event loop.
+        ArgumentError: there is none, it is closed, or it is one of an event loop; or this is a task that holds one of
+            its worker's threads, for which the tasks of its call would wait.
     """
-    if client is not None:
-        if not isinstance(client, distributed.Client):
-            raise ArgumentError(f"client={client!r:.80} is no client of Dask\n  Make one, distributed.Client(…).")
-        if client.asynchronous:
-            raise ArgumentError(
-                "the client of Dask is asynchronous\n  Pass one that is not, from outside its event loop."
-            )
-        if client.status != "running":
-            raise ArgumentError(f"the client of Dask is {client.status}\n  Make a new one, distributed.Client(…).")
-        return client
+    if client is None:
+        client = _default_client()
+    if not isinstance(client, distributed.Client):
+        raise ArgumentError(f"client={client!r:.80} is no client of Dask\n  Make one, distributed.Client(…).")
+    if client.asynchronous:
+        raise ArgumentError("the client of Dask is asynchronous\n  Pass one that is not, from outside its event loop.")
+    if client.status != "running":
+        raise ArgumentError(f"the client of Dask is {client.status}\n  Make a new one, distributed.Client(…).")
+    if vars(thread_state).get("proceed"):
+        raise ArgumentError(
+            "a task of Dask would wait for tasks of its own, on a thread that they may need\n"
+            "  Let it leave the thread meanwhile: with distributed.worker_client() as client."
+        )
+    return client
+
+
+def _default_client() -> Any:
     try:
         return distributed.default_client()
     except ValueError:

@@ -107,6 +107,32 @@ def test_el_cluster_einsum_takes_arrays_of_two_libraries(cluster: Any, client: A
     assert np.array_equal(result, whole)  # The client is the current one.
 
 
+def test_results_come_in_the_library_of_the_first_operand_and_the_type_of_all(cluster: Any, client: Any) -> None:
+    class Namespace:
+        from_dlpack = staticmethod(np.from_dlpack)
+
+    class Exporting:
+        """An array of another library, which gives its memory away."""
+
+        def __init__(self, array: np.ndarray) -> None:
+            self.array = array
+
+        def __dlpack__(self, **options: Any) -> Any:
+            return self.array.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.array.__dlpack_device__()
+
+        def __array_namespace__(self) -> type:
+            return Namespace
+
+    first, *others = network_operands()
+    operands = [Exporting(first.astype("float32")), *others]
+    result = el.cluster.einsum(NETWORK[0], *operands, client=client, memory_limit=LIMIT)
+    whole = el.einsum(NETWORK[0], *operands, memory_limit=LIMIT)
+    assert result.dtype == whole.dtype == np.float64 and np.array_equal(result, whole)
+
+
 def test_tasks_have_names(cluster: Any, client: Any) -> None:
     seen: set[str] = set()
     operands = network_operands()
@@ -208,6 +234,23 @@ def test_clients_that_are_none(cluster: Any) -> None:
                 el.cluster.einsum("ab,bc->ac", *operands, client=client)
 
     asyncio.run(inside())
+
+
+def test_a_task_that_holds_its_thread_is_told_to_leave_it(cluster: Any, client: Any) -> None:
+    scaled(cluster, client, 1)
+    operands = network_operands()
+
+    def in_task() -> Any:
+        return el.cluster.einsum(NETWORK[0], *operands, memory_limit=LIMIT, client=distributed.get_client())
+
+    def beside_tasks() -> Any:
+        with distributed.worker_client() as own:
+            return el.cluster.einsum(NETWORK[0], *operands, memory_limit=LIMIT, client=own)
+
+    with pytest.raises(el.ArgumentError, match="worker_client"):
+        client.submit(in_task, pure=False).result(timeout=60)
+    whole = el.einsum(NETWORK[0], *operands, memory_limit=LIMIT)
+    assert np.array_equal(client.submit(beside_tasks, pure=False).result(timeout=60), whole)
 
 
 def test_without_a_client() -> None:
