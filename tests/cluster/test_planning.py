@@ -48,6 +48,14 @@ def test_a_plan_of_a_grid() -> None:
     assert row.workers == 4 and 0.2 < row.efficiency <= 1.2 and row.traffic == 2 * 2048 * 2048 * 8
 
 
+def test_a_plan_of_a_grid_over_nothing_or_of_another_product() -> None:
+    d = el.cluster.Distribution("ik,kj->ij", (5, 0), (0, 5), grid=(2, 2))
+    assert el.cluster.plan("ik,kj->ij", [(5, 0), (0, 5)], distribution=d).rows[0].traffic == 0
+    for equation, shapes in (("ab,bc->ac", [(5, 0), (0, 5)]), ("ik,kj->ij", [(5, 1), (1, 5)])):
+        with pytest.raises(el.ArgumentError, match="Pass the same ones"):
+            el.cluster.plan(equation, shapes, distribution=d)
+
+
 def test_a_plan_of_chunks_says_what_is_rechunked() -> None:
     fitting, other = ((64,) * 8, (64,) * 8), ((64,) * 8, (100,) * 5 + (12,))
     shapes = [(512, 512)] * 3

@@ -36,12 +36,12 @@ def grid_plan(distribution: Distribution, dtype: object, network: Network) -> Pl
     rows, columns = distribution.grid
     panels = [_panel(distribution, panel, dtype, network) for panel in distribution.panels(0)]
     computing = sum(panel.computing for panel in panels)
-    seconds = computing + max(panel.sending for panel in panels)
+    seconds = computing + max((panel.sending for panel in panels), default=0.0)
     traffic = sum(panel.traffic for panel in panels) * distribution.copies
     whole: Expression = compile_here(distribution.equation, distribution.first, distribution.second, dtype=dtype)
     blocks = whole.dtype.itemsize * sum(math.prod(_block(distribution, i)) for i in range(2))
-    memory = blocks + max(panel.memory for panel in panels)
-    efficiency = predicted_seconds(whole.recipe) / (seconds * distribution.ranks)
+    memory = blocks + max((panel.memory for panel in panels), default=0)
+    efficiency = predicted_seconds(whole.recipe) / (seconds * distribution.ranks) if seconds else 1.0
     row = PlanRow(distribution.ranks, seconds, computing, memory, traffic, efficiency)
     cuts = f"{rows} x {columns} x {distribution.copies} ranks"
     return Plan(distribution.equation, whole.flops, cuts, len(panels), (row,))

@@ -71,6 +71,9 @@ def plan(
         raise ArgumentError(f"{bandwidth=}, {latency=}\n  Give bytes a second above 0, and seconds from 0 on.")
     network = Network(float(bandwidth), float(latency))
     if distribution is not None:
+        whole = distribution.equation, tuple(distribution.first), tuple(distribution.second)
+        if (equation, *map(tuple, shapes)) != whole:
+            raise ArgumentError(f"distribution= is of {whole}, not of {equation} {shapes}\n  Pass the same ones.")
         return grid_plan(distribution, dtype, network)
     counts = (workers,) if isinstance(workers, int) else tuple(workers)
     if not counts or min(counts) < 1:
