@@ -33,6 +33,13 @@ TINY = {
     "product without columns": parse_operation(
         "gemm first=zero last=none\naxis m 4 m\naxis k 4 k\nin0 float32 m=1 k=4\nin1 float32 k=1\nout float32 m=1"
     ),
+    "product of bytes": parse_operation(
+        "gemm first=zero last=none\naxis m 4 m\naxis n 5 n\naxis k 4 k\n"
+        "in0 int8 m=1 k=4\nin1 int8 n=4 k=1\nout int32 m=1 n=4"
+    ),
+    "window": parse_operation(
+        "gemm first=zero last=none\naxis m 6 m\naxis k 5 k\nin0 float32 m=1 k=1\nin1 float32 k=1\nout float32 m=1"
+    ),
     "copy": parse_operation(
         "identity first=none last=none\naxis a 4 c\naxis b 3 c\nin0 float32 a=1 b=4\nout float32 a=3 b=1"
     ),
@@ -58,6 +65,6 @@ def random_leaves(space: CpuSpace, count: int, seed: int) -> Iterator[tuple[csp.
 
 
 @cache
-def tiny_space(name: str, machine: Machine) -> CpuSpace:
+def tiny_space(name: str, machine: Machine, curves: bool = False) -> CpuSpace:
     """Return a space of a tiny operation, for two threads."""
-    return CpuSpace(TINY[name], machine, threads=2)
+    return CpuSpace(TINY[name], machine, threads=2, curves=curves)

@@ -11,13 +11,16 @@ from itertools import pairwise
 import pytest
 
 from einloom import csp
+from einloom.ir.schedule import Schedule
+from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import AVX512, Rates
 from einloom.space import cpu
 from einloom.space.model import Bound
 from einloom.space.on_cpu.model import CpuModel
 from einloom.space.on_cpu.rates import CpuRates
+from einloom.space.on_cpu.space import CpuSpace
 from tests.soak import soak_count
-from tests.space.on_cpu.operations import TINY, random_leaves, tiny_space
+from tests.space.on_cpu.operations import PRODUCT, TINY, random_leaves, tiny_space
 from tests.space.on_cpu.toy import run
 
 ROUNDING = 1 + 1e-9
@@ -30,9 +33,11 @@ SCARCE = {each.name: replace(ENDLESS, **{each.name: 1e3}) for each in fields(Cpu
 """For each number of the rates a machine on which that one decides the time."""
 
 
-def paths(name: str, rates: CpuRates, count: int, seed: int) -> Iterator[tuple[list[Bound], dict[str, float]]]:
+def paths(
+    name: str, rates: CpuRates, count: int, seed: int, curves: bool = False
+) -> Iterator[tuple[list[Bound], dict[str, float]]]:
     """Yield bounds along random descents in a tiny space, with the times of the schedules at their ends."""
-    space, rng = tiny_space(name, SMALL), random.Random(seed)
+    space, rng = tiny_space(name, SMALL, curves), random.Random(seed)
     model = CpuModel(space.problem, space.backbone, SMALL, rates)
     while count:
         state, bounds = space.problem.state(), list[Bound]()
@@ -60,9 +65,10 @@ def excesses(bounds: list[Bound], times: dict[str, float]) -> list[str]:
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("curves", [False, True], ids=["loops", "curves"])
 @pytest.mark.parametrize("name", TINY)
-def test_no_bound_exceeds_the_time_of_a_schedule_below_it(name: str) -> None:
-    for bounds, times in paths(name, RATES, soak_count(3000), seed=1):
+def test_no_bound_exceeds_the_time_of_a_schedule_below_it(name: str, curves: bool) -> None:
+    for bounds, times in paths(name, RATES, soak_count(3000), seed=1, curves=curves):
         assert excesses(bounds, times) == []
 
 
@@ -102,3 +108,44 @@ def test_a_large_product_is_bound_by_its_arithmetic() -> None:
     bound = space.root.bound()
     assert max(bound.terms, key=bound.terms.__getitem__) == "arithmetic"
     assert 0.9 < bound.seconds / (2 * 1024**3 / 2e11) < 1
+
+
+def test_blocks_along_a_curve_keep_what_neighbours_read() -> None:
+    """Between the loops of a curve nothing runs in one piece: rows of blocks do not read all columns each time."""
+    operation = parse_operation(
+        "gemm first=zero last=none\naxis m 16 m\naxis n 16 n\naxis k 1 k\n"
+        "in0 float32 m=1 k=16\nin1 float32 n=1 k=16\nout float32 m=1 n=16"
+    )
+    schedule = parse_schedule("sfc m:1 sfc n:1 prim k=k")
+    space = CpuSpace(operation, replace(AVX512, l1d=32, l2=0, l3=0), (schedule,), rates=RATES)
+    times = run(operation, schedule, space.machine, RATES, 1)
+    assert excesses([space.leaf(schedule).bound()], times) == []
+
+
+def test_sums_that_go_on_are_read_again() -> None:
+    """Four steps of k, of which all but the first read 24 sums beside 6 + 4 inputs; 4 elements lie in L1 already."""
+    schedule = parse_schedule("seq k:1 prim m=m n=n")
+    space = CpuSpace(PRODUCT, SMALL, (schedule,), rates=RATES)
+    bytes = 4 * ((6 + 4 - 4) + 2 * (6 + 4 + 24 - 4))
+    assert space.leaf(schedule).bound().terms["L2"] == pytest.approx(bytes / RATES.l2)
+    assert run(PRODUCT, schedule, SMALL, RATES, 1)["L2"] >= bytes / RATES.l2
+
+
+def test_parts_of_a_fused_axis_that_an_operand_does_not_have_lead_nowhere() -> None:
+    operation = parse_operation(
+        "identity first=none last=none\naxis a 4 c\naxis b 8 c\nin0 float32 a=1\nout float32 a=8 b=1"
+    )
+    schedule = parse_schedule("fuse ab=a*b seq ab:8 prim m=ab pack in0@1 ab")
+    space = CpuSpace(operation, SMALL, (schedule,), rates=RATES)
+    assert space.leaf(schedule).bound().terms["L2"] == 0
+
+
+def test_a_team_works_with_all_its_threads() -> None:
+    """The threads of a known schedule's team count, whatever number the space is for; and all of its blocks: cut by
+    four and by three, six rows are three blocks."""
+    for text, rows in (("aBc", (2,)), ("aBBc", (4, 3))):
+        schedule = Schedule.from_loop_string(PRODUCT, text, {"k": (3,), "m": rows, "n": (4,)}, threads=3)
+        space = CpuSpace(PRODUCT, SMALL, (schedule,), rates=RATES)
+        explained = str(space.leaf(schedule).bound().explain())
+        assert schedule.team is not None and schedule.team.threads == 3
+        assert "1 / threads = 0.3333" in explained

@@ -1,134 +1,141 @@
 """A machine that runs a bound nest block by block and charges exactly the resources that the model of CPUs knows.
 
 It counts on the nest, with the lengths that blocks have and the elements that they touch, what the model infers from
-domains. Everything overlaps, so no schedule is slower here than it has to be.
+domains. Everything overlaps, so no schedule is slower here than it has to be. Every thread runs its own share of the
+shared loops on a core with caches of its own, which know what is read next: nothing is fetched that the best
+replacement would have kept, and what is in them at the start is what is needed first.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass, field
-from math import ceil, prod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from math import ceil, gcd, inf, prod
 
 from einloom.ir.bind import bind
-from einloom.ir.nest import Block, Call, Guard, Loop, Node, Pack
+from einloom.ir.curve import curve
+from einloom.ir.nest import Access, Block, Call, Guard, Loop, Node, Pack, leading_loops
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import ExecType, Schedule
 from einloom.machine import Machine
 from einloom.space.on_cpu.rates import CpuRates
 
-Touched = set[tuple[str, int]]
+Element = tuple[str, int]
+Touch = tuple[Element, bool]
+"""An element, and whether it is read."""
 
 
 def run(operation: Operation, schedule: Schedule, machine: Machine, rates: CpuRates, threads: int) -> dict[str, float]:
-    """Return the seconds of each resource; the time is the largest."""
-    return Toy(operation, schedule, machine, rates, threads).seconds()
+    """Return the seconds of each resource, each on the thread that needs most; the time is the largest."""
+    nest = bind(operation, schedule)
+    sizes = {buffer.name: buffer.dtype.size for buffer in nest.buffers}
+    start = Place({axis.name: axis.extent for axis in nest.axes}, {}, frozenset())
+    shared, body = leading_loops(nest.body, ExecType.SHARED)
+    cells = [place for _, place in _cells(shared, start)]
+    found: dict[str, float] = {}
+    for number in range(threads):
+        thread = Thread(operation, machine)
+        for place in cells[len(cells) * number // threads : len(cells) * (number + 1) // threads]:
+            thread.run(body, place)
+        for name, seconds in thread.seconds(rates, sizes).items():
+            found[name] = max(found.get(name, 0.0), seconds)
+    return found
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a thread is: what is left of each axis, positions of buffers, loops that are past their first iteration."""
+
+    left: dict[str, int]
+    at: dict[str, int]
+    later: frozenset[str]
 
 
 @dataclass
-class Toy:
-    """One schedule on one machine."""
+class Thread:
+    """What one thread does."""
 
     operation: Operation
-    schedule: Schedule
     machine: Machine
-    rates: CpuRates
-    threads: int
     fmas: float = 0.0
     stores: float = 0.0
     calls: int = 0
-    fetched: dict[tuple[str, int], float] = field(default_factory=lambda: defaultdict(float))
+    touches: list[Touch] = field(default_factory=list)
 
-    def seconds(self) -> dict[str, float]:
+    @property
+    def lanes(self) -> int:
+        return self.machine.vector_bits // 8 // self.operation.output.dtype.size
+
+    def seconds(self, rates: CpuRates, sizes: dict[str, int]) -> dict[str, float]:
         """Return the seconds of each resource."""
-        nest = bind(self.operation, self.schedule)
-        self.size = self.operation.output.dtype.size
-        self.lanes = self.machine.vector_bits // 8 // self.size
-        self.inputs = {operand.name for operand in self.operation.inputs}
         caches = (self.machine.l1d, self.machine.l2, self.machine.l3)
-        self.levels = {"L2": sum(caches[:1]), "L3": sum(caches[:2]), "beyond L3": sum(caches)}
-        left = {axis.name: axis.extent for axis in nest.axes}
-        everything = self._sub_nest(nest.body, left, {}, 0)
-        ways = self._ways(nest.body)
-        cold = max(self.operation.bytes - sum(caches), 0)
-        assert everything
+        names = {operand.name for operand in self.operation.operands}
+        reached = {element for element, _ in self.touches if element[0] in names}
+        cold = max(sum(sizes[buffer] for buffer, _ in reached) - sum(caches), 0)
         times = {
-            "arithmetic": self.fmas / self.rates.fmas / ways,
-            "stores": self.stores / self.rates.stores / ways,
-            "calls": self.calls / self.rates.calls / ways,
-            "memory": cold / self.rates.memory / ways,
+            "arithmetic": self.fmas / rates.fmas,
+            "stores": self.stores / rates.stores,
+            "calls": self.calls / rates.calls,
+            "memory": cold / rates.memory,
         }
-        speeds = {"L2": self.rates.l2, "L3": self.rates.l3, "beyond L3": self.rates.memory}
-        for name, speed in speeds.items():
-            most = max((bytes for (level, _), bytes in self.fetched.items() if level == name), default=0.0)
-            times[name] = most / speed / ways
+        for place, (name, rate) in enumerate((("L2", rates.l2), ("L3", rates.l3), ("beyond L3", rates.memory))):
+            times[name] = fetched(self.touches, sizes, sum(caches[: place + 1])) / rate
         return times
 
-    def _ways(self, nodes: tuple[Node, ...]) -> int:
-        trips = 1
-        while len(nodes) == 1 and isinstance(nodes[0], Loop) and nodes[0].kind is ExecType.SHARED:
-            trips *= ceil(nodes[0].span / nodes[0].step)
-            nodes = nodes[0].body
-        return min(trips, self.threads)
-
-    def _sub_nest(self, nodes: tuple[Node, ...], left: dict[str, int], at: dict[str, int], depth: int) -> Touched:
-        """Run a body, and charge what it reaches over beyond each cache."""
-        touched: Touched = set()
+    def run(self, nodes: Sequence[Node], place: Place) -> None:
+        """Run what stands in a body."""
         for node in nodes:
-            touched |= self._node(node, left, at, depth)
-        for name, capacity in self.levels.items():
-            self.fetched[name, depth] += max(len(touched) * self.size - capacity, 0)
-        return touched
+            match node:
+                case Loop():
+                    for body, inner in self._iterations(node, place):
+                        self.run(body, inner)
+                case Pack():
+                    self._pack(node, place)
+                case Guard():
+                    pass  # The model does not charge touches.
+                case Call():
+                    self._call(node, place)
+                case _:
+                    raise AssertionError(node)
 
-    def _node(self, node: Node, left: dict[str, int], at: dict[str, int], depth: int) -> Touched:
-        match node:
-            case Loop():
-                return self._loop(node, left, at, depth)
-            case Pack():
-                return self._pack(node, left, at)
-            case Guard():
-                return set()  # The model does not charge touches.
-            case Call():
-                return self._call(node, left, at)
-            case _:
-                raise AssertionError(node)
+    def _iterations(self, loop: Loop, place: Place) -> Iterator[tuple[Sequence[Node], Place]]:
+        """Yield the iterations of a loop, or of all loops that are walked along one curve."""
+        if loop.kind is not ExecType.SFC:
+            yield from ((loop.body, inner) for _, inner in _cells((loop,), place))
+            return
+        loops, body = leading_loops((loop,), ExecType.SFC)
+        found = dict(_cells(loops, place))
+        for cell in curve(tuple(1 + max(numbers) for numbers in zip(*found))):
+            yield body, found[cell]
 
-    def _loop(self, loop: Loop, left: dict[str, int], at: dict[str, int], depth: int) -> Touched:
-        touched: Touched = set()
-        for start in range(0, left[loop.axis], loop.step):
-            inner = left | {loop.axis: min(loop.step, left[loop.axis] - start)}
-            moved = at | {b: at.get(b, 0) + start // loop.step * by for b, by in loop.advances}
-            touched |= self._sub_nest(loop.body, inner, moved, depth + 1)
-        return touched
-
-    def _pack(self, pack: Pack, left: dict[str, int], at: dict[str, int]) -> Touched:
-        """A copy stores what it copies, into scratch or out of it; reading outputs is not charged."""
+    def _pack(self, pack: Pack, place: Place) -> None:
+        """Charge a copy's stores, into scratch or out of it, in whole vectors."""
         position = next(i for i, each in enumerate(self.operation.operands) if each.name in (pack.source, pack.buffer))
-        operand = self.operation.operands[position]
-        strides = self.operation.strides(operand)
-        extents = [left[axis.name] for axis in self.operation.axes if strides[axis.name]]
-        self.stores += prod(extents) / self.lanes
-        if position == len(self.operation.operands) - 1:
-            return set()
-        elements = {at.get(operand.name, 0)}
-        for axis in self.operation.axes:
-            elements = {e + i * strides[axis.name] for e in elements for i in range(left[axis.name])}
-        return {(operand.name, element) for element in elements}
+        strides = self.operation.strides(self.operation.operands[position])
+        stores = self.stores + prod(place.left[name] for name, stride in strides.items() if stride) / self.lanes
+        self.run(pack.body, place)
+        self.stores = stores
 
-    def _call(self, call: Call, left: dict[str, int], at: dict[str, int]) -> Touched:
-        lengths = [self._length(block, left) for block in call.blocks]
-        contracts = len(call.blocks) == 4
-        if contracts and len(call.accesses) == 3:
-            self._multiply(lengths, call.accesses[-1].strides)
+    def _call(self, call: Call, place: Place) -> None:
+        lengths = [self._length(block, place.left) for block in call.blocks]
+        *inputs, output = call.accesses
+        sums = len(call.blocks) == 4
+        if sums and len(inputs) == 2:
+            self._multiply(lengths, output.strides)
         else:
             self.stores += prod(lengths[:2]) / self.lanes
-        touched: Touched = set()
-        for access in call.accesses[:-1]:
-            elements = {at.get(access.buffer, 0)}
-            for length, stride in zip(lengths, access.strides):
-                elements = {e + i * stride for e in elements for i in range(length if stride else 1)}
-            touched |= {(access.buffer, element) for element in elements}
-        return touched
+        for access in inputs:
+            self.touches += [(element, True) for element in self._elements(access, lengths, place)]
+        adds = sums and (call.starts is None or not place.later.isdisjoint(call.starts))
+        written = self._elements(output, lengths, place)
+        self.touches += [(element, read) for element in written for read in ((True, False) if adds else (False,))]
+
+    def _elements(self, access: Access, lengths: list[int], place: Place) -> list[Element]:
+        found = {place.at.get(access.buffer, 0) + access.offset}
+        for length, stride in zip(lengths, access.strides):
+            found = {e + i * stride for e in found for i in range(length if stride else 1)}
+        return [(access.buffer, element) for element in sorted(found)]
 
     def _multiply(self, lengths: list[int], output: tuple[int, ...]) -> None:
         """Charge a product: its vectors lie along m or n, each with several steps of the sum if it is short; a vector
@@ -142,4 +149,55 @@ class Toy:
 
     @staticmethod
     def _length(block: Block, left: dict[str, int]) -> int:
-        return 1 if block.axis is None else left[block.axis]
+        return block.elements(1 if block.axis is None else left[block.axis])
+
+
+def _cells(loops: Sequence[Loop], place: Place) -> Iterator[tuple[tuple[int, ...], Place]]:
+    """Yield the iterations of nested loops, by their numbers, with where a thread is then."""
+    if not loops:
+        yield (), place
+        return
+    loop, *others = loops
+    for number, start in enumerate(range(0, place.left[loop.axis], loop.step)):
+        left = place.left | {loop.axis: min(loop.step, place.left[loop.axis] - start)}
+        at = place.at | {buffer: place.at.get(buffer, 0) + number * by for buffer, by in loop.advances}
+        later = place.later | {loop.name} if number else place.later
+        for inner, found in _cells(others, replace(place, left=left, at=at, later=later)):
+            yield (number, *inner), found
+
+
+def fetched(touches: Sequence[Touch], sizes: dict[str, int], capacity: int) -> int:
+    """Return how many bytes a cache of so many reads at least, whatever it replaces.
+
+    It keeps what is read soonest. What is written enters it for nothing, or passes it.
+    """
+    unit = gcd(*sizes.values())
+    parts = {name: size // unit for name, size in sizes.items()}
+    events = [((*element, part), read) for element, read in touches for part in range(parts[element[0]])]
+    following, soonest = _next_reads(events)
+    held = dict(sorted(soonest.items(), key=lambda item: item[1])[: capacity // unit])
+    heap = [(-when, block) for block, when in held.items()]
+    heap.sort()
+    misses = 0
+    for (block, read), when in zip(events, following):
+        misses += read and block not in held
+        held.pop(block, None)
+        if when < inf:
+            held[block] = when
+            heappush(heap, (-when, block))
+        while len(held) > capacity // unit:
+            latest, other = heappop(heap)
+            if held.get(other) == -latest:
+                del held[other]
+    return misses * unit
+
+
+def _next_reads(events: Sequence[tuple[tuple[str, int, int], bool]]) -> tuple[list[float], dict[tuple, float]]:
+    """Return when each event's block is read next before it is written, and when each is first."""
+    coming: dict[tuple[str, int, int], float] = {}
+    following: list[float] = []
+    for when in reversed(range(len(events))):
+        block, read = events[when]
+        following.append(coming.get(block, inf))
+        coming[block] = when if read else inf
+    return following[::-1], {block: when for block, when in coming.items() if when < inf}

@@ -18,7 +18,7 @@ from einloom.space.model.bound import Bound
 from einloom.space.model.figure import Figure
 from einloom.space.on_cpu.backbone import CpuBackbone, Packed, WalkedAxis
 from einloom.space.on_cpu.rates import MARGIN, CpuRates
-from einloom.space.on_cpu.traffic import Traffic
+from einloom.space.on_cpu.traffic import Traffic, is_simple
 
 __all__ = ["CpuModel"]
 
@@ -102,7 +102,8 @@ class CpuModel:
         self._copies = [self._copy(packed) for packed in backbone.packs]
         self._shared = 1 << problem.variables[self._axes[0].kinds[0]].values.index("SHARED") if backbone.axes else 0
         self._traffic = Traffic(problem, backbone, machine, rates)
-        self.cold = max(operation.bytes - machine.l1d - machine.l2 - machine.l3, 0)
+        reached = [each for each in operation.operands if is_simple(operation, each)]
+        self.reached = sum(operation.elements(each) * each.dtype.size for each in reached)
 
     def _slot(self, name: str) -> int:
         return self.problem.variable(name).slot
@@ -178,7 +179,8 @@ class CpuModel:
             if (copied := self._copied(each, domains))
         ]
         fmas = self.backbone.operation.points / blocks.lanes if self.multiplies else 0
-        memory = [Figure("bytes beyond the caches", float(self.cold)), Figure("1 / rate", 1 / self.rates.memory)]
+        caches = self.machine.l1d + self.machine.l2 + self.machine.l3
+        cold = Figure("bytes beyond the caches", float(max(self.reached - ways * caches, 0)))
 
         def term(name: str, work: Figure, rate: float) -> Figure:
             return Figure.product(name, [work, Figure("1 / a second", 1 / rate), threads])
@@ -187,7 +189,7 @@ class CpuModel:
             term("arithmetic", Figure("vector multiply-adds", fmas), self.rates.fmas),
             term("stores", Figure.sum("vectors", stores), self.rates.stores),
             term("calls", Figure("of the primitive", blocks.calls if self.multiplies else 0.0), self.rates.calls),
-            Figure.product("memory", [*memory, threads]),
+            term("memory", cold, self.rates.memory),
         ]
 
     def _blocks(self, domains: Sequence[int]) -> _Blocks:
@@ -238,6 +240,8 @@ class CpuModel:
                     low = domains[step] & -domains[step]
                     most = max(most, ceil(each.axis.extent / each.axis.sizes[low.bit_length() - 1]))
             blocks *= most
+        if blocks > 1 and self.backbone.teams:  # Their steps need not divide each other, so there may be more blocks.
+            return self.backbone.most_threads
         return max(min(blocks, self.backbone.threads), 1)
 
 

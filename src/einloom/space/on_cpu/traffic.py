@@ -1,19 +1,21 @@
-"""What a schedule moves into the caches at least: a sub-nest that reaches over more than a cache holds has to fetch the
-rest each time it runs, whatever was in the cache before and whatever is replaced.
+"""What a schedule moves into the caches at least: a sub-nest that reads more than a cache holds has to fetch the rest
+each time it runs, whatever was in the cache before and whatever is replaced.
 
-It is looked at once loops, their order and the packs are decided. Outputs are left out: they may pass the caches.
+It is looked at once loops, their order and the packs are decided. Sums that an earlier iteration of a loop around the
+sub-nest has begun are read again; what is written may pass the caches, and is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 from einloom import csp
 from einloom.ir.operation import Operand, Operation
 from einloom.machine import Machine
 from einloom.space.model.figure import Figure
-from einloom.space.on_cpu.backbone import CpuBackbone, LoopLevel
+from einloom.space.on_cpu.backbone import CpuBackbone, LoopLevel, WalkedAxis
 from einloom.space.on_cpu.rates import CpuRates
 
 __all__ = ["Traffic", "is_simple"]
@@ -29,6 +31,54 @@ def is_simple(operation: Operation, operand: Operand) -> bool:
                 return False
             reached = stride * axis.extent
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """An operand that is read: the bytes of an element, and which of the walked axes lead to elements of their own."""
+
+    size: int
+    axes: tuple[str, ...]
+
+    def bytes(self, spans: dict[str, int]) -> int:
+        """Return how many bytes blocks of so many indices reach."""
+        return self.size * prod(spans.get(axis, 1) for axis in self.axes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """How often a sub-nest runs with whole blocks, and what it reads.
+
+    Attributes:
+        first: runs that may begin their sums; again: those that add to sums of others before them.
+        inputs, sums: bytes.
+        caches: how many threads may take part in a run, each with caches of its own.
+    """
+
+    first: int
+    again: int
+    inputs: int
+    sums: int
+    caches: int
+
+    def fetched(self, capacity: int) -> int:
+        """Return how many bytes caches of this size do not hold when runs begin."""
+        begin, add = self._beyond(capacity)
+        return self.first * begin + self.again * add
+
+    def explained(self, capacity: int) -> Figure:
+        """Return the same with what it was made of."""
+        names, runs = ("that begin sums", "that add to sums"), (self.first, self.again)
+        parts = [
+            Figure.product(name, [Figure("runs", count), Figure("bytes beyond the caches", float(beyond))])
+            for name, count, beyond in zip(names, runs, self._beyond(capacity))
+        ]
+        return Figure.sum("bytes", parts)
+
+    def _beyond(self, capacity: int) -> tuple[int, int]:
+        """What a run reads that its caches cannot hold: one that begins its sums, and one that adds to them."""
+        held = self.caches * capacity
+        return max(self.inputs - held, 0), max(self.inputs + self.sums - held, 0)
 
 
 class Traffic:
@@ -55,49 +105,69 @@ class Traffic:
             for a in backbone.loops
             for b in backbone.loops[a.number + 1 :]
         }
+        values = problem.variable(f"kind({backbone.loops[0].name})").values if backbone.loops else ()
+        self._absent, self._shared, self._curved = (_mask(values, each) for each in ("ABSENT", "SHARED", "SFC"))
         operation = backbone.operation
-        self._size = operation.output.dtype.size
-        self._inputs = [
-            [side.axis for side in backbone.sides_of(packed)]
-            for packed in backbone.packs
-            if not packed.is_output and is_simple(operation, operation.operands[packed.operand])
-        ]
+        self._inputs = [reach for each in operation.inputs if (reach := self._reach(each)) is not None]
+        self._sums = self._reach(operation.output)
+
+    def _reach(self, operand: Operand) -> _Reach | None:
+        """Return what an operand's blocks reach; None if indices share elements."""
+        operation = self.backbone.operation
+        if not is_simple(operation, operand):
+            return None
+        axes = [axis.name for axis in self.backbone.axes if _leads_on(operation, operand, axis)]
+        return _Reach(operand.dtype.size, tuple(axes))
 
     def figures(self, domains: Sequence[int], ways: int) -> list[Figure]:
         """Return the seconds of each level of the caches; nothing as long as loops are open."""
         if any(domains[slot] & (domains[slot] - 1) for slot in self._slots):
             return []
-        runs = list(self._sub_nests(domains))
+        runs = self._sub_nests(domains, ways)
         return [self._figure(name, capacity, rate, runs, ways) for name, capacity, rate in self.levels]
 
-    def _figure(self, name: str, capacity: int, rate: float, runs: Sequence[tuple[int, int]], ways: int) -> Figure:
-        count, size = max(runs, key=lambda run: run[0] * max(run[1] - capacity, 0))
-        fetched = Figure.largest("bytes", [Figure("none", 0.0), Figure("beyond the cache", float(size - capacity))])
-        return Figure.product(
-            name, [Figure("runs", count), fetched, Figure("1 / rate", 1 / rate), Figure("1 / threads", 1 / ways)]
-        )
+    def _figure(self, name: str, capacity: int, rate: float, runs: Sequence[_Runs], ways: int) -> Figure:
+        most = max(runs, key=lambda each: each.fetched(capacity)).explained(capacity)
+        return Figure.product(name, [most, Figure("1 / rate", 1 / rate), Figure("1 / threads", 1 / ways)])
 
-    def _sub_nests(self, domains: Sequence[int]) -> list[tuple[int, int]]:
-        """Return for each sub-nest how often it runs with whole blocks, and how many bytes of inputs it reaches."""
-        walked = [a for a, slot in zip(self.backbone.axes, self._walked) if domains[slot] == 1]
-        spans = {axis.name: axis.extent for axis in walked}
-        runs = 1
-        found = [(runs, self._bytes(spans))]
-        for loop in self._loops(domains):
+    def _sub_nests(self, domains: Sequence[int], ways: int) -> list[_Runs]:
+        """Return the sub-nests that run in one piece: not those between loops along one curve."""
+        spans = {a.name: a.extent for a, slot in zip(self.backbone.axes, self._walked) if domains[slot] == 1}
+        loops = self._loops(domains)
+        kinds = [domains[self._kinds[loop.number]] for loop in loops]
+        first = every = 1
+        found = [self._runs(1, 1, spans, ways if self._shared in kinds else 1)]
+        for position, loop in enumerate(loops):
             step = loop.axis.sizes[domains[self._steps[loop.number]].bit_length() - 1]
-            runs *= spans[loop.axis.name] // step
+            blocks = spans[loop.axis.name] // step
+            every *= blocks
+            first *= 1 if loop.reduced else blocks
             spans[loop.axis.name] = step
-            found.append((runs, self._bytes(spans)))
+            inside = kinds[position + 1 :]
+            if not (inside and kinds[position] == inside[0] == self._curved):
+                found.append(self._runs(first, every, spans, ways if self._shared in inside else 1))
         return found
+
+    def _runs(self, first: int, every: int, spans: dict[str, int], caches: int) -> _Runs:
+        sums = 0 if self._sums is None else self._sums.bytes(spans)
+        return _Runs(first, every - first, sum(each.bytes(spans) for each in self._inputs), sums, caches)
 
     def _loops(self, domains: Sequence[int]) -> list[LoopLevel]:
         """The loops that are there, outermost first."""
-        loops = [loop for loop, slot in zip(self.backbone.loops, self._kinds) if domains[slot] != 1]
+        loops = [loop for loop, slot in zip(self.backbone.loops, self._kinds) if domains[slot] != self._absent]
         place = {loop.number: 0 for loop in loops}
         for position, a in enumerate(loops):
             for b in loops[position + 1 :]:
                 place[b.number if domains[self._order[a.number, b.number]] == 1 else a.number] += 1
         return sorted(loops, key=lambda loop: place[loop.number])
 
-    def _bytes(self, spans: dict[str, int]) -> int:
-        return self._size * sum(prod(spans.get(axis.name, 1) for axis in axes) for axes in self._inputs)
+
+def _mask(values: Sequence[object], value: str) -> int:
+    return 1 << values.index(value) if value in values else 0
+
+
+def _leads_on(operation: Operation, operand: Operand, axis: WalkedAxis) -> bool:
+    """Whether every index of a walked axis leads to other elements: whatever it is fused of has a stride."""
+    parts = (axis.name,) if axis.fused is None else axis.fused.parts
+    names = [name for part in parts for name in part.split("*")]
+    return all(operation.stride(operand, name) for name in names if operation.axis(name).extent > 1)
