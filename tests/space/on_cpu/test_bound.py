@@ -140,6 +140,14 @@ def test_parts_of_a_fused_axis_that_an_operand_does_not_have_lead_nowhere() -> N
     assert space.leaf(schedule).bound().terms["L2"] == 0
 
 
+def test_axes_that_were_one_before_may_be_fused_with_others() -> None:
+    operation = parse_operation(
+        "identity first=none last=none\naxis a*b 4 c\naxis c 8 c\nin0 float32 a*b=1 c=4\nout float32 a*b=8 c=1"
+    )
+    schedule = parse_schedule("fuse abc=a*b*c seq abc:8 prim m=abc pack in0@1 abc pack out@0 abc")
+    assert CpuSpace(operation, SMALL, (schedule,), rates=RATES).root.bound().terms["stores"] > 0
+
+
 def test_a_team_works_with_all_its_threads() -> None:
     """The threads of a known schedule's team count, whatever number the space is for; and all of its blocks: cut by
     four and by three, six rows are three blocks."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from einloom import csp
+from einloom.ir.fused import FusedView
 from einloom.ir.operation import Operand, Operation
 from einloom.machine import Machine
 from einloom.space.model.figure import Figure
@@ -168,6 +169,6 @@ def _mask(values: Sequence[object], value: str) -> int:
 
 def _leads_on(operation: Operation, operand: Operand, axis: WalkedAxis) -> bool:
     """Whether every index of a walked axis leads to other elements: whatever it is fused of has a stride."""
-    parts = (axis.name,) if axis.fused is None else axis.fused.parts
-    names = [name for part in parts for name in part.split("*")]
-    return all(operation.stride(operand, name) for name in names if operation.axis(name).extent > 1)
+    view = FusedView.of(operation, () if axis.fused is None else (axis.fused,))
+    parts = view.parts[operand.name].get(axis.name, ())
+    return view.depends(operand.name, axis.name) and all(part.stride for part in parts)
