@@ -56,7 +56,8 @@ def test_twenty_six_loops_are_counted() -> None:
 def test_longer_strings_than_there_are() -> None:
     with pytest.raises(ScheduleError, match="257 letters"):
         LoopStrings("a_99_M,b_99_N,c_56_K")
-    assert LoopStrings("a_99_M,b_99_N,c_55_K").total > 2**300
+    LoopStrings("a_99_M,b_99_N,c_55_K")
+    assert LoopStrings("a_99_M,b_99_N").total > 2**200
 
 
 @pytest.mark.parametrize("text", ["", "a", "a_0", "a_0_K,c_1_M", "a_0_K,a_1_M", "a_0_K;b_1_M", "A_0_K", "a_100_M"])

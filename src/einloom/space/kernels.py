@@ -238,10 +238,8 @@ def batch_matmul(
 ) -> Kernel:
     """C[b,m,n] = sum over k of A[b,m,k] B[b,k,n]; `shared_b` uses one B[k,n] for all; `mma` as of matmul."""
     builder = Builder("batch_matmul")
-    axis = _Axes(builder, tiles or PAPER_TILES["batch_matmul"], _tails(tails, mma))
-    um, un, uk = _units(mma, builder)
-    h = axis("b", b)
-    sizes = (("m", m, um), ("n", n, un), ("k", k, uk))
+    axis, (um, un, uk) = _Axes(builder, tiles or PAPER_TILES["batch_matmul"], _tails(tails, mma)), _units(mma, builder)
+    h, sizes = axis("b", b), zip("mnk", (m, n, k), (um, un, uk))
     i, j, p = (axis(name, _whole(name, size, unit, builder)) for name, size, unit in sizes)
     a = builder.load(builder.input("A", h, i, p, strides=(m * k, um, m * uk)))
     shared, own = (uk, k * un), (k * n, uk, k * un)
