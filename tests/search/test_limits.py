@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, replace
 from pathlib import Path
 
@@ -29,6 +30,16 @@ def test_limits_only_grow_and_are_of_one_machine(tmp_path: Path) -> None:
     assert raised_limits(file, AVX2, SOME) == SOME
     assert known_limits(file, AVX512) == replace(SOME, fmas=9e9)
     assert raised_limits(None, AVX512, SOME) == SOME
+
+
+def test_nothing_is_lost_where_several_raise_limits_at_once(tmp_path: Path) -> None:
+    """Each opens the lock for itself, so threads keep each other out as processes do."""
+    file = tmp_path / "limits.json"
+    machines = [replace(AVX512, name=f"machine {number}") for number in range(100)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda machine: raised_limits(file, machine, SOME), machines))
+    assert all(known_limits(file, machine) == SOME for machine in machines)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["limits.json", "limits.lock"]
 
 
 @pytest.mark.parametrize(

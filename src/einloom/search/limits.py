@@ -6,11 +6,13 @@ search, and by every time that beat its bound. Nothing is compiled by them.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import asdict
 from math import inf
 from pathlib import Path
@@ -120,17 +122,32 @@ def raised_limits(file: Path | None, machine: Machine, seen: CpuRates) -> CpuRat
     Where the file cannot be written, they hold for this search alone.
     """
     known = None if file is None else known_limits(file, machine)
-    limits = seen if known is None else known.or_faster(seen)
-    if file is not None and limits != known:
-        try:
+    limits = _raised(known, seen)
+    if file is None or limits == known:
+        return limits
+    try:
+        with _alone(file):
+            limits = _raised(known_limits(file, machine), seen)
             _write(file, {**_entries(file), "version": VERSION, _key(machine): asdict(limits)})
-        except OSError as error:
-            _log.warning("the limits of this machine are not remembered: %s", error)
+    except OSError as error:
+        _log.warning("the limits of this machine are not remembered: %s", error)
     return limits
 
 
-def _write(file: Path, entries: dict[str, Any]) -> None:
+def _raised(known: CpuRates | None, seen: CpuRates) -> CpuRates:
+    return seen if known is None else known.or_faster(seen)
+
+
+@contextmanager
+def _alone(file: Path) -> Generator[None, None, None]:
+    """Let nobody else change a file meanwhile. It is replaced, so the lock is another file, which stays."""
     file.parent.mkdir(parents=True, exist_ok=True)
+    with open(file.with_suffix(".lock"), "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _write(file: Path, entries: dict[str, Any]) -> None:
     part = file.with_suffix(f".{os.getpid()}.{get_ident()}")
     part.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
     part.replace(file)
