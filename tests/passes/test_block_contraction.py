@@ -125,6 +125,33 @@ def test_a_large_input_is_read_along_its_runs_or_packed() -> None:
     assert "along an input" not in families(summed)  # runs of in1 are summed: its elements would be read one by one
 
 
+def test_columns_of_a_tile_count_products_whose_vectors_share_lines_of_the_output() -> None:
+    operation = contraction("d 190 c, e 2 k, c 10 m, f 4 m, a 99 n, b 6 n", "decf", "abde", "bcadf")
+    best = _costed(operation)[0].proposal
+    assert best.family == "batch as columns"
+    assert best.schedule.prims == Prims("f", "d", "e")  # four columns of d are a line of the output
+    long = contraction("d 190 c, e 2 k, c 10 m, f 16 m, a 99 n, b 6 n", "decf", "abde", "bcadf")
+    assert all(each.proposal.family != "batch as columns" for each in _costed(long))
+
+
+def test_packed_blocks_hold_several_products_that_share_lines_of_an_input() -> None:
+    operation = contraction("d 352 c, c 16 k, a 16 m, e 24 c, b 2 n", "caed", "cbde", "bdae")
+    best = _costed(operation)[0].proposal.schedule
+    assert str(best) == "seq d:16 seq a:8 seq d:1 seq b:1 seq a:1 prim m=e n=a k=c pack in0@2 d a c e"
+    counted_by_none = contraction("d 352 c, c 16 k, a 16 m, e 24 c, b 2 n", "dcae", "cbde", "bdae")
+    assert all(each.proposal.family != "several products" for each in _costed(counted_by_none))
+
+
+def test_short_vectors_are_written_where_they_belong_while_the_next_tile_is_computed() -> None:
+    operation = contraction("b 3 k, c 3 n, d 352 m, e 8 m, f 48 n, g 2 n, h 7 c", "ebdh", "gbchf", "dfcghe")
+    packs = "pack in0@1 d b e pack in1@1 fcg b"
+    written = parse_schedule(f"fuse fcg=f*c*g seq h:1 seq d:1 prim m=e n=fcg k=b {packs}")
+    packs = "pack in0@1 d b e pack in1@2 c f g b pack out@2 d f c g e"
+    staged = parse_schedule(f"seq h:1 seq f:8 seq f:1 seq c:1 seq d:1 prim m=e n=g k=b {packs}")
+    # Measured as float64, vectors of 32 bytes: 5.9 ms written in place, 8.2 to 16 staged.
+    assert cost_of(operation, written, LARGE).seconds < cost_of(operation, staged, LARGE).seconds
+
+
 def test_packs_join_a_short_innermost_axis_with_the_sum_around_it() -> None:
     operation = contraction("c 144 c, e 2 m, b 10 m, a 80 k, d 12 n", "bcae", "cad", "cedb")
     schedule = Blocking(operation, Prims("b", "d", "a"), LARGE).schedule(Plan("vector block", packs_element=False))

@@ -94,10 +94,12 @@ def _many_sums(rng: random.Random, dtype: DType) -> Operation:
 
 
 def _counted_products(rng: random.Random, dtype: DType) -> Operation:
-    """A batch whose axis is the innermost one of the output, and perhaps of an input."""
+    """A batch whose axis is the innermost one of the output or next to it, and perhaps innermost in an input."""
     extents = dict(zip("bhmnk", (rng.randint(2, 9) for _ in "bhmnk"))) | {"b": rng.choice((2, 7, 16, 40, 100))}
     axes = tuple(Axis(name, extents[name], DimType(role)) for name, role in zip("bhmnk", "ccmnk"))
     orders = [rng.sample(names, len(names)) for names in ("bhmk", "bhnk")] + [[*rng.sample("hmn", 3), "b"]]
+    if rng.random() < 0.5:
+        orders[-1][-2:] = reversed(orders[-1][-2:])
     strides = [
         {name: math.prod(extents[n] for n in order[i + 1 :]) for i, name in enumerate(order)} for order in orders
     ]

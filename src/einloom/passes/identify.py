@@ -19,8 +19,12 @@ __all__ = [
     "identify_primitive",
     "prims_along",
     "prims_of_one_product",
+    "prims_with_batch_as_columns",
     "vector_operand",
 ]
+
+LINE = 64
+"""Bytes of a cache line."""
 
 LARGER = 4
 """An input more than this many times as large as the output decides in which order it is read."""
@@ -63,6 +67,21 @@ def prims_of_one_product(operation: Operation) -> tuple[Prims, ...]:
             counts = prims.n is not None and operation.axis(prims.n).role is DimType.C
             found.append(replace(prims, n=None) if counts else prims)
     return tuple(found)
+
+
+def prims_with_batch_as_columns(operation: Operation, prims: Prims) -> Prims | None:
+    """Return what the primitive takes if columns count products; None unless vectors of these share lines.
+
+    before: brgemm over c:d m:c,f n:a,b k:e, out f=1 d=4; f 4; prim m=f n=a k=e
+    after:  prim m=f n=d k=e
+    """
+    m = operation.contiguous_axis(operation.output)
+    if m is None or m.role is DimType.C or m.name != prims.m or m.extent * operation.output.dtype.size >= LINE:
+        return None
+    follows = [a for a in operation.axes if operation.stride(operation.output, a.name) == m.extent and a.extent > 1]
+    if not follows or follows[0].role is not DimType.C:
+        return None
+    return replace(prims, n=follows[0].name)
 
 
 def prims_along(operation: Operation, m: Axis | None) -> Prims:

@@ -93,9 +93,17 @@ class Blocking:
         self.sides = [self.a] if self.b is None else [self.a, self.b]
         own = {axis.name for side in self.sides for axis in side.axes}
         self.common = [a for a in self.operation.axes if a.name not in own and a.role is not DimType.K]
-        counts = self.plan.staging is Staging.PRODUCTS
-        self.counting = self.operation.contiguous_axis(self.operation.output) if counts else None
-        """The axis that counts the products of a staged block, if it holds several."""
+        self.counting = self._counting_axis()
+        """The axis that counts the products of a block, if it holds several."""
+
+    def _counting_axis(self) -> Axis | None:
+        """The output's innermost axis where a staged block turns products, an input's where copies read along it."""
+        if self.plan.staging is Staging.PRODUCTS:
+            return self.operation.contiguous_axis(self.operation.output)
+        if not self.plan.several:
+            return None
+        innermost = [self.operation.contiguous_axis(operand) for operand in self.operation.inputs]
+        return next((axis for axis in innermost if axis in self.common and axis.name not in self.prims.names), None)
 
     def _side(self, position: int, prim: str | None, tile: int) -> Side:
         role = DimType.N if position == 1 else DimType.M
@@ -147,10 +155,12 @@ class Blocking:
     def _block_common(self) -> dict[str, int]:
         """Blocks of the axes that both inputs depend on: single indices, more of those that the primitive takes."""
         packed = any(side.packed for side in self.sides)
-        limits = {self.prims.n: self.targets.tile_n}
+        run = TILE_RUN // self._size // max(self.extents.get(self.prims.m or "", 1), 1)
+        limits = {self.prims.n: max(run, self.targets.tile_n)}
         limits[self.prims.m] = COMMON_VECTORS * self.targets.lanes if packed else UNPACKED_VECTOR
         if self.counting is not None:
-            limits[self.counting.name] = equal_block(self.counting.extent, PRODUCTS_RUN // self._size)
+            run = self.targets.line if self.plan.several else PRODUCTS_RUN // self._size
+            limits[self.counting.name] = equal_block(self.counting.extent, run)
         return {axis.name: max(min(limits.get(axis.name, 1), axis.extent), 1) for axis in self.common}
 
     # ---- staging ------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from einloom.ir.operation import Operation
+from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.contraction.along_inputs import schedules_along_inputs
@@ -18,7 +18,7 @@ from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.fused_rows import fused_schedules
 from einloom.passes.contraction.large_input import vectorise_large_input
 from einloom.passes.contraction.plan import Plan, Staging
-from einloom.passes.identify import prims_of_one_product, vector_operand
+from einloom.passes.identify import prims_of_one_product, prims_with_batch_as_columns, vector_operand
 from einloom.passes.values import Options
 
 __all__ = ["FAMILIES", "VARIATIONS", "Family", "Proposal", "Setting", "Variation", "neighbours"]
@@ -143,6 +143,28 @@ def along_an_input(setting: Setting) -> Iterator[Proposal]:
             yield Proposal("along an input", schedule)
 
 
+def batch_as_columns(setting: Setting) -> Iterator[Proposal]:
+    """Where lines of the output hold vectors of several products, a tile has a column of each: they become one run."""
+    prims = prims_with_batch_as_columns(setting.operation, setting.prims) if setting.options.packing else None
+    if prims is None:
+        return
+    blocking = Blocking(setting.operation, prims, setting.machine, setting.options.max_kernel_size)
+    plan = Plan("batch as columns", packs_element=False)
+    for each in (replace(plan, packs_vector=False), plan, replace(plan, vector_inside=True)):
+        schedule = None if setting.gathers and not each.packs_vector else blocking.schedule(each)
+        if schedule is not None:
+            yield Proposal(each.family, schedule)
+
+
+def several_products(setting: Setting) -> Iterator[Plan]:
+    """Where an input's innermost axis counts products, copies read lines of it: packed blocks hold several products."""
+    operation = setting.operation
+    innermost = [operation.contiguous_axis(operand) for operand in operation.inputs]
+    if any(axis and axis.role is DimType.C and axis.name not in setting.prims.names for axis in innermost):
+        yield Plan("several products", packs_element=False, several=True)
+        yield Plan("several products", several=True)
+
+
 FAMILIES: tuple[Family, ...] = (
     in_place,
     vector_block,
@@ -151,6 +173,8 @@ FAMILIES: tuple[Family, ...] = (
     large_input,
     one_by_one,
     along_an_input,
+    batch_as_columns,
+    several_products,
 )
 """All families, the plainest first: of equally cheap proposals the first one is taken."""
 

@@ -39,6 +39,7 @@ class Plan:
         panels: whether a packed block of the element operand is cut into panels, where a straight copy would do.
         k_parts: into how many parts a block of k is cut that would suit L1.
         long_runs: whether packed blocks reach over long runs of their tensor before anything else.
+        several: whether packed blocks hold several products of a batch, where an input's contiguous axis counts them.
     """
 
     family: str
@@ -50,3 +51,4 @@ class Plan:
     panels: bool = False
     k_parts: int = 1
     long_runs: bool = False
+    several: bool = False

@@ -34,6 +34,9 @@ PIECE = 7.0
 NEAR_PIECE = 4.0
 """The same where kernels read from L2: its latency, beside a line every one or two cycles."""
 
+WRITTEN_PIECE = 4.0
+"""The same where kernels only write: stores wait for their lines while the next tile is computed."""
+
 COPIED_PIECE = 1.0
 """The same for packs and staged blocks, which have more of them under way."""
 
@@ -122,7 +125,8 @@ class CostModel:
         near = far = 0.0
         waits, copies = self._pages(flow), self._copies(flow)
         for each in flow.warm_traffic():
-            close, distant, waited = _seconds(each, self.rates, COPIED_PIECE if each.copies else PIECE)
+            piece = COPIED_PIECE if each.copies else WRITTEN_PIECE if each.writes else PIECE
+            close, distant, waited = _seconds(each, self.rates, piece)
             if each.copies:
                 copies += close + (distant + waited) * (ASKED if each.asked else 1.0)
             else:
