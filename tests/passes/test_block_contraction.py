@@ -115,6 +115,12 @@ def test_vectors_run_along_an_input_where_the_innermost_axis_is_short() -> None:
     assert all(each.proposal.family != "along an input" for each in _costed(long))
 
 
+def test_short_runs_of_one_product_are_written_from_scratch() -> None:
+    operation = contraction("g 40 c, b 64 k, d 4 m, e 5 c, a 3 m, f 3 m, c 7 n", "dgbeaf", "gbec", "gdfcea")
+    best = str(_costed(operation)[0].proposal.schedule)
+    assert best == "fuse af=a*f seq g:1 seq e:1 seq d:1 prim m=af n=c k=b pack out@2 d c af"
+
+
 def test_a_large_input_is_read_along_its_runs_or_packed() -> None:
     def families(operation: Operation) -> set[str]:
         return {each.proposal.family for each in _costed(operation)}

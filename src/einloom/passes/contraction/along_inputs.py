@@ -24,9 +24,6 @@ __all__ = ["schedules_along_inputs"]
 SHORT = 64
 """Bytes of the output's innermost axis from which on it is long enough: a cache line."""
 
-LEAST_RUN = 48
-"""Bytes of the output in one piece that a staged block writes, at least: to scatter shorter ones takes too long."""
-
 TILES = 4
 """Vectors that are enough: no further axes are fused."""
 
@@ -50,8 +47,6 @@ def schedules_along_inputs(
     large = None if is_short else _turned_input(operation, prims)
     if not is_short and large is None:
         return
-    if _run_of_one_product(operation) * operation.output.dtype.size < LEAST_RUN:
-        return
     for role, operand in ((DimType.M, operation.inputs[0]), (DimType.N, operation.inputs[-1])):
         run = _run(operation, operand, role, TILES * lanes)
         if large is not None and not (operand is large and run and operation.stride(operand, run[-1].name) == 1):
@@ -65,17 +60,6 @@ def _turned_input(operation: Operation, prims: Prims) -> Operand | None:
     operand = operation.inputs[vector_operand(operation, prims)]
     large = operation.elements(operand) > LARGER * operation.elements(operation.output)
     return operand if large and operation.stride(operand, prims.m or "") != 1 else None
-
-
-def _run_of_one_product(operation: Operation) -> int:
-    """Elements of the output that follow each other within one product of a batch."""
-    axes = [axis for axis in operation.axes if axis.role in (DimType.M, DimType.N)]
-    run = 1
-    for axis in sorted(axes, key=lambda axis: operation.distance(operation.output, axis)):
-        if abs(operation.stride(operation.output, axis.name)) != run:
-            break
-        run *= axis.extent
-    return run
 
 
 def _run(operation: Operation, operand: Operand, role: DimType, enough: int) -> list[Axis]:
