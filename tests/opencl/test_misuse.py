@@ -27,6 +27,7 @@ CONTEXT = cl.Context([DEVICE.device])
 QUEUE = cl.CommandQueue(CONTEXT)
 OTHER = cl.CommandQueue(cl.Context([DEVICE.device]))
 HOST = np.ones((4, 4), np.float32)
+HUGE = np.broadcast_to(np.float32(1), (2**20, 2**20))
 
 
 def product(*operands: object, **options: object) -> object:
@@ -112,6 +113,8 @@ MISUSE: dict[str, tuple[Callable[[pytest.MonkeyPatch], object], type[Exception],
     "elements between multiples": (crooked_offset, el.StrideError, "operand 0 is not aligned"),
     "a queue that is gone": (queue_that_is_gone, DeviceError, "could not wait for another queue"),
     "no memory for a result": (out_of_memory, DeviceError, "makes no array of shape"),
+    "no memory for a copy": (lambda _: el.einsum("ij->i", HUGE, target="opencl"), DeviceError, "take 4398 GB"),
+    "no number of threads": (lambda _: product(HOST, HOST, threads=0), el.ArgumentError, "threads=… is 0"),
     "no memory on the device": (lambda _: DEVICE.allocate(1 << 60), DeviceError, "could not allocate"),
     "a device that is lost": (lost_device, DeviceError, "could not run"),
     "several devices": (several_devices, DeviceError, "context has 2 devices"),

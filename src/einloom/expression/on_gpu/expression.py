@@ -7,6 +7,7 @@ have, and the result is one of the same library on the same device.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from einloom.arrays.check import check_dtype, check_itself, check_shape
 from einloom.arrays.device import DeviceArray, Home, check_apart, device_array, fresh_like, home_of
 from einloom.arrays.library import outgoing
+from einloom.config import thread_count
 from einloom.dtypes import TYPES
 from einloom.errors import ArgumentError, DeviceError, DTypeError, UnsupportedTarget
 from einloom.expression.on_gpu.program import GpuProgram, Lying
@@ -82,6 +84,7 @@ class GpuExpression:
     ) -> None:
         assert isinstance(options.target, str)
         _refuse(schedule=options.schedule, memory_limit=options.memory_limit)
+        thread_count(options.threads, cores=1)  # Refuses what is no number of threads, as processors do.
         self._arguments = (equation, tuple(shapes), dtype, options)
         self._driver = open_gpu(options.target)
         self.target = self._driver.kind
@@ -94,6 +97,8 @@ class GpuExpression:
         self.equation, self.shapes = self._problem.equation.text, self._problem.shapes
         self.output_shape = self._problem.output_shape
         self._where = caret_lines(self.equation, ()).strip()
+        if not in_place:
+            self._check_room()
         labels, unit = (label,) * len(shapes), self.dtype.itemsize
         self._expected = Expected(
             self.shapes, self.output_shape, labels, label, self.dtype, unit, self._where, options.finish
@@ -104,6 +109,21 @@ class GpuExpression:
         self._program = self._program_of(self._driver, [contiguous_strides(shape) for shape in self.shapes])
         if not in_place:
             assert self._program.steps  # A caller waits here for compilers, not at the first call.
+
+    def _check_room(self) -> None:
+        """Refuse arrays that the device cannot hold before they are copied: a broadcast one takes its whole size there.
+
+        Raises:
+            DeviceError: operands and result are larger than its memory.
+        """
+        limits, unit = self._driver.limits, self.dtype.itemsize
+        needed = sum(prod(shape) for shape in (*self.shapes, self.output_shape)) * unit
+        if needed > limits.memory_bytes:
+            raise DeviceError(
+                f"{self._where}\n  operands and result take {needed / 1e9:.4g} GB, "
+                f"{limits.name} has {limits.memory_bytes / 1e9:.4g}\n"
+                "  Contract them in parts, or with target='cpu', which copies no operand."
+            )
 
     def _program_of(
         self, driver: GpuDriver, strides: Sequence[tuple[int, ...]], output: tuple[int, ...] | None = None
