@@ -102,9 +102,10 @@ def skip_without_nvrtc() -> None:
         pytest.skip(str(error))
 
 
+@pytest.mark.soak
 def test_nvrtc_compiles_every_type():
     skip_without_nvrtc()
-    for position, dtype in enumerate(TYPES_OF_GPUS):
+    for position, dtype in list(enumerate(TYPES_OF_GPUS))[: soak_count(len(TYPES_OF_GPUS), 0.4)]:
         made = list(named_kernels(dtype))[2]  # It has sums and products.
         launch = space_of(made).random_leaf(5).launch()
         text = print_launch(launch, DIALECTS["cuda"])

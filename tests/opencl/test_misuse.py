@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import einloom as el
 from einloom.errors import DeviceError
 from einloom.expression.on_gpu import steps
 from einloom.jit.gpu.devices import open_gpu
-from einloom.jit.gpu.opencl import open_context
+from einloom.jit.gpu.opencl import OpenclDevice, open_context
 
 try:
     DEVICE = open_gpu("opencl")
@@ -23,6 +24,7 @@ except DeviceError as error:
 import pyopencl as cl
 import pyopencl.array as cla
 
+assert isinstance(DEVICE, OpenclDevice)
 CONTEXT = cl.Context([DEVICE.device])
 QUEUE = cl.CommandQueue(CONTEXT)
 OTHER = cl.CommandQueue(cl.Context([DEVICE.device]))
@@ -30,7 +32,7 @@ HOST = np.ones((4, 4), np.float32)
 HUGE = np.broadcast_to(np.float32(1), (2**20, 2**20))
 
 
-def product(*operands: object, **options: object) -> object:
+def product(*operands: object, **options: Any) -> object:
     return el.einsum("ij,jk->ik", *operands, target="opencl", **options)
 
 
@@ -85,7 +87,7 @@ def lost_device(patch: pytest.MonkeyPatch) -> object:
 
 
 def several_devices(patch: pytest.MonkeyPatch) -> object:
-    return open_context(SimpleNamespace(devices=[DEVICE.device] * 2))
+    return open_context(SimpleNamespace(devices=[*CONTEXT.devices, *CONTEXT.devices]))
 
 
 def overlapping(patch: pytest.MonkeyPatch) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import statistics
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import inf
@@ -175,15 +176,24 @@ class Measurement(Timing):
         return {"operation": str(self.operation), "threads": self.threads, "schedule": str(self.heuristic)}
 
 
-def remeasured(measurement: Timing, schedules: Sequence[str], rounds: int) -> list[list[float]]:
+LEAST_ROUNDS = 3
+"""Rounds that are measured however long they take."""
+
+
+def remeasured(
+    measurement: Timing, schedules: Sequence[str], rounds: int, seconds: float = math.inf
+) -> list[list[float]]:
     """Return the times of some schedules in rounds, in each of which every schedule has its turn, in a fresh process.
 
-    A schedule that fails has no times.
+    A schedule that fails has no times. After `seconds` no further round begins.
     """
     measurement.close()
+    end = time.monotonic() + seconds
     times: list[list[float]] = [[] for _ in schedules]
     failed: set[int] = set()
     for turn in range(rounds):
+        if turn >= LEAST_ROUNDS and time.monotonic() > end:
+            break
         for place in range(len(schedules)):
             each = (place + turn) % len(schedules)
             if each in failed:

@@ -34,6 +34,9 @@ STARTS = 12
 FINALISTS, ROUNDS = 3, 9
 """Leaves of the search that are measured again at the end, and turns of each of them."""
 
+LAST_SHARE = 0.2
+"""Of the seconds of a search, what comparing the finalists may add where they are slow."""
+
 LEAST_GAIN = 1.01
 """How many times as fast as the expert's a leaf must be to take its place: less is noise."""
 
@@ -122,7 +125,8 @@ def tune_kernel(
             starts=[each.inner for each in tuning.starts], known=tuning.known, progress=seen,
         )  # fmt: skip
         leaves = tuning.best(run)
-        times = remeasured(measurement, [write_launch(leaf.launch()) for leaf in leaves], ROUNDS)
+        texts = [write_launch(leaf.launch()) for leaf in leaves]
+        times = remeasured(measurement, texts, ROUNDS, LAST_SHARE * (budget.seconds or inf))
     return tuning.result(run, leaves, times)
 
 
