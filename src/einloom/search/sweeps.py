@@ -13,7 +13,7 @@ from einloom.search.tree import Explorer, Leaf, Path
 __all__ = ["BoundFirst", "Exhaustive"]
 
 EXPANSIONS = 20
-"""Candidates that bound-first expands in a walk."""
+"""Candidates that bound-first expands in a walk, before it dives from the last one to a leaf."""
 
 
 class BoundFirst(Strategy):
@@ -23,6 +23,7 @@ class BoundFirst(Strategy):
         super().__init__(explorer)
         self._heap: list[tuple[float, int, int, Path]] = [(explorer.root_bound, 0, 0, ())]
         self._count = 0
+        self._children: list[tuple[float, int, int, Path]] = []
 
     @property
     def is_exhausted(self) -> bool:
@@ -35,12 +36,12 @@ class BoundFirst(Strategy):
         return self._heap[0][0] if self._heap else inf
 
     def _walk(self) -> Leaf | None:
-        """Expand some candidates, or until the smallest bound is a leaf's; of equal bounds the deepest first."""
+        """Expand some candidates, of equal bounds the deepest first; then go down, as bounds may grow for long."""
         explorer, state = self.explorer, self.explorer.state
-        for _ in range(EXPANSIONS):
-            if self.is_exhausted:
-                break
-            bound, _, _, path = heapq.heappop(self._heap)
+        expanded = 0
+        while not self.is_exhausted and (expanded < EXPANSIONS or self._children):
+            bound, _, _, path = self._next(dives=expanded >= EXPANSIONS)
+            expanded += 1
             state.push()
             for slot, mask in path:
                 state.restrict(slot, mask)
@@ -50,18 +51,31 @@ class BoundFirst(Strategy):
                 self._expand(slot, path, bound)
             state.pop()
             if leaf is not None:
+                self._children = []
                 return leaf
         return None
 
+    def _next(self, dives: bool) -> tuple[float, int, int, Path]:
+        """Take the smallest candidate, of all or of those that the last one was expanded to."""
+        if not dives:
+            return heapq.heappop(self._heap)
+        found = min(self._children)
+        self._heap.remove(found)
+        heapq.heapify(self._heap)
+        return found
+
     def _expand(self, slot: int, path: Path, above: float) -> None:
         state = self.explorer.state
+        self._children = []
         for mask in csp.single_values(state.domains[slot]):
             state.push()
             bound = self.explorer.enter(slot, mask)
             state.pop()
             if bound is not None:
                 self._count += 1
-                heapq.heappush(self._heap, (max(bound, above), -len(path), self._count, (*path, (slot, mask))))
+                child = (max(bound, above), -len(path), self._count, (*path, (slot, mask)))
+                self._children.append(child)
+                heapq.heappush(self._heap, child)
 
 
 class Exhaustive(Strategy):
