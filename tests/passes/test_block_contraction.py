@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import OUTPUT, Prims, Schedule
 from einloom.ir.text import parse_operation, parse_schedule
-from einloom.machine import AVX2, AVX512, Machine, Rates
+from einloom.machine import AVX2, AVX512, NEON, TILES, Machine, Rates
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.choose import Costed, costed, every_proposal
 from einloom.passes.contraction.plan import Plan, Staging
@@ -280,3 +281,25 @@ def test_the_cheapest_is_chosen_the_same_each_time_and_all_are_shown() -> None:
     shown = explain_passes(COLUMNS, AVX512)
     assert all(f"{each.proposal.family}: {each.proposal.schedule}" in shown for each in found)
     assert all(f"{each.cost.seconds * 1e3:.3g} ms" in shown for each in found)
+
+
+MATRICES = replace(AVX512, features=AVX512.features | {TILES, "amxtile", "amxint8"})
+STREAMING = replace(NEON, features=NEON.features | {"sme", "sme512", "i8mm"})
+BATCHED_ROWS = """gemm first=zero last=none
+axis a 17 c
+axis b 17 m
+axis c 33 c
+axis d 17 k
+in0 uint8 a=9537 b=561 c=17 d=1
+in1 uint8 a=33 c=1 d=561
+out uint8 a=561 b=33 c=1"""
+
+
+@pytest.mark.parametrize("machine", [MATRICES, STREAMING], ids=["amx", "sme"])
+def test_tiles_take_no_axis_that_both_inputs_have(machine: Machine) -> None:
+    """Vectors run along c, which is a batch: no row of one input meets all of the other's, in tiles of AMX or SME."""
+    operation = parse_operation(BATCHED_ROWS)
+    chosen, schedule = optimize_operation(operation, machine, Options(1))
+    assert bind(chosen, schedule).body
+    for each in costed(chosen, replace(schedule, loops=(), packs=()), Context(machine)):
+        assert each.proposal.family != "tiles" and "outer" not in each.proposal.family

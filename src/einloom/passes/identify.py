@@ -20,6 +20,7 @@ __all__ = [
     "prims_along",
     "prims_of_one_product",
     "prims_with_batch_as_columns",
+    "takes_outer_products",
     "vector_operand",
 ]
 
@@ -48,6 +49,11 @@ def vector_operand(operation: Operation, prims: Prims) -> int:
     if len(operation.inputs) < 2 or prims.m is None:
         return 0
     return 1 if operation.axis(prims.m).role is DimType.N else 0
+
+
+def takes_outer_products(operation: Operation, prims: Prims) -> bool:
+    """Whether m and n of the primitive each belong to one input alone, so that every row meets every column."""
+    return not any(name is not None and operation.axis(name).role is DimType.C for name in (prims.m, prims.n))
 
 
 def prims_of_one_product(operation: Operation) -> tuple[Prims, ...]:

@@ -28,7 +28,7 @@ from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.outer import OuterModel, outer_proposals
 from einloom.passes.contraction.plan import Plan
-from einloom.passes.identify import vector_operand
+from einloom.passes.identify import takes_outer_products, vector_operand
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.rates import rates_of
 from einloom.passes.model.sizes import balanced_block, round_up
@@ -133,8 +133,9 @@ def _products(operation: Operation, prims: Prims, machine: Machine) -> Iterator[
     vector = vector_operand(operation, prims)
     types = operation.inputs[1 - vector].dtype, operation.inputs[vector].dtype
     held = operation.accumulate if operation.rounds_sums else operation.output.dtype
+    in_tiles = takes_outer_products(operation, prims)
     for found in (outer_products_of(*types, machine, held), products_of(*types, machine, held)):
-        if found is not None:
+        if found is not None and (in_tiles or not (found.tile or found.outer)):
             yield found
 
 

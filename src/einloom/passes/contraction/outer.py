@@ -23,7 +23,7 @@ from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.narrow import in_computed_type, staged_in_computed_type
 from einloom.passes.contraction.plan import Plan
-from einloom.passes.identify import vector_operand
+from einloom.passes.identify import takes_outer_products, vector_operand
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.rates import rates_of
 from einloom.passes.model.tiles import block_targets
@@ -67,6 +67,8 @@ def _widens_in_packs(given: Operation, schedule: Schedule) -> bool:
 def outer_proposals(operation: Operation, prims: Prims, context: Context) -> Iterator[tuple[str, Schedule]]:
     """Yield (family, schedule) of those whose blocks fill tiles."""
     if operation.main not in (Primitive.GEMM, Primitive.BRGEMM) or None in (prims.m, prims.n, prims.k):
+        return
+    if not takes_outer_products(operation, prims):
         return
     size = operation.accumulate.size
     side, (across, down) = context.machine.streaming_bits // 8 // size, SHAPES[size]
