@@ -116,6 +116,13 @@ def test_vectors_run_along_an_input_where_the_innermost_axis_is_short() -> None:
     assert all(each.proposal.family != "along an input" for each in _costed(long))
 
 
+def test_vectors_are_gathered_where_that_costs_less_than_a_copy() -> None:
+    read_once = contraction("m 181520 m, n 7 n, k 6 k", "mk", "kn", "nm")
+    assert _costed(read_once)[0].proposal.family == "in place"
+    read_often = contraction("m 1600 m, n 1600 n, k 1600 k", "mk", "kn", "nm")
+    assert _costed(read_often)[0].proposal.family != "in place"
+
+
 def test_short_runs_of_one_product_are_written_from_scratch() -> None:
     operation = contraction("g 40 c, b 64 k, d 4 m, e 5 c, a 3 m, f 3 m, c 7 n", "dgbeaf", "gbec", "gdfcea")
     best = str(_costed(operation)[0].proposal.schedule)

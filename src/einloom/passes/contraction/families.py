@@ -85,9 +85,8 @@ Variation = Callable[[Setting, Plan], Iterator[Plan | Proposal]]
 
 
 def in_place(setting: Setting) -> Iterator[Plan]:
-    """Nothing is packed: kernels read every input where it lies, if its vectors lie there."""
-    if not (setting.gathers and setting.options.packing):
-        yield Plan("in place", packs_vector=False, packs_element=False)
+    """Nothing is packed: kernels read every input where it lies, and gather vectors that do not lie there."""
+    yield Plan("in place", packs_vector=False, packs_element=False)
 
 
 def vector_block(setting: Setting) -> Iterator[Plan]:
