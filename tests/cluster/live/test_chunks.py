@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 from pathlib import Path
 
 import dask
@@ -61,6 +62,35 @@ def test_narrow_sums_are_rounded_once() -> None:
     exact = a.astype(float) @ b.astype(float)
     result = el.einsum("ij,jk->ik", x, y).compute()
     assert result.dtype == np.float16 and np.all(np.abs(result - exact) <= 2**-10 * np.abs(exact) + 1e-4)
+
+
+def test_steps_compute_in_the_type_of_all_operands() -> None:
+    """Sums of two narrow operands alone would wrap around; what is narrow at the end is rounded once."""
+    numbers, types = np.random.default_rng(1), ("bool", "int8", "uint8", "int16", "uint16", "float16", "float32")
+    for own in (*product(types, repeat=2), *product(types, repeat=3)):
+        arrays = [numbers.integers(0, 10, (6, 6)).astype(dtype) for dtype in own]
+        equation = "ij,jk,kl->il" if len(own) == 3 else "ij,jk->ik"
+        lazy = el.einsum(equation, *[da.from_array(a, chunks=(6, 3)) for a in arrays])
+        expected = np.einsum(equation, *[a.astype(int) for a in arrays]).astype(np.result_type(*arrays))
+        result = lazy.compute(scheduler="synchronous")
+        assert lazy.dtype == result.dtype == expected.dtype and np.array_equal(result, expected), own
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "float32", "float16", "int64", "object", "U3"])
+def test_chunks_of_another_type_than_their_array_says(dtype: str) -> None:
+    x = da.ones((8, 8), chunks=4)
+    for said, had in (("float64", dtype), (dtype, "float64")):
+        y = da.map_blocks(lambda block, had=had: block.astype(had), x, dtype=said)
+        for equation, operands in (("ij,jk->ik", (x, y)), ("ij->i", (y,))):
+            with pytest.raises(el.DTypeError, match=r"a chunk is .*\n.*map_blocks"):
+                el.einsum(equation, *operands).compute()
+
+
+def test_chunks_of_another_shape_than_their_array_says() -> None:
+    x = da.ones((8, 8), chunks=4)
+    y = da.map_blocks(lambda block: block[:2], x, dtype="float64")
+    with pytest.raises(el.ShapeError, match=r"\(2, 4\), and by Dask's arrays \(4, 4\)"):
+        el.einsum("ij,jk->ik", y, x).compute()
 
 
 def test_zarr_is_a_source(tmp_path: Path) -> None:

@@ -49,10 +49,10 @@ def client(cluster: Any) -> Iterator[Any]:
 
 
 def scaled(cluster: Any, client: Any, count: int) -> None:
-    """Wait until the cluster has so many workers."""
+    """Wait until the cluster has so many workers, all of which answer: of one that was killed the scheduler may know."""
     cluster.scale(count)
     deadline = time.monotonic() + 60
-    while len(client.scheduler_info(n_workers=-1)["workers"]) != count:
+    while len(client.scheduler_info(n_workers=-1)["workers"]) != count or len(on_workers(client, os.getpid)) != count:
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
