@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -117,3 +118,22 @@ def test_a_contraction_that_was_not_called_has_no_run() -> None:
         f.plot()
     with pytest.raises(el.ArgumentError, match="client= and comm="):
         f(np.ones((4, 4)), np.ones((4, 4)), client=1, comm=2)
+
+
+def test_what_is_no_communicator_and_no_distribution() -> None:
+    a, d = np.ones((4, 4)), el.cluster.Distribution("ab,bc->ac", (4, 4), (4, 4), grid=(1, 1))
+    wrong: tuple[dict[str, Any], ...] = ({"comm": 5}, {"comm": 5, "distribution": d})
+    for options in wrong:
+        with pytest.raises(el.ArgumentError, match=r"comm=5 is no communicator of ranks\n  Pass one of mpi4py"):
+            el.cluster.einsum("ab,bc->ac", a, a, **options)
+    with pytest.raises(el.ArgumentError, match="comm=5 is no communicator"):
+        el.cluster.compile("ab,bc->ac", a, a)(a, a, comm=5)
+    unknown: Any = "x"
+    with pytest.raises(el.ArgumentError, match=r"distribution='x'\n  Make one"):
+        el.cluster.einsum("ab,bc->ac", a, a, distribution=unknown)
+
+
+def test_a_checkpoint_that_is_no_path() -> None:
+    number: Any = 5
+    with pytest.raises(el.ArgumentError, match="checkpoint=5 is no path"):
+        opened_checkpoint(number, "ab", [], 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -72,12 +73,51 @@ def test_a_plan_of_chunks_says_what_is_rechunked() -> None:
 
 
 def test_numbers_that_make_no_sense() -> None:
-    wrong: list[dict[str, Any]] = [{"workers": 0}, {"workers": ()}, {"bandwidth": 0}, {"latency": -1.0}]
-    for options in wrong:
+    nan = float("nan")
+    wrong: dict[str, tuple[Any, ...]] = {
+        "workers": (0, (), 2.5, "many", (1, 2.5), None),
+        "memory": ("4GB", 0, -1, nan),
+        "bandwidth": (0, "fast", nan, None),
+        "latency": (-1.0, "x", nan, float("inf")),
+        "distribution": ("x",),
+    }
+    for options in ({name: value} for name, values in wrong.items() for value in values):
         with pytest.raises(el.ArgumentError, match=next(iter(options))):
             el.cluster.plan("ab,bc->ac", [(4, 4)] * 2, **options)
     with pytest.raises(el.ShapeError, match="chunks of 1 operands"):
         el.cluster.plan("ab,bc->ac", [(4, 4)] * 2, chunks=[None])
+    chunks: tuple[Any, ...] = (4, ((2.5, 1.5), (4,)), ("x", (4,)), ((4,),))
+    for own in chunks:
+        with pytest.raises(el.ShapeError, match="chunks of operand 1"):
+            el.cluster.plan("ab,bc->ac", [(4, 4)] * 2, chunks=[None, own])
+    shapes: tuple[Any, ...] = (5, [5, 5])
+    for given in shapes:
+        with pytest.raises(el.ShapeError, match="Give the shape of every operand"):
+            el.cluster.plan("ab,bc->ac", given)
+
+
+def test_types_that_numpy_lacks() -> None:
+    narrow, wide = (
+        el.cluster.plan("ab,bc->ac", [(64, 64)] * 2, chunks=[None, None], dtype=dtype, workers=1)
+        for dtype in ("bfloat16", "float64")
+    )
+    assert narrow.rows[0].memory * 4 == wide.rows[0].memory
+    with pytest.raises(el.DTypeError, match="'foo' is no data type"):
+        el.cluster.plan("ab,bc->ac", [(64, 64)] * 2, chunks=[None, None], dtype="foo")
+
+
+def test_slices_without_number_are_counted_but_not_listed() -> None:
+    plan = el.cluster.plan("ab,bc,cd,de,ef->af", [(3000, 3000)] * 5, memory_limit=10, workers=(1, 4))
+    assert plan.slices > 10**10 and plan.rows[0].efficiency == 1 > plan.rows[1].efficiency > 0.9
+    f = el.cluster.compile("ab,bc,cd->ad", *[(640, 640)] * 3, memory_limit=2**12)
+    assert f.program is not None
+    for grain in (1, 2, 4, 64, 256, 2**20):
+        work = f.program.with_grain(grain).work
+        listed = [len(places) * work.slicing.leaves for places in work.together]
+        if grain < work.slicing.leaves:
+            listed = [unit.count for unit in work.units]
+        assert work.tasks == Counter(listed), grain
+        assert work.neighbours == len(work.together[0])
 
 
 def test_plans_as_tables_and_figures(tmp_path: Path) -> None:

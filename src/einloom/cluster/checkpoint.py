@@ -21,7 +21,7 @@ import numpy as np
 from einloom.arrays.library import Array
 from einloom.cluster.peers import this_peer
 from einloom.config import VERSION
-from einloom.errors import DeviceError
+from einloom.errors import ArgumentError, DeviceError
 from einloom.plan.units import Unit
 
 __all__ = ["Checkpoint", "opened_checkpoint"]
@@ -85,8 +85,11 @@ def opened_checkpoint(folder: str | os.PathLike[str], digest: str, operands: Seq
     Processes that would compute other bits have another one.
 
     Raises:
+        ArgumentError: it is no path.
         DeviceError: there can be no such folder.
     """
+    if not isinstance(folder, str | os.PathLike):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentError(f"checkpoint={folder!r:.80} is no path\n  Name a folder.")
     whole = sha256(f"{digest} {this_peer()}".encode())
     for operand in operands:
         whole.update(np.ascontiguousarray(operand).reshape(-1).view(np.uint8).data)

@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from operator import index
 from typing import Any
-
-import numpy as np
 
 from einloom.api import compile as compile_here
 from einloom.cluster.predicted import Network, Plan, PlanRow
 from einloom.errors import ShapeError
 from einloom.expression.expression import Expression
 from einloom.expression.predicted import predicted_seconds
+from einloom.expression.types import numpy_type
 from einloom.plan.chunks import Aligned, Chunks, ChunkStep, aligned, chunk_steps, products_of_task
 from einloom.plan.paths import contraction_path
 from einloom.plan.problem import make_problem
@@ -63,8 +63,8 @@ def chunk_plan(
     Raises:
         ShapeError: chunks do not add up to a shape.
     """
-    problem = make_problem(equation, shapes, [None] * len(shapes), str(np.dtype(dtype)))  # type: ignore[call-overload]
-    itemsize = np.dtype(dtype).itemsize  # type: ignore[call-overload]
+    name, stands_for = numpy_type(dtype)
+    problem, itemsize = make_problem(equation, shapes, [None] * len(shapes), name), stands_for.itemsize
     if len(chunks) != len(shapes):
         raise ShapeError(f"chunks of {len(chunks)} operands, and there are {len(shapes)}\n  Give None for one without.")
     waiting = [_checked(number, *each) for number, each in enumerate(zip(shapes, chunks, strict=True))]
@@ -83,9 +83,16 @@ def chunk_plan(
 
 
 def _checked(number: int, shape: tuple[int, ...], chunks: Sequence[Chunks] | None) -> tuple[Chunks, ...]:
-    own = tuple((extent,) for extent in shape) if chunks is None else tuple(tuple(each) for each in chunks)
+    if chunks is None:
+        return tuple((extent,) for extent in shape)
+    try:
+        own = tuple(tuple(map(index, each)) for each in chunks)
+    except TypeError:
+        own = ()
     if tuple(map(sum, own)) != shape:
-        raise ShapeError(f"chunks of operand {number} are {own}, and its shape is {shape}\n  Pass those of the array.")
+        raise ShapeError(
+            f"chunks of operand {number} are {chunks!r:.80}, and its shape is {shape}\n  Pass those of the array."
+        )
     return own
 
 

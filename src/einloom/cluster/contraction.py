@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -65,7 +66,10 @@ def einsum(
         UnsupportedTarget: a process differs in einloom's version, architecture or vector ISA.
         DeviceError: workers died again and again, a rank failed, or the checkpoint's folder is full.
     """
+    _check_comm(comm)
     if distribution is not None:
+        if not isinstance(distribution, Distribution):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"distribution={distribution!r:.80}\n  Make one, el.cluster.Distribution(…).")
         others = (client, memory_limit, dtype, checkpoint, conj or None, None if optimize == "auto" else optimize)
         if progress or any(each is not None for each in others):
             raise ArgumentError(
@@ -127,6 +131,7 @@ class Contraction:
         """Compute; the arguments are those of `einsum`. What is too small to be shared is computed right here."""
         if client is not None and comm is not None:
             raise ArgumentError("client= and comm=\n  Pass a client of Dask or a communicator of MPI.")
+        _check_comm(comm)
         begin = time.time()
         shared = Shared(self.expression, self._program, operands, checkpoint, progress)
         if comm is not None:
@@ -181,6 +186,18 @@ def _on_grid(equation: str, blocks: Sequence[Any], distribution: Distribution, c
     from einloom.cluster.summa import compute_on_grid
 
     return compute_on_grid(distribution, [*blocks], comm)
+
+
+def _check_comm(comm: Any) -> None:
+    """Refuse what is no communicator; whoever has one has imported mpi4py."""
+    if comm is None:
+        return
+    mpi: Any = sys.modules.get("mpi4py.MPI")
+    if mpi is None or not isinstance(comm, mpi.Intracomm) or comm == mpi.COMM_NULL:
+        raise ArgumentError(
+            f"comm={comm!r:.80} is no communicator of ranks\n"
+            "  Pass one of mpi4py, such as MPI.COMM_WORLD; a client of Dask is client=."
+        )
 
 
 def _has_memory(operand: object) -> bool:

@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import distributed  # pyright: ignore[reportMissingImports]
 import numpy as np
@@ -30,6 +30,8 @@ from einloom.expression.units import added
 from einloom.plan.units import Unit, Work, below, folded
 
 __all__ = ["RESOURCE", "compute_on_workers", "current_client", "on_workers", "prepare_workers"]
+
+Value = TypeVar("Value")
 
 RESOURCE = "einloom"
 SUMMANDS = 8
@@ -83,8 +85,8 @@ def compute_on_workers(shared: Shared, client: Any) -> tuple[Array, list[Event]]
 def _units_of_large_tasks(client: Any, task: UnitTask) -> int:
     """Return how many units, or groups of places that are handed out together, a large task has: a power of two."""
     work, workers = task.program.work, len(client.scheduler_info(n_workers=-1)["workers"])
-    tasks = len(work.units) if work.grain < work.slicing.leaves else len(work.together)
-    room = RESULTS_BYTES // max(task.program.part_bytes * len(work.together[0]), 1)
+    tasks = work.tasks.total()
+    room = RESULTS_BYTES // max(task.program.part_bytes * work.neighbours, 1)
     most = min(3 * tasks // (4 * LARGE_TASKS * max(workers, 1)), room if work.grain >= work.slicing.leaves else tasks)
     return 1 << max(most, 1).bit_length() - 1
 
@@ -142,11 +144,22 @@ def prepare_workers(client: Any) -> None:
     Raises:
         DeviceError: they cannot be reached.
     """
+    _until_answered(client, lambda: client.register_plugin(Team()))
+
+
+def _until_answered(client: Any, ask: Callable[[], Value]) -> Value:
+    """Return what workers answer; they are asked again where one has died of which the scheduler has not heard.
+
+    Raises:
+        TimeoutError: there is none.
+        DeviceError: they cannot be reached.
+    """
     for _ in range(TRIES):
         try:
-            client.register_plugin(Team())
-            return
-        except OSError:  # A worker died meanwhile.
+            return ask()
+        except TimeoutError:
+            raise
+        except OSError:
             time.sleep(0.2)
     raise DeviceError(f"workers die as soon as they are spoken to\n  Look at their logs: {client}")
 
@@ -298,7 +311,7 @@ def _scattered(client: Any, things: Sequence[Any]) -> list[Any]:
         try:  # Straight to the workers takes a seventh of the time.
             sent = client.scatter(values, broadcast=True, hash=False, direct=True)
         except OSError:
-            sent = client.scatter(values, broadcast=True, hash=False)
+            sent = _until_answered(client, lambda: client.scatter(values, broadcast=True, hash=False))
         futures = dict(zip(once, sent))
     except TimeoutError as error:
         raise DeviceError(f"the cluster has no worker\n  Start some: {client}") from error

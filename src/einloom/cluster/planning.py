@@ -9,7 +9,10 @@ operands along a tree, compute units, and send sums along the tree of sums.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from numbers import Real
+from operator import index
 from typing import Any
 
 from einloom.api import compile as compile_here
@@ -17,13 +20,12 @@ from einloom.cluster.chunk_planning import chunk_plan
 from einloom.cluster.distribution import Distribution
 from einloom.cluster.grid_planning import grid_plan
 from einloom.cluster.predicted import Network, Plan, PlanRow
-from einloom.errors import ArgumentError
+from einloom.errors import ArgumentError, ShapeError
 from einloom.expression.expression import Expression
 from einloom.expression.predicted import predicted_seconds
 from einloom.expression.units import UnitProgram, unit_program
 from einloom.plan.chunks import Chunks
 from einloom.plan.slices import Slicing
-from einloom.plan.units import Work
 
 __all__ = ["plan"]
 
@@ -67,18 +69,18 @@ def plan(
         ArgumentError: operands and result alone exceed the memory, or a number makes no sense.
         EquationError, ShapeError: the equation or chunks do not fit the shapes.
     """
-    if not (bandwidth > 0 and latency >= 0):
-        raise ArgumentError(f"{bandwidth=}, {latency=}\n  Give bytes a second above 0, and seconds from 0 on.")
-    network = Network(float(bandwidth), float(latency))
+    if not (_is_number(bandwidth) and bandwidth > 0 and _is_number(latency) and 0 <= latency < math.inf):
+        raise ArgumentError(f"{bandwidth=!r:.80}, {latency=!r:.80}\n  Give bytes a second above 0, and seconds from 0.")
+    if memory is not None and not (_is_number(memory) and 0 < memory < math.inf):
+        raise ArgumentError(f"{memory=!r:.80}\n  Give the bytes that a worker has, 4 * 2**30 say.")
+    network, counts, given = Network(float(bandwidth), float(latency)), _counts(workers), _shapes(shapes)
     if distribution is not None:
+        if not isinstance(distribution, Distribution):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ArgumentError(f"distribution={distribution!r:.80}\n  Make one, el.cluster.Distribution(…).")
         whole = distribution.equation, tuple(distribution.first), tuple(distribution.second)
-        if (equation, *map(tuple, shapes)) != whole:
-            raise ArgumentError(f"distribution= is of {whole}, not of {equation} {shapes}\n  Pass the same ones.")
+        if (equation, *given) != whole:
+            raise ArgumentError(f"distribution= is of {whole}, not of {equation} {given}\n  Pass the same ones.")
         return grid_plan(distribution, dtype, network)
-    counts = (workers,) if isinstance(workers, int) else tuple(workers)
-    if not counts or min(counts) < 1:
-        raise ArgumentError(f"{workers=}\n  Give a number of workers from 1 on, or several of them.")
-    given = [tuple(shape) for shape in shapes]
     if chunks is not None:
         return chunk_plan(equation, given, chunks, counts, optimize, dtype, network, TASK)
     options: dict[str, Any] = {"optimize": optimize, "dtype": dtype}
@@ -91,6 +93,27 @@ def plan(
     rows = tuple(_row(program, count, one, network) for count in counts)
     slicing = program.work.slicing
     return Plan(expression.equation, _flops(program), _cuts(slicing), len(slicing), rows)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real)
+
+
+def _counts(workers: int | Sequence[int]) -> tuple[int, ...]:
+    try:
+        counts = tuple(map(index, workers)) if isinstance(workers, Iterable) else (index(workers),)
+    except TypeError:
+        counts = ()
+    if not counts or min(counts) < 1:
+        raise ArgumentError(f"{workers=!r:.80}\n  Give a number of workers from 1 on, or several of them.")
+    return counts
+
+
+def _shapes(shapes: Any) -> list[tuple[int, ...]]:
+    try:
+        return [tuple(shape) for shape in shapes]
+    except TypeError:
+        raise ShapeError(f"{shapes=!r:.80}\n  Give the shape of every operand, a tuple of integers.") from None
 
 
 def _fitting(
@@ -108,30 +131,32 @@ def _fitting(
                 f"{equation} needs {need:,} bytes a worker, however it is cut: operands, and parts of the result\n"
                 "  Give workers more memory, or distribute it over a grid: el.cluster.Distribution."
             )
-        start = max(memory // expression.dtype.itemsize, 1)
+        start = max(int(memory) // expression.dtype.itemsize, 1)
         limit = start if limit is None else max(int(limit) // 2, 1)
 
 
 def _row(program: UnitProgram, workers: int, one: float, network: Network) -> PlanRow:
     work = program.work
-    tasks = sorted(_tasks(work), reverse=True)
-    busy = min(workers, len(tasks))
-    computing = program.seconds * sum(tasks[: -(-len(tasks) // busy)])
+    tasks = work.tasks.total()
+    busy = min(workers, tasks)
+    computing = program.seconds * _slices_of_largest(work.tasks, -(-tasks // busy))
     operands, part = program.operand_bytes, program.part_bytes
     scattered = math.ceil(math.log2(busy)) * network.seconds(operands) if busy > 1 else 0.0
-    apart = min(len(work.units) // work.slicing.places, busy)
+    apart = min(-(-work.slicing.leaves // work.grain), busy)
     summed = math.ceil(math.log2(apart)) * network.seconds(part) if apart > 1 else 0.0
     gathered = work.slicing.places * network.seconds(part) if busy > 1 else 0.0
-    seconds = scattered + max(computing, TASK * len(tasks) if busy > 1 else 0.0) + summed + gathered
+    seconds = scattered + max(computing, TASK * tasks if busy > 1 else 0.0) + summed + gathered
     traffic = 0 if busy == 1 else busy * operands + apart * work.slicing.places * part
     return PlanRow(workers, seconds, computing, program.bytes, traffic, one / (seconds * workers))
 
 
-def _tasks(work: Work) -> list[int]:
-    """Return how many slices each task has."""
-    if work.grain < work.slicing.leaves:
-        return [unit.count for unit in work.units]
-    return [len(places) * work.slicing.leaves for places in work.together]
+def _slices_of_largest(tasks: Counter[int], most: int) -> int:
+    """Return how many slices so many tasks have together: the largest ones."""
+    slices = 0
+    for size in sorted(tasks, reverse=True):
+        taken = min(tasks[size], most)
+        slices, most = slices + size * taken, most - taken
+    return slices
 
 
 def _flops(program: UnitProgram) -> int:

@@ -96,7 +96,7 @@ class UnitProgram:
 
         The largest operand counts three times: while it arrives there are what came and what is sent on.
         """
-        results = 2 * len(self.work.together[0]) * self.part_bytes
+        results = 2 * self.work.neighbours * self.part_bytes
         return self.operand_bytes + 2 * max(self._sizes) + self._variant(1).scratch_bytes + results
 
     @property

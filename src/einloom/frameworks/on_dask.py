@@ -114,8 +114,8 @@ class _Step:
         for position, (array, dtype) in enumerate(zip(arrays, self.types)):
             if array.dtype != dtype:
                 raise DTypeError(
-                    f"operand {position} of {self.call.equation}: a chunk is {array.dtype}, and Dask's array says {dtype}"
-                    "\n  Pass the dtype= that the blocks have to map_blocks, or convert them with astype()."
+                    f"operand {position} of {self.call.equation}: a chunk is {array.dtype}, its array says {dtype}\n"
+                    "  Pass the dtype= that the blocks have to map_blocks, or convert them with astype()."
                 )
         fits = np.result_type(*self.types) in (self.dtype, WIDER.get(self.dtype.name, self.dtype))
         return arrays if fits else [array.astype(self.dtype) for array in arrays]

@@ -19,6 +19,7 @@ who computes them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
@@ -81,8 +82,24 @@ class Work:
     @cached_property
     def together(self) -> tuple[range, ...]:
         """The places, those together that are handed out together."""
-        places, most = range(self.slicing.places), max(self.grain // self.slicing.leaves, 1)
+        places, most = range(self.slicing.places), self.neighbours
         return tuple(places[first : first + most] for first in range(0, len(places), most))
+
+    @property
+    def neighbours(self) -> int:
+        """How many places are handed out together, at most."""
+        return min(max(self.grain // self.slicing.leaves, 1), self.slicing.places)
+
+    @cached_property
+    def tasks(self) -> Counter[int]:
+        """How many tasks there are of each number of slices: units, or places together. Nothing is listed."""
+        leaves, places = self.slicing.leaves, self.slicing.places
+        if self.grain < leaves:  # Nodes of a tree have powers of two of slices, all but the last one.
+            full, rest = divmod(leaves, self.grain)
+            return +Counter({self.grain: full * places, rest: places if rest else 0})
+        most = self.neighbours
+        full, rest = divmod(places, most)
+        return +Counter({most * leaves: full, rest * leaves: min(rest, 1)})
 
     def place(self, unit: Unit) -> int:
         """Return the place that a unit is part of."""

@@ -49,7 +49,7 @@ def client(cluster: Any) -> Iterator[Any]:
 
 
 def scaled(cluster: Any, client: Any, count: int) -> None:
-    """Wait until the cluster has so many workers, all of which answer: of one that was killed the scheduler may know."""
+    """Wait until the cluster has so many workers, all of which answer: it may not yet know of one that was killed."""
     cluster.scale(count)
     deadline = time.monotonic() + 60
     while len(client.scheduler_info(n_workers=-1)["workers"]) != count or len(on_workers(client, os.getpid)) != count:
@@ -220,10 +220,48 @@ def _status(field: str) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
 
 
+def test_workers_that_died_unnoticed_are_asked_again(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as the scheduler has not heard of it, everything that goes to all workers fails."""
+    for name in ("scatter", "register_plugin"):
+        monkeypatch.setattr(client, name, failing(getattr(client, name), 3))
+    operands = network_operands()
+    result = el.cluster.einsum(NETWORK[0], *operands, client=client, memory_limit=LIMIT)
+    assert np.array_equal(result, el.einsum(NETWORK[0], *operands, memory_limit=LIMIT))
+
+
+def failing(function: Any, times: int) -> Any:
+    """Return a function that fails so many times as if a worker had died."""
+    left = [OSError("a worker died")] * times
+
+    def asked(*arguments: Any, **options: Any) -> Any:
+        if left:
+            raise left.pop()
+        return function(*arguments, **options)
+
+    return asked
+
+
+def test_results_are_equal_among_workers_and_close_to_the_call_that_cuts_otherwise(cluster: Any, client: Any) -> None:
+    operands = [np.random.default_rng(seed).standard_normal((512, 512)) for seed in range(3)]
+    results = []
+    for count in (3, 2, 1):
+        scaled(cluster, client, count)
+        results.append(el.cluster.einsum("ab,bc,cd->ad", *operands, client=client, memory_limit=2**13))
+    assert results[0].tobytes() == results[1].tobytes() == results[2].tobytes()
+    local = el.einsum("ab,bc,cd->ad", *operands, memory_limit=2**13)
+    bound = np.linalg.multi_dot([np.abs(each) for each in operands]) * 2 * 2 * 512 * np.finfo(float).eps
+    assert np.all(np.abs(results[0] - local) <= bound)
+
+
 def test_clients_that_are_none(cluster: Any) -> None:
     operands = [np.ones((512, 512))] * 2
     with distributed.Client(cluster) as closed:
         pass
+    with (
+        distributed.Client(cluster) as client,
+        pytest.raises(el.ArgumentError, match="a client of Dask is client="),
+    ):
+        el.cluster.einsum("ab,bc->ac", *operands, comm=client)
     for client, words in ((closed, "is closed"), ("tcp://here", "no client of Dask")):
         with pytest.raises(el.ArgumentError, match=words):
             el.cluster.einsum("ab,bc->ac", *operands, client=client)
