@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import opt_einsum
@@ -10,7 +13,15 @@ import pytest
 from opt_einsum.testing import rand_equation
 
 import einloom as el
+from einloom.expression.planned import planned
+from einloom.machine import AVX512
 from einloom.plan.arena import Life, plan_arena
+from einloom.plan.lanes import in_lanes
+from einloom.plan.problem import make_problem
+from einloom.plan.steps import Plan
+from tests.plan.test_order import random_plan
+
+TREES = json.loads((Path(__file__).parents[2] / "benchmarks/cases/trees.json").read_text())["cases"]
 
 
 @pytest.mark.parametrize("seed", range(50))
@@ -47,3 +58,47 @@ def test_random_trees_equal_numpy(seed: int) -> None:
     expected = opt_einsum.contract(equation, *operands)
     for _ in range(3):  # Python, then the generated entry.
         np.testing.assert_allclose(expression(*operands), expected, rtol=1e-10, atol=1e-13)
+
+
+def tree(case: dict[str, Any]) -> Plan:
+    terms = case["equation"].split("->")[0].split(",")
+    shapes = [tuple(case["sizes"][label] for label in term) for term in terms]
+    problem = make_problem(case["equation"], shapes, [None] * len(terms), "float32")
+    return planned(problem, None, tuple(map(tuple, case["path"])), AVX512)
+
+
+def least_memory(plan: Plan) -> int:
+    """The two largest intermediate tensors, or those of one step where it needs more: two inputs and its result."""
+    sizes = {plan.given + place: -(-step.bytes // 64) * 64 for place, step in enumerate(plan.steps[:-1])}
+    of_steps = [{*step.inputs, plan.given + place} for place, step in enumerate(plan.steps)]
+    needed = max(sum(sizes.get(number, 0) for number in tensors) for tensors in of_steps)
+    return max(needed, sum(sorted(sizes.values())[-2:]))
+
+
+@pytest.mark.parametrize("case", TREES, ids=lambda case: case["name"])
+def test_trees_take_the_two_largest_tensors_and_what_a_step_joins(case: dict[str, Any]) -> None:
+    plan = tree(case)
+    assert plan.arena.size <= least_memory(plan)
+    for threads in (2, 4):
+        assert in_lanes(plan, threads, AVX512.l2).arena.size <= least_memory(plan) + AVX512.l2
+
+
+def test_only_two_subtrees_that_meet_take_more_than_the_two_largest() -> None:
+    larger = {case["name"] for case in TREES if tree(case).arena.size > two_largest(tree(case))}
+    assert larger == {"trn"}  # Its last step but one joins 9.8 MB and 2.4 MB into another tensor, of 0.94 MB.
+
+
+def two_largest(plan: Plan) -> int:
+    return sum(sorted(-(-step.bytes // 64) * 64 for step in plan.steps[:-1])[-2:])
+
+
+def test_lanes_take_the_two_largest_tensors_or_a_cache_more() -> None:
+    grown, refused = 0, 0
+    for seed in range(300):
+        plan = random_plan(seed, extents=(8, 20, 40))
+        for cache in (2**12, AVX512.l2):
+            lanes = in_lanes(plan, 2 + seed % 3, cache)
+            assert lanes.arena.size <= max(two_largest(plan), plan.arena.size + cache)
+            grown += lanes.arena.size > max(two_largest(plan), plan.arena.size)
+            refused += not lanes.lanes and bool(in_lanes(plan, 2 + seed % 3, 2**40).lanes)
+    assert grown and refused
