@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,3 +108,13 @@ def test_what_is_refused() -> None:
         jax.jit(lambda x: el.einsum("ab,bc->ac", x, x[:2]))(a)
     with pytest.raises(el.DTypeError, match="tracer"):
         jax.jit(lambda x: el.compile("ab,bc->ac", x, x)(x, x))(a)
+
+
+def test_an_array_that_never_changes_is_no_out() -> None:
+    """Its capsule is of a version that does not say so."""
+    a = np.ones((3, 3), np.float32)
+    out: Any = jnp.zeros((3, 3), np.float32)
+    for call in (partial(el.einsum, "ab,bc->ac", a, a), partial(el.compile("ab,bc->ac", a, a), a, a)):
+        with pytest.raises(el.StrideError, match="read-only"):
+            call(out=out)
+    assert not np.asarray(out).any()

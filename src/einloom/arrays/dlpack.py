@@ -101,6 +101,8 @@ def imported(exporter: Exporter, name: str) -> Imported:
     """
     capsule = _given_capsule(exporter, name)
     tensor, is_writable = _tensor_of(capsule)
+    if is_writable is None:
+        is_writable = _may_be_written(exporter)
     if tensor.device.type not in _CPU:
         raise DTypeError(
             f"{name} lies on device {tensor.device.type} of DLPack, not in main memory\n"
@@ -171,8 +173,16 @@ def _capsule(exporter: Exporter, options: dict[str, Any]) -> object:
         return exporter.__dlpack__(**options)
 
 
-def _tensor_of(capsule: object) -> tuple[_Tensor, bool]:
-    """Return the description inside a capsule, and whether the memory may be written."""
+def _may_be_written(exporter: Exporter) -> bool:
+    """Whether memory may be written of which a capsule from before version 1 does not tell, as JAX's: NumPy knows."""
+    try:
+        return np.asarray(exporter).flags.writeable
+    except Exception:  # of the other library, of whatever class: a type that NumPy lacks, or no `__array__`
+        return True
+
+
+def _tensor_of(capsule: object) -> tuple[_Tensor, bool | None]:
+    """Return the description inside a capsule, and whether the memory may be written; None: it does not say."""
     pointer: Callable[..., int] = ctypes.pythonapi.PyCapsule_GetPointer
     valid: Callable[..., int] = ctypes.pythonapi.PyCapsule_IsValid
     for function, result in ((pointer, ctypes.c_void_p), (valid, ctypes.c_int)):
@@ -181,7 +191,7 @@ def _tensor_of(capsule: object) -> tuple[_Tensor, bool]:
     if valid(capsule, b"dltensor_versioned"):
         versioned = _Versioned.from_address(pointer(capsule, b"dltensor_versioned"))
         return versioned.tensor, not versioned.flags & _READ_ONLY
-    return _Tensor.from_address(pointer(capsule, b"dltensor")), True
+    return _Tensor.from_address(pointer(capsule, b"dltensor")), None
 
 
 def _type_of(found: _Type, name: str) -> tuple[str, str]:
