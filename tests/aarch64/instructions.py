@@ -6,6 +6,7 @@ Features are taken away one by one; what is computed stays exact, and is never c
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -135,7 +136,7 @@ def test_float16_in_place_gives_the_bits_that_widening_gives(shape: tuple[int, i
     assert results[0].tobytes() == results[1].tobytes()
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 5, 64, 257])
+@pytest.mark.parametrize("k", [2, 3, 5, 64, 257])
 def test_the_bound_of_bfloat16_holds(k: int) -> None:
     """2 k 2^-24 of the sum of the products' sizes, however products of pairs are rounded; subnormals may be 0."""
     rng = np.random.default_rng(k)
@@ -163,4 +164,4 @@ def test_sme_without_sve_runs_nothing_of_sve_outside_of_streaming_mode() -> None
     text = product.show("asm")
     assert "fmopa" in text and machine.vector == "neon"
     outside = [line for part in text.split("smstop") for line in part.split("smstart")[0].splitlines()]
-    assert not [line for line in outside if " z" in line or "rdvl" in line]
+    assert not [line for line in outside if re.search(r"\bz\d|rdvl", line)]

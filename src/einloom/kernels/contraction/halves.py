@@ -5,7 +5,7 @@ A register of A holds the rows of two vectors of sums; the instruction says whic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from einloom.dtypes import FLOAT16
@@ -51,13 +51,17 @@ class HalfMicrokernel(Microkernel[R, V, A]):
             loaded += [_Rows(register, upper) for upper in (False, True)]
         return loaded[:vectors]
 
-    def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[V]) -> LastOperand:
+    def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[V]) -> Sequence[LastOperand]:
         register = free.pop(0)
         self.verbs.broadcast(register, self._place(cursor, 0, column, step))
-        return register
+        return [register] * self.tile.vectors
 
-    def _accumulate(self, which: int, index: int, operands: Sequence[LastOperand], free: list[V]) -> None:
-        target, (rows, element) = self.registers.accumulators[which][index], operands
-        if which in self.fresh:
-            self.vec.zero(target)
-        self.verbs.multiply_add(target, rows.register, rows.upper, element)
+    def _accumulation(self, which: int) -> Callable[..., None]:
+        fresh = which in self.fresh
+
+        def accumulate(target: V, rows: _Rows, element: V) -> None:
+            if fresh:
+                self.vec.zero(target)
+            self.verbs.multiply_add(target, rows.register, rows.upper, element)
+
+        return accumulate
