@@ -10,6 +10,7 @@ True
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import sys
@@ -22,7 +23,7 @@ from einloom.jit.resources import cache_sizes, usable_cores
 from einloom.machine import VECTORS, Machine, vector_of
 from einloom.once import once
 
-__all__ = ["IsaSetting", "host", "isa_setting"]
+__all__ = ["IsaSetting", "host", "isa_setting", "tiles_granted"]
 
 _ISA = {"AMD64": "x86_64", "arm64": "aarch64"}
 _FEATURES = {"x86_64": cpuid.processor_features, "aarch64": hwcap.processor_features}
@@ -114,3 +115,12 @@ def _processor_name() -> str:
         return values["model name"]
     numbers = values.get("CPU implementer"), values.get("CPU part")
     return "AArch64 implementer {} part {}".format(*numbers) if all(numbers) else ""
+
+
+_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA = 158, 0x1023, 18
+
+
+@once
+def tiles_granted() -> bool:
+    """Whether Linux lets this process use AMX's tiles, after asking for them, once for all its threads."""
+    return ctypes.CDLL(None).syscall(_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA) == 0

@@ -24,7 +24,7 @@ import numpy as np
 from einloom.errors import ArgumentError, DTypeError, EncodingError, UnsupportedTarget
 from einloom.jit.arrays import array_address
 from einloom.jit.debug import announce_code, code_symbols, requested_tools
-from einloom.jit.host import host
+from einloom.jit.host import host, tiles_granted
 from einloom.jit.pages import ExecutablePages
 
 __all__ = ["Function", "Kernel", "Place"]
@@ -186,6 +186,9 @@ class Kernel:
             raise UnsupportedTarget(
                 f"{self!r} needs {', '.join(missing)}, which this host lacks ({machine.name})\n  {_ELSEWHERE}"
             )
+        # Each process asks for itself, also one that was sent a program which another has chosen tiles for.
+        if "amxtile" in self.features and not tiles_granted():
+            raise UnsupportedTarget(f"{self!r} needs matrix tiles, which Linux does not grant\n  {_ELSEWHERE}")
 
 
 def _assembler_of(source: object) -> Assembler | None:

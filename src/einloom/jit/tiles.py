@@ -15,14 +15,13 @@ from typing import Any
 
 from einloom.asm import Assembler
 from einloom.asm.x86.operands import mem, rax, rdi, rdx, rsi, tmm
-from einloom.jit.host import IsaSetting, host, isa_setting
+from einloom.jit.host import IsaSetting, host, isa_setting, tiles_granted
 from einloom.jit.kernel import Kernel
 from einloom.machine import TILES, Machine
 from einloom.once import once
 
 __all__ = ["host_with_tiles"]
 
-_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA = 158, 0x1023, 18
 _ROWS, _COLUMNS, _STEPS = 3, 5, 4
 
 
@@ -35,14 +34,14 @@ def host_with_tiles() -> Machine:
     """
     machine, setting = host(), isa_setting()
     wanted = setting.tiles or setting == IsaSetting()
-    if not wanted or machine.vector != "avx512" or not {"amxtile", "amxint8"} <= machine.features or not _granted():
+    if (
+        not wanted
+        or machine.vector != "avx512"
+        or not {"amxtile", "amxint8"} <= machine.features
+        or not tiles_granted()
+    ):
         return machine
     return replace(machine, features=machine.features | {TILES}) if setting.tiles or _agrees() else machine
-
-
-def _granted() -> bool:
-    """Whether Linux lets this process use tiles, after asking for them."""
-    return ctypes.CDLL(None).syscall(_ARCH_PRCTL, _REQUEST_PERMISSION, _TILE_DATA) == 0
 
 
 def _agrees() -> bool:
