@@ -120,7 +120,7 @@ class _Grid:
             part = self._part(operand, panel, owner if comm.rank == owner else None)
             if comm.size > 1:
                 part = np.ascontiguousarray(part) if comm.rank == owner else part
-                requests.append(comm.Ibcast(part.reshape(-1).view(np.uint8), root=owner))
+                requests.append(comm.Ibcast(_as_bytes(part), root=owner))
             assert part.shape[axis] == panel.stop - panel.start
             parts.append(part)
         return parts, requests
@@ -159,12 +159,18 @@ class _Grid:
             return parts[0]
         own = self.pile.rank
         found = [parts[own] if layer == own else np.empty_like(parts[own]) for layer in range(layers)]
-        requests = [self.pile.Irecv(found[layer], source=layer) for layer in range(layers) if layer != own]
-        requests += [self.pile.Isend(parts[layer], dest=layer) for layer in range(layers) if layer != own]
+        others = [layer for layer in range(layers) if layer != own]
+        requests = [self.pile.Irecv(_as_bytes(found[layer]), source=layer) for layer in others]
+        requests += [self.pile.Isend(_as_bytes(parts[layer]), dest=layer) for layer in others]
         for request in requests:
             request.Wait()
         self.pile.Free()
         return _folded(found)
+
+
+def _as_bytes(array: Array) -> Array:
+    """Return the memory of a contiguous array as MPI takes it of every type, also of those that it has no name for."""
+    return array.reshape(-1).view(np.uint8)
 
 
 def _folded(arrays: list[Array]) -> Array:
