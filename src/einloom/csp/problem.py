@@ -6,7 +6,6 @@ It holds what all candidates share and answers by name. Each stands in `Domains`
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from functools import cached_property
 from typing import Any
 
 from einloom.csp.compile.compiler import Space
@@ -16,6 +15,7 @@ from einloom.csp.engine.state import State
 from einloom.csp.engine.tables import Tables
 from einloom.csp.layout.additions import Addition, Extension
 from einloom.csp.layout.names import Variable
+from einloom.once import cached_property
 
 __all__ = ["Problem"]
 

@@ -6,7 +6,6 @@ search, and by every time that beat its bound. Nothing is compiled by them.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
@@ -28,6 +27,7 @@ from einloom.jit.kernel import Kernel
 from einloom.jit.peak import peak_flops
 from einloom.jit.rates import CHUNK, bytes_loop, read_rates
 from einloom.machine import Machine
+from einloom.search.file_lock import alone_with
 from einloom.space.on_cpu.rates import CpuRates
 from einloom.targets.executable import Executable
 from einloom.targets.image import image_of
@@ -142,8 +142,7 @@ def _raised(known: CpuRates | None, seen: CpuRates) -> CpuRates:
 def _alone(file: Path) -> Generator[None, None, None]:
     """Let nobody else change a file meanwhile. It is replaced, so the lock is another file, which stays."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    with open(file.with_suffix(".lock"), "ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with open(file.with_suffix(".lock"), "ab") as lock, alone_with(lock):
         yield
 
 

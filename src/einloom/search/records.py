@@ -13,7 +13,6 @@ The file is `records.jsonl` in the user's data folder; `EINLOOM_RECORDS` names a
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import sys
@@ -25,6 +24,7 @@ from typing import Any
 
 from einloom.errors import ArgumentError
 from einloom.machine import Machine
+from einloom.search.file_lock import alone_with
 
 __all__ = ["OFF", "Record", "Records", "chosen_file", "problem_key", "readable_file", "records_at"]
 
@@ -198,15 +198,13 @@ class Records:
         """
         text = "".join(record.line() for record in records)
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.file, "ab+") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX)
+        with open(self.file, "ab+") as stream, alone_with(stream):
             stream.seek(0, os.SEEK_END)
             if stream.tell():
                 stream.seek(-1, os.SEEK_END)
                 if stream.read(1) != b"\n":  # Somebody was killed while writing: leave that line to itself.
                     text = "\n" + text
             stream.write(text.encode())
-            stream.flush()
 
     def all(self, key: str | None = None) -> Iterator[Record]:
         """Yield the records of a problem, or of all; lines that are none are passed over."""

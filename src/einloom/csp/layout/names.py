@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
 from typing import Any, NoReturn
 
 from einloom.csp.compile.rows import EnumRow, Quantifier
 from einloom.csp.language.source import UnknownChoice
 from einloom.csp.layout.slots import Layout
+from einloom.once import cached_property
 
 __all__ = ["Names", "Variable"]
 
