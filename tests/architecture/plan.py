@@ -81,7 +81,8 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"table"},
     ),
     "search": (
-        {"__init__", "timing", "limits", "process", "records", "tree"},
+        {"__init__", "file_lock"},
+        {"timing", "limits", "process", "records", "tree"},
         {"strategy"},
         {"descents", "tree_search", "sweeps"},
         {"strategies", "problems", "ranking", "hints", "ordering"},
