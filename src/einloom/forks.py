@@ -10,14 +10,15 @@ import _imp
 import importlib
 import os
 import time
+from threading import get_ident
 from typing import Any
 
 __all__ = ["wait_for_imports"]
 
 _bootstrap: Any = vars(importlib)["_bootstrap"]  # Nobody else knows the locks.
 
-PATIENCE = 5.0
-"""Seconds after which a fork goes on, whatever is being imported: by the thread that forks, perhaps."""
+PATIENCE = 60.0
+"""Seconds after which a fork goes on, whatever is being imported: by a thread that waits for this one, perhaps."""
 
 
 def wait_for_imports() -> None:
@@ -31,8 +32,9 @@ def wait_for_imports() -> None:
 
 
 def _is_importing() -> bool:
+    """Whether another thread imports something of einloom; what this one imports goes on in the child."""
     locks = [lock() for name, lock in list(_bootstrap._module_locks.items()) if name.partition(".")[0] == "einloom"]
-    return any(lock is not None and lock.owner is not None for lock in locks)
+    return any(lock is not None and lock.owner not in (None, get_ident()) for lock in locks)
 
 
 if hasattr(os, "register_at_fork"):

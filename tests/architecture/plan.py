@@ -22,8 +22,8 @@ FLOORS: tuple[set[str], ...] = (
 PURE = {"asm", "csp", "ir", "passes", "kernels", "loops", "space"}
 """Packages that run on any machine: they never import `jit`."""
 
-ONLY_ERRORS = {"asm", "csp"}
-"""Packages that know no tensors: besides themselves they import `errors` alone."""
+KNOW_NO_TENSORS = {"asm", "csp"}
+"""Packages that besides themselves import `errors` and `once` alone."""
 
 REST = "*"
 """Stands for everything in a package that has no place of its own."""
