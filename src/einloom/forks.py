@@ -1,4 +1,4 @@
-"""A fork waits until no thread imports a part of einloom: many parts are loaded on first use.
+"""A fork waits until no other thread imports what einloom loads on first use: many of its parts, and some libraries.
 
 The lock of a module that another thread was importing stays taken for ever in a forked child, since that thread does
 not exist there, and the first import of the module by the child would wait for it.
@@ -21,6 +21,10 @@ PATIENCE = 60.0
 """Seconds after which a fork goes on, whatever is being imported: by a thread that waits for this one, perhaps."""
 
 
+LATE = {"einloom", "opt_einsum", "platformdirs", "threadpoolctl"}
+"""What a call of einloom may import for the first time."""
+
+
 def wait_for_imports() -> None:
     """Return when nothing of einloom is being imported, holding the lock that every import takes when it begins."""
     end = time.monotonic() + PATIENCE
@@ -33,7 +37,7 @@ def wait_for_imports() -> None:
 
 def _is_importing() -> bool:
     """Whether another thread imports something of einloom; what this one imports goes on in the child."""
-    locks = [lock() for name, lock in list(_bootstrap._module_locks.items()) if name.partition(".")[0] == "einloom"]
+    locks = [lock() for name, lock in list(_bootstrap._module_locks.items()) if name.partition(".")[0] in LATE]
     return any(lock is not None and lock.owner not in (None, get_ident()) for lock in locks)
 
 

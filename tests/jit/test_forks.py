@@ -58,8 +58,9 @@ def forking() -> threading.Event:
     return ready
 
 
-def test_it_waits_until_the_module_is_there() -> None:
-    with importing("einloom.slow"):
+@pytest.mark.parametrize("name", ["einloom.slow", "opt_einsum"])
+def test_it_waits_until_the_module_is_there(name: str) -> None:
+    with importing(name):
         ready = forking()
         assert not ready.wait(0.05)
     assert ready.wait(30)
