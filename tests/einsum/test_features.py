@@ -8,6 +8,7 @@ more than its machine has is refused.
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -20,7 +21,7 @@ from einloom.dtypes import BFLOAT16, INT8, INT32
 from einloom.group_products import products_of
 from einloom.jit.host import IsaSetting, _masked, host  # pyright: ignore[reportPrivateUsage]
 from einloom.jit.tiles import host_with_tiles
-from einloom.machine import AVX512, TILES, Machine
+from einloom.machine import AVX512, NEON, TILES, Machine
 
 from ..soak import soak_count
 
@@ -108,6 +109,14 @@ def test_instructions_of_vectors_that_are_switched_off_are_not_taken() -> None:
     pairs = products_of(INT8, INT8, machine, INT32)
     assert pairs is not None
     assert pairs.vector == "avx2"
+
+
+@pytest.mark.parametrize("name", ["int32", "int64", "uint64", "bool"])
+def test_what_does_not_lie_in_order_takes_neon_where_vectors_are_scalable(name: str) -> None:
+    """With the registers that Neon's products keep for themselves."""
+    arrays = [np.zeros(shape, name) for shape in ((2, 41, 47), (2, 43, 47))]
+    product = el.compile("xab,xcb->xac", *arrays, target=NEON.with_vector("sve512"), threads=1)
+    assert re.search(r"\bv\d+\.", product.show("asm"))
 
 
 @pytest.mark.soak

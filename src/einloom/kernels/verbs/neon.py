@@ -18,6 +18,7 @@ from einloom.kernels.verbs.half_products_neon import NeonHalfProducts
 from einloom.kernels.verbs.neon_elements import NeonElements, lanes_of
 from einloom.kernels.verbs.products import vectors_of
 from einloom.kernels.verbs.vector import Block, FormulaVerbs, Mask, StrideIndex, Verb
+from einloom.machine import NEON
 
 __all__ = ["NeonVectors"]
 
@@ -46,7 +47,7 @@ class NeonVectors(FormulaVerbs[X, Arranged, Offset]):
         self.dtype = dtype
         self.lanes = 16 // dtype.size
         self.registers = VIEWS[dtype.size]
-        self.working = self.registers[: vectors_of(km.machine.vectors, dtype).registers]
+        self.working = self.registers[: vectors_of(NEON.vectors, dtype).registers]
         self.asm = asm = km.asm
         self._element: tuple[Scalar, ...] = s if dtype.size == 4 else d
         self.fma, self.fnma, self.shift_left, self.shift_right = asm.fmla, asm.fmls, asm.shl, asm.ushr
