@@ -32,6 +32,7 @@ from einloom.errors import (
 )
 from einloom.expression import Expression
 from einloom.expression.programs import prepare as _prepare
+from einloom.forks import register as _register_at_fork
 from einloom.ir.operation import DimType, Primitive
 from einloom.ir.schedule import ExecType, Schedule
 from einloom.machine import Machine
@@ -120,6 +121,7 @@ _MEMBERS = {
     "when": "loops.trace.recorder",
 }
 
+_register_at_fork()
 _register_thread_pool(__version__)
 _prepare()
 

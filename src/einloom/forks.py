@@ -13,7 +13,7 @@ import time
 from threading import get_ident
 from typing import Any
 
-__all__ = ["wait_for_imports"]
+__all__ = ["register", "wait_for_imports"]
 
 _bootstrap: Any = vars(importlib)["_bootstrap"]  # Nobody else knows the locks.
 
@@ -41,5 +41,8 @@ def _is_importing() -> bool:
     return any(lock is not None and lock.owner not in (None, get_ident()) for lock in locks)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=wait_for_imports, after_in_parent=_imp.release_lock, after_in_child=_imp.release_lock)
+def register() -> None:
+    """Let every fork of this process wait."""
+    if hasattr(os, "register_at_fork"):
+        release = _imp.release_lock
+        os.register_at_fork(before=wait_for_imports, after_in_parent=release, after_in_child=release)

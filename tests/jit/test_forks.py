@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from einloom import forks
+from tests.jit.processes import python
 
 _module_lock: Any = vars(importlib)["_bootstrap"]._get_module_lock
 
@@ -64,6 +65,32 @@ def test_it_waits_until_the_module_is_there(name: str) -> None:
         ready = forking()
         assert not ready.wait(0.05)
     assert ready.wait(30)
+
+
+FORK = """
+import importlib, os, threading, time
+import einloom
+
+lock = vars(importlib)["_bootstrap"]._get_module_lock("einloom.slow")
+begun = threading.Event()
+
+def load():
+    lock.acquire()
+    begun.set()
+    time.sleep(0.3)
+    lock.release()
+
+threading.Thread(target=load).start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    os._exit(lock.owner is not None)
+print(os.waitpid(child, 0)[1])
+"""
+
+
+def test_every_fork_waits() -> None:
+    assert python(FORK) == "0"
 
 
 @pytest.mark.parametrize("name", ["json.slow", "einloomed"])
