@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from einloom.ir.operation import Operation
 from einloom.jit.host import host
 from einloom.passes.pipeline import optimize_operation
 from einloom.search.hints import hints
-from einloom.search.measure import Measurement, interval
+from einloom.search.measure import Measurement, interval, is_faster
 from einloom.search.problems import with_plain_names
 from einloom.search.records import Record, Records
 from einloom.search.result import Tuned, TunedSchedule
@@ -150,8 +151,22 @@ def test_an_equation_of_several_operations_is_refused() -> None:
 
 
 def test_intervals_are_of_ranks() -> None:
-    assert interval([float(n) for n in range(100)]) == (40.0, 59.0)
+    """The median lies below each end with at most 2.5 % probability; the next rank would promise less."""
+    assert interval([float(n) for n in range(100)]) == (39.0, 60.0)
     assert interval([1.0]) == (1.0, 1.0)
+    for count in range(6, 50):
+        low, high = interval([float(n) for n in range(count)])
+        assert low + high == count - 1
+        below = [sum(math.comb(count, k) for k in range(rank + 1)) / 2**count for rank in (int(low), int(low) + 1)]
+        assert below[0] <= 0.025 < below[1]
+
+
+def test_faster_is_what_is_faster_in_nearly_every_round() -> None:
+    assert is_faster([0.9] * 9, [1.0] * 9)
+    assert is_faster([0.9] * 8 + [2.0], [1.0] * 9)
+    assert not is_faster([0.9] * 7 + [2.0] * 2, [1.0] * 9), "the interval of the gains holds less than 1"
+    assert not is_faster([0.995] * 9, [1.0] * 9), "noise"
+    assert not is_faster([], [1.0] * 9) and not is_faster([0.9] * 9, [])
 
 
 def test_what_was_best_elsewhere_is_tried_early_and_what_does_not_bind_is_not(tmp_path: Path) -> None:

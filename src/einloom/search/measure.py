@@ -18,7 +18,7 @@ from einloom.ir.schedule import Schedule
 from einloom.search.process import Process
 from einloom.search.search import Outcome
 
-__all__ = ["Compiler", "Measurement", "ScheduleSpace", "Timing", "interval", "median", "remeasured"]
+__all__ = ["Compiler", "Measurement", "ScheduleSpace", "Timing", "interval", "is_faster", "median", "remeasured"]
 
 CODE = "from einloom.search.worker import serve\nserve()\n"
 
@@ -64,12 +64,14 @@ class Timing(ABC):
 
     Attributes:
         drift: the times of the best leaf so far at each time that it was measured again.
+        is_checked: whether a process has compared the leaf that is known to be right with the interpreter.
     """
 
     def __init__(self, code: str, what: str, threads: int, seconds: float, timeout: float) -> None:
         self.code, self.what = code, what
         self.threads, self.seconds, self.timeout = threads, seconds, timeout
         self.drift: list[float] = []
+        self.is_checked = False
         self._process: Process | None = None
         self._best: tuple[float, str] = inf, ""
         self._count = 0
@@ -119,6 +121,7 @@ class Timing(ABC):
             if answer["status"] != "ok":
                 self.close()
                 raise InternalError("\n".join([str(answer.get("note")), *map(str, told.values())]))
+            self.is_checked = True
         return self._process
 
     def close(self) -> None:
@@ -172,12 +175,19 @@ class Measurement(Timing):
         return str(self.space.schedule(state))
 
     def prepared(self) -> dict[str, Any]:
-        """Return the operation and the heuristic's schedule."""
-        return {"operation": str(self.operation), "threads": self.threads, "schedule": str(self.heuristic)}
+        """Return the operation and the heuristic's schedule, which one comparison with the interpreter is enough for."""
+        told = {"operation": str(self.operation), "threads": self.threads, "schedule": str(self.heuristic)}
+        return {**told, "checked": self.is_checked}
 
 
 LEAST_ROUNDS = 3
 """Rounds that are measured however long they take."""
+
+OUTSIDE = 0.025
+"""Probability that a median lies below an interval, and that it lies above it."""
+
+LEAST_GAIN = 1.01
+"""How many times as fast as the heuristic's a schedule must be to take its place: less is noise."""
 
 
 def remeasured(
@@ -208,14 +218,35 @@ def remeasured(
 
 
 def interval(times: Sequence[float]) -> tuple[float, float]:
-    """Return an interval that holds the median with about 95 % probability: by ranks, which assume nothing.
+    """Return an interval that holds the median with 95 % probability or more: by ranks, which assume nothing.
+
+    Fewer than six times cannot say that much: of them it is the least and the greatest.
 
     >>> interval([3.0, 1.0, 2.0, 5.0, 4.0, 6.0])
     (1.0, 6.0)
+    >>> interval([float(time) for time in range(1, 10)])
+    (2.0, 8.0)
     """
-    ordered: list[float] = sorted(times)
-    below = max(round(len(ordered) / 2 - 0.98 * math.sqrt(len(ordered))), 0)
-    return ordered[below], ordered[-1 - below]
+    ordered, below = sorted(times), 0
+    outside = ways = 1  # of 2^n equally likely ways to lie beside the median: those with so few times below it
+    while True:
+        ways = ways * (len(ordered) - below) // (below + 1)
+        outside += ways
+        if outside > OUTSIDE * 2 ** len(ordered):
+            return ordered[below], ordered[-1 - below]
+        below += 1
+
+
+def is_faster(times: Sequence[float], before: Sequence[float]) -> bool:
+    """Whether something is surely faster than something else that was timed in the same rounds.
+
+    Of the gains of the rounds, the median must be more than noise, and the interval that holds it must lie above 1.
+
+    >>> is_faster([0.9, 0.8, 0.9], [1.0, 1.0, 1.0]), is_faster([0.9, 0.8, 1.1], [1.0, 1.0, 1.0])
+    (True, False)
+    """
+    gains = [slow / fast for fast, slow in zip(times, before)]
+    return bool(gains) and interval(gains)[0] > 1 and median(gains) >= LEAST_GAIN
 
 
 def median(times: Sequence[float]) -> float:

@@ -27,7 +27,7 @@ from einloom.passes.pipeline import optimize_operation
 from einloom.passes.values import Context, Options
 from einloom.search.hints import hints
 from einloom.search.log import EventLog, SearchSetup, opened_log
-from einloom.search.measure import Compiler, Measurement, interval, median, remeasured
+from einloom.search.measure import Compiler, Measurement, interval, is_faster, median, remeasured
 from einloom.search.problems import renamed, with_plain_names
 from einloom.search.ranking import predicted_times
 from einloom.search.records import Record, Records, problem_key, records_at
@@ -47,9 +47,6 @@ STARTS = 12
 
 FINALISTS = 3
 """Schedules of the search that are measured again at the end."""
-
-LEAST_GAIN = 1.01
-"""How many times as fast as the heuristic's a schedule must be to take its place: less is noise."""
 
 ROUNDS = 9
 """Turns of each of them."""
@@ -219,17 +216,17 @@ class _Tuning:
     ) -> Tuned:
         """Choose the best, record it, and name the axes as the operation does.
 
-        Where the heuristic's schedule could not be timed again, nothing is known to be faster, and nothing is recorded.
+        The heuristic's schedule stays unless another one is surely faster. Where it could not be timed again, nothing
+        is known to be, and nothing is recorded.
         """
-        best = min(finalists, key=lambda each: each.time)
-        if finalists[0].time == inf or best.time > finalists[0].time / LEAST_GAIN:
-            best = finalists[0]
+        own = finalists[0]
+        best = min((each for each in finalists if is_faster(each.times, own.times)), key=_time, default=own)
         if best.times:
-            self._append(self._confirmed(best, finalists[0]))
+            self._append(self._confirmed(best, own))
         winner, own, *rest = [_named(each, names) for each in (best, *finalists)]
         model = run.explorer.model
         limits = model.rates.times(1 / MARGIN) if run.raised and isinstance(model, CpuModel) else None
-        return Tuned(operation, run.result, winner, own, tuple(sorted(rest, key=lambda each: each.time)), limits)
+        return Tuned(operation, run.result, winner, own, tuple(sorted(rest, key=_time)), limits)
 
     def _confirmed(self, best: TunedSchedule, heuristic: TunedSchedule) -> Record:
         leaf = self.leaf(best.schedule)
@@ -254,6 +251,10 @@ def _parsed(record: Record) -> Schedule | None:
         return parse_schedule(record.schedule)
     except EinloomError:
         return None
+
+
+def _time(each: TunedSchedule) -> float:
+    return each.time
 
 
 def _named(each: TunedSchedule, names: dict[str, str]) -> TunedSchedule:
