@@ -175,7 +175,7 @@ class Measurement(Timing):
         return str(self.space.schedule(state))
 
     def prepared(self) -> dict[str, Any]:
-        """Return the operation and the heuristic's schedule, which one comparison with the interpreter is enough for."""
+        """Return the operation and the heuristic's schedule, which is compared with the interpreter once."""
         told = {"operation": str(self.operation), "threads": self.threads, "schedule": str(self.heuristic)}
         return {**told, "checked": self.is_checked}
 
