@@ -146,7 +146,9 @@ def _pack_of_extra(
         return None
     around = {axis.name for axis in walked.axes if axis.role is DimType.K or axis.name in view.parts[name]}
     depth = next((i for i, loop in enumerate(loops) if loop.axis in around), len(loops))
-    kept = (axis for axis in walked.axes if axis.role is not DimType.K and view.depends(name, axis.name))
+    single = {loop.axis for loop in loops[:depth] if loop.step == 1}
+    several = (axis for axis in walked.axes if axis.role is not DimType.K and axis.name not in single)
+    kept = (axis for axis in several if axis.extent > 1 and view.depends(name, axis.name))
     return ScheduledPack(position, depth, tuple(Digit(axis.name) for axis in walked.outermost_first(output, kept)))
 
 

@@ -95,11 +95,16 @@ class LoopLevel:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """An operand that may be copied into scratch: its position as schedules count, and how many elements fit."""
+    """An operand that may be copied into scratch: its position as schedules count, and how many elements fit.
+
+    Attributes:
+        staged: whether it is written, so that blocks of it are computed in scratch and copied out.
+    """
 
     operand: int
     number: int
     most: int
+    staged: bool
 
     @property
     def name(self) -> str:
@@ -108,7 +113,7 @@ class Packed:
 
     @property
     def is_output(self) -> bool:
-        """Whether it is the output, staged."""
+        """Whether it is the output."""
         return self.operand == OUTPUT
 
 
@@ -225,6 +230,10 @@ class CpuBackbone:
     def stages(self) -> bool:
         """Whether the output may be computed in scratch."""
         return any(packed.is_output for packed in self.packs)
+
+    def may_walk(self, axis: WalkedAxis) -> bool:
+        """Whether the output has an axis in one piece, or may be staged: where rows lie apart it has to be."""
+        return self.stages or _row(self.operation, self.operation.output.name, axis) == 1
 
     @property
     def rounds(self) -> bool:
@@ -354,8 +363,12 @@ def _named(axis: str, known: Iterable[Schedule]) -> set[int]:
 def _packs(operation: Operation) -> tuple[Packed, ...]:
     size = operation.output.dtype.size
     stages = not operation.main.is_contraction or operation.first_touch.initialises
-    positions = [*range(len(operation.inputs)), *([OUTPUT] if stages else [])]
-    return tuple(Packed(position, number, SCRATCH_LIMIT // size) for number, position in enumerate(positions))
+    positions = [*range(len(operation.operands) - 1), *([OUTPUT] if stages else [])]
+    written = {OUTPUT, *operation.written}
+    return tuple(
+        Packed(position, number, SCRATCH_LIMIT // size, position in written)
+        for number, position in enumerate(positions)
+    )
 
 
 def _sides(operation: Operation, axes: Sequence[WalkedAxis], packs: Sequence[Packed]) -> tuple[Side, ...]:
@@ -363,11 +376,18 @@ def _sides(operation: Operation, axes: Sequence[WalkedAxis], packs: Sequence[Pac
     for packed in packs:
         operand = operation.operands[packed.operand].name
         for axis in axes:
-            view = FusedView.of(operation, () if axis.fused is None else (axis.fused,))
-            if view.depends(operand, axis.name):
-                parts = view.parts[operand].get(axis.name)
-                sides.append(Side(packed, axis, rows_of(parts) if parts else 1))
+            if _view(operation, axis).depends(operand, axis.name):
+                sides.append(Side(packed, axis, _row(operation, operand, axis)))
     return tuple(sides)
+
+
+def _row(operation: Operation, operand: str, axis: WalkedAxis) -> int:
+    """Indices of an axis in one row of an operand; 1 if the operand has the axis in one piece, or not at all."""
+    return rows_of(_view(operation, axis).parts[operand].get(axis.name, ()))
+
+
+def _view(operation: Operation, axis: WalkedAxis) -> FusedView:
+    return FusedView.of(operation, () if axis.fused is None else (axis.fused,))
 
 
 def _is_proper(schedule: Schedule, extents: dict[str, int]) -> bool:

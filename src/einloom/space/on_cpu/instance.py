@@ -56,7 +56,7 @@ class BlockCount:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A step that cuts rows which lie apart."""
+    """A step, by what it does to rows which lie apart or to groups along k."""
 
     value: int
 
@@ -169,11 +169,15 @@ def _add_manner(instance: csp.Instance, backbone: CpuBackbone, manner: Manner) -
     """Say what goes with elements that lie so: packs, what the primitive takes, whole groups along k."""
     instance.add("Manners", manner)
     packed = {operand for operand, _, _ in manner.packs}
+    formed = {operand for operand, grouped, turned in manner.packs if grouped is not None or turned}
     for each in backbone.packs:
         if manner.prims is not None and each.operand in packed:
             instance.add("PackedIn", each, of=(manner,))
         elif manner.prims is not None or manner.bare:
             instance.add("BareIn", each, of=(manner,))
+    for side in backbone.sides:
+        if side.row > 1 and side.packed.operand in formed:
+            instance.add("RowsKept", side, of=(manner,))
     if manner.prims is None:
         return
     prims = manner.prims
@@ -229,6 +233,6 @@ def _add_side(instance: csp.Instance, backbone: CpuBackbone, side: Side) -> None
         instance.add("DigitsOf", digit, of=(side.packed,))
     if side.row > 1:
         instance.add("Apart", side, of=(side.packed,))
+        instance.add("Rows", side)
         for step in side.axis.sizes:
-            if step % side.row:
-                instance.add("Uneven", Number(step), of=(side,))
+            instance.add("Uneven" if step % side.row else "Even", Number(step), of=(side,))

@@ -41,6 +41,7 @@ CPU_ORDER = (
     "around",
     "order",
     "digit",
+    "rows",
     "layout",
     "scratch",
     "curve",
