@@ -285,8 +285,7 @@ class Assembler:
     @property
     def features(self) -> frozenset[str]:
         """ISA features that the emitted instructions need, as the rows name them: `"avx2"`, `"fma"`, `"neon"`, …"""
-        forms = [form for form, _, _ in self.records]
-        distinct = dict(zip(map(id, forms), forms)).values()  # comparing them would look into all that they hold
+        distinct = {id(form): form for form, _, _ in self.records}.values()  # equality would compare all they hold
         named = (name for form in distinct if not isinstance(form, Directive) for name in form.features)
         return frozenset(self._required.union(named))
 

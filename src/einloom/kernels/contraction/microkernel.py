@@ -94,6 +94,10 @@ class Microkernel(Generic[R, V, A]):
             private = list(free)
             columns = [ready or self._broadcast(c, column, step, private) for ready, c in zip(shared, inputs)]
             self._prefetch(self.prefetches_per_column)
+            if all(columns):
+                for operands in zip(*columns):
+                    accumulate(next(targets), *operands)
+                continue
             for row in range(self.tile.vectors):
                 room = list(private)
                 operands = [
