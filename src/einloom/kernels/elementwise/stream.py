@@ -31,12 +31,13 @@ UNROLLED = 4
 def emit_stream(km: KernelMachine[R, V, A], spec: Stream) -> None:
     """Emit the function of a spec at the current position; its arguments are `signature(spec)`.
 
-    Columns that are not contiguous, or shorter than a line, are copied as usual.
+    Columns that are not contiguous, or shorter than a line, are copied as usual, but in the order of B: what is left of
+    its lines is written before the caches lose them.
     """
     if spec.a == spec.b == (1, spec.m):
         spec = replace(spec, m=spec.m * spec.n, n=1)
     if spec.a[0] != 1 or spec.b[0] != 1 or spec.m * spec.dtype.size < LINE or spec.n == 0:
-        emit_unary(km, Unary("identity", spec.dtype, spec.m, spec.n, a=spec.a, b=spec.b))
+        emit_unary(km, Unary("identity", spec.dtype, spec.m, spec.n, a=spec.a, b=spec.b), writes_in_order=True)
         return
     _Columns(km, spec).emit()
 

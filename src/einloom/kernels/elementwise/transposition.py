@@ -38,26 +38,30 @@ class Blocks(Generic[R, V, A]):
         apply: Callable[[list[V], list[V]], V],
         counters: tuple[str, str] = ("m", "n"),
         padded: bool = False,
+        writes_in_order: bool = False,
     ) -> None:
         self.km, self.frame = km, frame
         self.vec, self.reads, self.writes = verbs
         self.m, self.n = size
         self.counters = counters
         self.padded = padded
+        self.order = (0, 1) if writes_in_order else (1, 0)
         self.a, self.b = a, b
         self.apply = apply
 
     def emit(self) -> None:
-        """Emit the loops: along n outside, along m, where the reads are contiguous, inside."""
-        lanes = self.vec.lanes
-        for columns, count in parts(self.n, lanes):
-            with self.frame.loop(count, self.counters[1]):
-                for rows, times in parts(self.m, lanes):
-                    with self.frame.loop(times, self.counters[0]):
+        """Emit the loops: inside along m, where the reads are contiguous, or along n, where the writes are."""
+        outer, inner = self.order
+        sizes, lanes = (self.m, self.n), self.vec.lanes
+        for across, count in parts(sizes[outer], lanes):
+            with self.frame.loop(count, self.counters[outer]):
+                for along, times in parts(sizes[inner], lanes):
+                    with self.frame.loop(times, self.counters[inner]):
+                        rows, columns = (along, across) if inner == 0 else (across, along)
                         self._block(rows, columns)
-                        self._advance(0, rows)
-                self._advance(0, -self.m)
-                self._advance(1, columns)
+                        self._advance(inner, along)
+                self._advance(inner, -sizes[inner])
+                self._advance(outer, across)
 
     def _advance(self, axis: int, count: int) -> None:
         for operand in (self.a, self.b):

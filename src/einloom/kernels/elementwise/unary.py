@@ -32,8 +32,10 @@ SHORT = 2
 """Most steps of an operator that is applied to each register of a transposed block."""
 
 
-def emit_unary(km: KernelMachine[R, V, A], spec: Unary) -> None:
+def emit_unary(km: KernelMachine[R, V, A], spec: Unary, writes_in_order: bool = False) -> None:
     """Emit the function of a spec at the current position; its arguments are `signature(spec)`.
+
+    With `writes_in_order` a transposition goes along the columns of B, else along those of A.
 
     Raises:
         UnsupportedTarget: there is no such operator, or it takes no parameter or not these types.
@@ -45,7 +47,7 @@ def emit_unary(km: KernelMachine[R, V, A], spec: Unary) -> None:
     elif spec.op == "identity":
         spec = _in_half_words(spec) if _copies_single_registers(spec) else spec
         copies = km.copies(spec.dtype) if spec.output is None else km.vectors(spec.registers)
-        _emit(km, copies, spec, lambda hold: Copying(copies))
+        _emit(km, copies, spec, lambda hold: Copying(copies), writes_in_order)
     else:
         vec = km.vectors(spec.registers)
         _emit(km, vec, spec, lambda hold: _operator(vec, spec, hold))
@@ -60,7 +62,11 @@ def _operator(vec: FormulaVerbs[R, V, A], spec: Unary, hold: bool) -> Formulaic[
 
 
 def _emit(
-    km: KernelMachine[R, V, A], vec: CopyVerbs[R, V, A], spec: Unary, operator: Callable[[bool], Application[V, A]]
+    km: KernelMachine[R, V, A],
+    vec: CopyVerbs[R, V, A],
+    spec: Unary,
+    operator: Callable[[bool], Application[V, A]],
+    writes_in_order: bool = False,
 ) -> None:
     """Emit the function; `operator` makes what is applied to registers, with or without constants in others."""
     names = ["b"] if spec.op == "zero" else ["a", "b"]
@@ -72,7 +78,7 @@ def _emit(
     frame.enter()
     frame.set_strides(constants, scaled)
     if _transposes(block):
-        _transpose(km, vec, frame, block, matrices, operator, views)
+        _transpose(km, vec, frame, block, matrices, operator, views, writes_in_order)
     else:
         Columns(km, vec, frame, (block.m, block.n), matrices[:-1], matrices[-1], operator(True), views).emit()
     vec.finish()
@@ -87,12 +93,13 @@ def _transpose(
     matrices: Sequence[Matrix],
     operator: Callable[[bool], Application[V, A]],
     views: Mapping[str, CopyVerbs[R, V, A]],
+    writes_in_order: bool,
 ) -> None:
     source, target = matrices
     size, short = (block.m, block.n), operator(False)
     verbs = (vec, views.get(source.name, vec), views.get(target.name, vec))
     if short.steps <= SHORT:
-        Blocks(km, verbs, frame, size, source, target, short).emit()
+        Blocks(km, verbs, frame, size, source, target, short, writes_in_order=writes_in_order).emit()
         return
     if target.name in views:  # What was rounded to the type of B must not be read again.
         Columns(km, vec, frame, size, [source], target, operator(True), views).emit()
