@@ -116,6 +116,32 @@ def test_vectors_run_along_an_input_where_the_innermost_axis_is_short() -> None:
     assert all(each.proposal.family != "along an input" for each in _costed(long))
 
 
+FOUR = contraction("a 52 m, b 56 m, c 56 n, d 56 n, e 56 k, f 56 k", "aefb", "fdce", "abcd")
+
+
+def test_blocks_hold_all_of_the_summed_axis_along_which_a_copy_reads_runs() -> None:
+    best = str(_costed(FOUR)[0].proposal.schedule)
+    assert "k=e batch=f" in best and "pack in1@3 cd:48 f e cd" in best  # e is contiguous in fdce
+    assert identify_primitive(FOUR).k == "f"
+
+
+def test_kernels_take_a_vector_axis_whole_that_would_be_two_panels() -> None:
+    plan, prims = Plan("vector block", whole_rows=True), identify_primitive(FOUR)
+    schedule = Blocking(FOUR, prims, LARGE).schedule(plan)
+    assert schedule is not None and all(loop.axis != "d" for loop in schedule.loops)
+    three = contraction("a 52 m, b 56 m, c 56 n, d 48 n, e 56 k, f 56 k", "aefb", "fdce", "abcd")
+    assert Blocking(three, prims, LARGE).schedule(plan) is None
+
+
+def test_rests_of_vectors_are_filled_in_scratch_where_the_output_has_no_longer_runs() -> None:
+    operation = contraction("a 52 m, b 56 n, c 56 m, d 56 n, e 56 k, f 56 k", "aecf", "fbed", "abcd")
+    (first, *_) = [each.proposal for each in _costed(operation) if each.proposal.family == "staged rows"]
+    assert str(first.schedule).startswith("fuse bd=b*d ") and "prim m=bd n=c" in str(first.schedule)
+    assert any(pack.operand == OUTPUT for pack in first.schedule.packs)  # abcd has c between b and d
+    whole = contraction("a 52 m, b 56 n, c 56 m, d 64 n, e 56 k, f 56 k", "aecf", "fbed", "abcd")
+    assert all(each.proposal.family != "staged rows" for each in _costed(whole))
+
+
 def test_vectors_are_gathered_where_that_costs_less_than_a_copy() -> None:
     read_once = contraction("m 181520 m, n 7 n, k 6 k", "mk", "kn", "nm")
     assert _costed(read_once)[0].proposal.family == "in place"

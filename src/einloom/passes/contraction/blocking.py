@@ -36,6 +36,9 @@ __all__ = ["Blocking"]
 Cut = Callable[[int, int, int], int]
 """How an axis is cut: the size of its blocks from its extent, a target, and what they must be multiples of."""
 
+WIDE_TILE = 4
+"""Vectors of the widest tile: with a rest of one it may do better than two of equal width."""
+
 COMMON_VECTORS = 4
 """Vectors in one block of a vector axis that both inputs depend on, where blocks are packed."""
 
@@ -72,7 +75,7 @@ class Blocking:
         tile: tuple[int, int] | None = None,
     ) -> None:
         self.operation = operation
-        self.prims = prims
+        self.given = prims
         self.extents = {axis.name: axis.extent for axis in operation.axes}
         self.reduced = [axis for axis in operation.axes if axis.role is DimType.K]
         m = self.extents[prims.m] if prims.m else 1
@@ -87,7 +90,10 @@ class Blocking:
         self._begin()
 
     def _begin(self) -> None:
-        self.a = self._side(self.vector, self.prims.m, self.targets.tile_m)
+        given = self.given
+        self.prims = replace(given, k=given.batch, batch=given.k) if self.plan.batch_inside else given
+        self.packing.prims = self.prims
+        self.a = self._side(self.vector, self.prims.m, self._panel())
         other = 1 - self.vector
         self.b = self._side(other, self.prims.n, self.targets.tile_n) if len(self.strides) == 2 else None
         self.sides = [self.a] if self.b is None else [self.a, self.b]
@@ -95,6 +101,15 @@ class Blocking:
         self.common = [a for a in self.operation.axes if a.name not in own and a.role is not DimType.K]
         self.counting = self._counting_axis()
         """The axis that counts the products of a block, if it holds several."""
+
+    def _has_two_panels(self) -> bool:
+        """Whether the vector axis is a little longer than the widest tile: registers have room for both panels."""
+        extent = self.extents.get(self.prims.m or "", 1)
+        return self.targets.tile_m < extent <= WIDE_TILE * self.targets.lanes
+
+    def _panel(self) -> int:
+        """Indices of the vector axis that kernels take at a time."""
+        return WIDE_TILE * self.targets.lanes if self.plan.whole_rows else self.targets.tile_m
 
     def _counting_axis(self) -> Axis | None:
         """The output's innermost axis where a staged block turns products, an input's where copies read along it."""
@@ -114,6 +129,8 @@ class Blocking:
 
     def schedule(self, plan: Plan) -> Schedule | None:
         """Return the schedule of a plan; None where the operation has no room for it."""
+        if plan.whole_rows and not self._has_two_panels():
+            return None
         self.plan = plan
         self._begin()
         self.a.packed = self.a.in_panels = plan.packs_vector
@@ -208,11 +225,16 @@ class Blocking:
         for side, budget in zip(self.sides, self._budgets()):
             most = max(budget // inside, 1)
             if staged:
-                most = min(most, max(self.targets.staged // taken, 1))
+                most = min(most, max(self._staged_budget() // taken, 1))
             self._block_side(side, most, runs)
             if side is self.a:
                 self._fill_tiles()
             taken = common * math.prod(side.steps.values())
+
+    def _staged_budget(self) -> int:
+        """Return how many elements a staged block may have: the more, the less often inputs of long sums are packed."""
+        in_parts = any(self.k_steps[axis.name] < axis.extent for axis in self.reduced)
+        return self.targets.sums if self.plan.staging is Staging.SUMS and in_parts else self.targets.staged
 
     def _budgets(self) -> list[int]:
         """Return how many elements the blocks of the sides may have, in the order of the sides."""

@@ -15,7 +15,7 @@ from einloom.ir.schedule import Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.contraction.along_inputs import schedules_along_inputs
 from einloom.passes.contraction.blocking import Blocking
-from einloom.passes.contraction.fused_rows import fused_schedules
+from einloom.passes.contraction.fused_rows import fused_schedules, staged_schedules
 from einloom.passes.contraction.large_input import vectorise_large_input
 from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import prims_of_one_product, prims_with_batch_as_columns, vector_operand
@@ -164,6 +164,15 @@ def several_products(setting: Setting) -> Iterator[Plan]:
         yield Plan("several products", several=True)
 
 
+def batch_inside(setting: Setting) -> Iterator[Plan]:
+    """Where the vector operand is contiguous along the primitive's batch, blocks hold that whole: copies read runs."""
+    operation, prims = setting.operation, setting.prims
+    innermost = operation.contiguous_axis(operation.inputs[vector_operand(operation, prims)])
+    if innermost is not None and innermost.name == prims.batch and not setting.keeps_element:
+        yield Plan("batch inside", batch_inside=True)
+        yield Plan("batch inside", element_first=True, panels=True, batch_inside=True)
+
+
 FAMILIES: tuple[Family, ...] = (
     in_place,
     vector_block,
@@ -174,6 +183,7 @@ FAMILIES: tuple[Family, ...] = (
     along_an_input,
     batch_as_columns,
     several_products,
+    batch_inside,
 )
 """All families, the plainest first: of equally cheap proposals the first one is taken."""
 
@@ -195,7 +205,15 @@ def fused_rows(setting: Setting, plan: Plan) -> Iterator[Proposal]:
         yield Proposal(f"{plan.family}, fused", schedule)
 
 
-VARIATIONS: tuple[Variation, ...] = (staged, fused_rows)
+def staged_rows(setting: Setting, plan: Plan) -> Iterator[Proposal]:
+    """Axes that lie apart in the output are one axis of the kernels, in a staged block: full tiles."""
+    if plan.packs_vector and setting.operation.first_touch.initialises:
+        most = setting.options.max_kernel_size
+        for schedule in staged_schedules(setting.operation, setting.prims, setting.machine, most):
+            yield Proposal("staged rows", schedule)
+
+
+VARIATIONS: tuple[Variation, ...] = (staged, fused_rows, staged_rows)
 """All that is tried of the cheapest plan of any family."""
 
 
@@ -206,3 +224,5 @@ def neighbours(plan: Plan) -> Iterator[Plan]:
         yield replace(plan, panels=not plan.panels)
     if plan.packs_vector or plan.packs_element:
         yield replace(plan, k_parts=2 * plan.k_parts)
+    if plan.packs_vector:
+        yield replace(plan, whole_rows=not plan.whole_rows)

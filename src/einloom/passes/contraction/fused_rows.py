@@ -16,10 +16,10 @@ from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
-from einloom.passes.contraction.plan import Plan
+from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.model.sizes import round_up
 
-__all__ = ["fused_axes", "fused_schedules", "in_whole_rows"]
+__all__ = ["fused_axes", "fused_schedules", "in_whole_rows", "staged_schedules"]
 
 WIDE = 8
 """Axes of so many tiles are left alone: what their rests cost is little."""
@@ -55,6 +55,35 @@ def fused_schedules(
         if rows is not None:
             longest = view.rows(first.name) if first else 1
             yield replace(_in_whole_panels(walked, longest, rows), fused=fused)
+
+
+def staged_schedules(
+    operation: Operation, prims: Prims, machine: Machine, most: int | None = None
+) -> Iterator[Schedule]:
+    """Yield schedules whose vectors run along axes that are a run in scratch alone, where the innermost leaves a rest.
+
+    before: prim m=d n=c k=f batch=e          (aecf,fbed->abcd; d 56)
+    after:  fuse bd=b*d seq a:7 seq bd:336 … prim m=bd n=c k=f batch=e pack out@2 a c bd …
+    """
+    lanes = machine.vector_bits // 8 // operation.accumulate.size
+    m = operation.axis(prims.m) if prims.m else None
+    if m is None or m.role is DimType.C or m.extent % lanes == 0 or m.extent >= WIDE * 3 * lanes:
+        return
+    others = [axis for axis in operation.axes if axis.role is m.role and axis is not m]
+    if not others or prims.n is None or operation.axis(prims.n).role is m.role:
+        return
+    closest = min(others, key=lambda axis: operation.distance(operation.output, axis))
+    fused = (fused_axes((closest.name, m.name)),)
+    if fused[0].name in operation.names:
+        return
+    view = FusedView.of(operation, fused)
+    walked = view.stand_in(operation)
+    blocking = Blocking(walked, replace(prims, m=fused[0].name), machine, most)
+    for packs_element in (False, True):
+        schedule = blocking.schedule(Plan("staged rows", packs_element=packs_element, staging=Staging.SUMS))
+        rows = None if schedule is None else in_whole_rows(walked, view, schedule)
+        if rows is not None:
+            yield replace(rows, fused=fused)
 
 
 def _joined(operation: Operation, name: str | None, enough: int) -> Fused | None:

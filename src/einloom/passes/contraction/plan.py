@@ -40,6 +40,8 @@ class Plan:
         k_parts: into how many parts a block of k is cut that would suit L1.
         long_runs: whether packed blocks reach over long runs of their tensor before anything else.
         several: whether packed blocks hold several products of a batch, where an input's contiguous axis counts them.
+        batch_inside: whether what would be the primitive's batch is its k, and blocks hold it before the other.
+        whole_rows: whether kernels take all of the vector axis, where its panels would be two.
     """
 
     family: str
@@ -52,3 +54,5 @@ class Plan:
     k_parts: int = 1
     long_runs: bool = False
     several: bool = False
+    batch_inside: bool = False
+    whole_rows: bool = False

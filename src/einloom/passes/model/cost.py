@@ -41,8 +41,8 @@ COPIED_PIECE = 1.0
 """The same for packs and staged blocks, which have more of them under way."""
 
 ALONE, RESTART = 1.0, 64
-"""How much longer each of the first lines of a copied piece takes, since nobody has asked for them ahead; and how many
-lines those are, a page's."""
+"""How much longer each of the first lines of a piece takes that is read from beyond L2, since nobody has asked for them
+ahead; and how many lines those are, a page's."""
 
 NEAR_SHOWS, FAR_SHOWS = 0.05, 0.2
 """How much of the transfers from L2, and from beyond it, shows where arithmetic takes longer; of arithmetic, elsewhere,
@@ -184,10 +184,10 @@ def _seconds(traffic: Traffic, rates: Rates, first_line: float = PIECE) -> tuple
     near = LINE * max(first - second, 0.0) / rates.l2
     far = LINE * (max(second - third, 0.0) / rates.l3 + third / rates.memory)
     waits = first_line * traffic.pieces * far
-    if traffic.copies:
+    if traffic.copies or not traffic.writes:
         waits += ALONE * min(RESTART * traffic.pieces, 1.0) * far
-    else:
-        waits += 0.0 if traffic.writes else NEAR_PIECE * traffic.pieces * near
+    if not traffic.copies and not traffic.writes:
+        waits += NEAR_PIECE * traffic.pieces * near
     if traffic.writes:
         waits += WRITTEN_NEAR * near + WRITTEN_FAR * far
     return near, far, waits

@@ -52,6 +52,7 @@ class BlockTargets:
         read: elements that a copy should read in one piece.
         small: operands of at most this many elements are read in place: they stay in L1.
         staged: elements of a staged block of the output, and of the vector operand's block beside it (L2).
+        sums: the same where several blocks of the sum are added to it.
         run: elements of the output that a staged block should write in one piece.
     """
 
@@ -68,6 +69,7 @@ class BlockTargets:
     read: int
     small: int
     staged: int
+    sums: int
     run: int
 
 
@@ -104,5 +106,6 @@ def block_targets(
         read=READ_RUN // dtype.size,
         small=machine.l1d // 2 // dtype.size,
         staged=min(SCRATCH_LIMIT // 4, machine.l2 // 4) // dtype.size,
+        sums=min(SCRATCH_LIMIT // 4, machine.l2 // 2) // dtype.size,
         run=WRITE_RUN // dtype.size,
     )
