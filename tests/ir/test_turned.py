@@ -80,6 +80,29 @@ def test_programs_are_complex_products(vector: str, dtype: DType) -> None:
     assert run_guarded(list(range(soak_count(4000, 0.03))), check) is None
 
 
+@pytest.mark.parametrize("conjugated", [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize("layout", ["cd:4 k cd", "k cd:4 cd"])
+@pytest.mark.parametrize("block", [36, 12, 24], ids=["period", "short period", "short last block"])
+def test_panels_of_matrices_cut_rows(block: int, layout: str, conjugated: tuple[bool, bool]) -> None:
+    """Rows of d are six indices, panels four: pieces of a period, or steps that count both."""
+    extents = {"a": 3, "c": 6, "d": 6, "k": 5}
+    roles = {"a": DimType.M, "c": DimType.N, "d": DimType.N, "k": DimType.K}
+    axes = tuple(Axis(name, extent, roles[name]) for name, extent in extents.items())
+    strides = ((5, 0, 0, 1), (0, 1, 30, 6), (36, 6, 1, 0))
+    operands = tuple(
+        Operand(name, COMPLEX64, each, sign)
+        for name, each, sign in zip(("in0", "in1", "out"), strides, (*conjugated, False))
+    )
+    operation, rng = Operation(axes, operands, Primitive.GEMM, Touch(Primitive.ZERO)), random.Random(block)
+    schedule = parse_schedule(f"fuse cd=c*d seq cd:{block} seq cd:4 prim m=cd n=a k=k pack in1@1:1e {layout}")
+    memories = random_memories(rng, operation)
+    expected = [Memory(memory.elements.copy(), memory.origin) for memory in memories]
+    interpret(operation, expected)
+    interpret_nest(bind(operation, schedule), memories)
+    assert np.array_equal(memories[-1].elements, expected[-1].elements)
+    assert run_guarded([0], lambda _: difference(operation, operation, schedule, host(), rng)) is None
+
+
 def test_the_interpreter_conjugates() -> None:
     axes = (Axis("k", 2, DimType.K),)
     operands = [Operand(name, COMPLEX64, (stride,)) for name, stride in (("in0", 1), ("in1", 1), ("out", 0))]

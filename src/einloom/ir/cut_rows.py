@@ -18,8 +18,8 @@ Piece(size=4, outside=92, inside=40)
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from einloom.errors import ScheduleError
@@ -30,7 +30,7 @@ from einloom.ir.nest import Access, Block, Call, Carry, Loop, Node, Pack
 from einloom.ir.operation import Primitive
 from einloom.ir.schedule import ExecType
 
-__all__ = ["CutRows", "copy_of_cut_rows", "cut_rows"]
+__all__ = ["CutCopy", "CutRows", "cut_rows"]
 
 MOST_PIECES = 16
 """Pieces that are copies of their own: each is a kernel of its own, too."""
@@ -155,21 +155,6 @@ def _cuts(layout: PackedLayout, axis: str, row: int) -> bool:
     return any(digit.axis == axis and digit.step > 1 and digit.step % row for digit in layout.digits)
 
 
-def copy_of_cut_rows(
-    tensor: str, scratch: str, rows: CutRows, others: Sequence[Level], axes: Container[str], staged: bool
-) -> Pack:
-    """Return the copy between a tensor and a packed block whose other levels are `others`, in a nest over `axes`.
-
-    A few indices of what lies closest in the tensor are taken along; what is left of it and all else is walked outside.
-    """
-    copy = _Copy(tensor, scratch, rows, staged)
-    beside, around = _beside(others, axes)
-    body = copy.pieces(beside) if rows.repeats else copy.steps(beside)
-    for number, level in enumerate(sorted(around, key=lambda level: abs(level.outside))):
-        body = (copy.loop(f"{number}", level.axis, (level.step, level.span, level.shorter), body, level),)
-    return Pack(tensor, scratch, body) if staged else Pack(scratch, tensor, body)
-
-
 def _beside(others: Sequence[Level], axes: Container[str]) -> tuple[Level | None, list[Level]]:
     """Return the level that the primitive takes beside a piece, a few of its indices, and those that loops walk."""
     walked = [level for level in others if level.span > level.step]
@@ -182,47 +167,79 @@ def _beside(others: Sequence[Level], axes: Container[str]) -> tuple[Level | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Copy:
-    """The parts of a copy, into scratch, or out of it past the caches."""
+class CutCopy:
+    """The copy between a tensor and a packed block with panels that cut rows.
+
+    Attributes:
+        tensor, scratch: names of both buffers.
+        rows: the axis whose rows are cut.
+        axes: those of the nest that the copy is part of.
+        staged: whether it leads out of scratch, past the caches.
+        units: how many indices of an axis of the nest an element stands for, where it is not one.
+        calls: returns what becomes of the copy of one piece.
+    """
 
     tensor: str
     scratch: str
     rows: CutRows
-    staged: bool
+    axes: Container[str]
+    staged: bool = False
+    units: Mapping[str, int] = field(default_factory=dict[str, int])
+    calls: Callable[[Call], Iterable[Call]] = lambda call: (call,)
 
-    def pieces(self, beside: Level | None) -> tuple[Node, ...]:
+    def node(self, others: Sequence[Level]) -> Pack:
+        """Return the copy of a block whose other levels are these.
+
+        A few indices of what lies closest in the tensor are taken along; what is left of it and all else is walked
+        outside.
+        """
+        beside, around = _beside(others, self.axes)
+        body = self._pieces(beside) if self.rows.repeats else self._steps(beside)
+        for number, level in enumerate(sorted(around, key=lambda level: abs(level.outside))):
+            body = (self._loop(f"{number}", level.axis, (level.step, level.span, level.shorter), body, level),)
+        way = (self.tensor, self.scratch) if self.staged else (self.scratch, self.tensor)
+        return Pack(*way, body)
+
+    def _pieces(self, beside: Level | None) -> tuple[Node, ...]:
         """The pieces of a period, as often as it fits, and of the rest."""
         rows, length = self.rows, self.rows.lengths[0]
         whole = length - length % rows.period
-        rest = tuple(self._call(piece, beside) for piece in rows.pieces(whole, length)) if whole < length else ()
+        rest = tuple(self._copies(rows.pieces(whole, length), beside)) if whole < length else ()
         if not whole:
             return rest
-        body = tuple(self._call(piece, beside) for piece in rows.pieces(0, rows.period))
+        body = tuple(self._copies(rows.pieces(0, rows.period), beside))
         moved = Level(rows.walked, 1, 1, (), rows.outside.place(rows.period), rows.inside.place(rows.period))
-        return self.loop("rows", rows.walked, (rows.period, whole, rows.lengths[1:]), body, moved), *rest
+        return self._loop("rows", rows.walked, (rows.period, whole, rows.lengths[1:]), body, moved), *rest
 
-    def steps(self, beside: Level | None) -> tuple[Node, ...]:
+    def _steps(self, beside: Level | None) -> tuple[Node, ...]:
         """Steps that nothing cuts, which count when a row or a panel ends."""
         rows, grain = self.rows, self.rows.grain
-        body = (self._call(Piece(grain, 0, 0), beside),)
+        body = tuple(self._copies([Piece(grain, 0, 0)], beside))
         moved = Level(rows.walked, 1, 1, (), grain * rows.outside.strides[0], grain * rows.inside.strides[0])
-        loop = self.loop("rows", rows.walked, (grain, rows.lengths[0], rows.lengths[1:]), body, moved)
+        loop = self._loop("rows", rows.walked, (grain, rows.lengths[0], rows.lengths[1:]), body, moved)
         carries = (*rows.outside.carries(self.tensor, grain), *rows.inside.carries(self.scratch, grain))
         return (replace(loop, carries=carries),)
 
-    def loop(
+    def _loop(
         self, name: str, axis: str, indices: tuple[int, int, tuple[int, ...]], body: tuple[Node, ...], moved: Level
     ) -> Loop:
         """A loop over (step, span, shorter spans) of an axis, each step of which moves as a level's does."""
         step, span, shorter = indices
+        unit = self.units.get(axis, 1)
         moves = ((self.tensor, moved.outside), (self.scratch, moved.inside))
-        return Loop(f"{self.tensor}.{axis}.{name}", axis, ExecType.SEQ, step, span, shorter, moves, body)
+        lengths = tuple(unit * each for each in shorter)
+        return Loop(f"{self.tensor}.{axis}.{name}", axis, ExecType.SEQ, unit * step, unit * span, lengths, moves, body)
 
-    def _call(self, piece: Piece, beside: Level | None) -> Call:
+    def _copies(self, pieces: Iterable[Piece], beside: Level | None) -> Iterator[Call]:
         outside, inside = self.rows.outside.strides[0], self.rows.inside.strides[0]
         others = (beside.outside, beside.inside) if beside else (0, 0)
-        tensor = Access(self.tensor, (outside, others[0]), piece.outside)
-        scratch = Access(self.scratch, (inside, others[1]), piece.inside)
-        second = Block(beside.axis, beside.span, beside.shorter) if beside else Block(None, 1)
-        way = (scratch, tensor) if self.staged else (tensor, scratch)
-        return Call(Primitive.IDENTITY, (Block(None, piece.size), second), way, streams=self.staged)
+        for piece in pieces:
+            tensor = Access(self.tensor, (outside, others[0]), piece.outside)
+            scratch = Access(self.scratch, (inside, others[1]), piece.inside)
+            blocks = (Block(None, piece.size), self._block(beside) if beside else Block(None, 1))
+            way = (scratch, tensor) if self.staged else (tensor, scratch)
+            yield from self.calls(Call(Primitive.IDENTITY, blocks, way, streams=self.staged))
+
+    def _block(self, level: Level) -> Block:
+        unit = self.units.get(level.axis, 1)
+        return Block(level.axis, unit * level.span, tuple(unit * each for each in level.shorter), per=unit)

@@ -332,7 +332,9 @@ class _NestRun:
         """Copy elements of two parts."""
         assert call.pair is not None
         source, target = (
-            self.memories[access.buffer].view([*sizes, 2], [*access.strides, 1], self.position[access.buffer])
+            self.memories[access.buffer].view(
+                [*sizes, 2], [*access.strides, 1], self.position[access.buffer] + access.offset
+            )
             for access in call.accesses
         )
         for part, turned in enumerate(call.pair):

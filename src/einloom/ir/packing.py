@@ -11,7 +11,7 @@ from einloom.dtypes import DType
 from einloom.errors import ScheduleError
 from einloom.ir.blocks import Blocks
 from einloom.ir.copies import Level, copy_loops, copy_runs, few_rows_at_once, indices, levels_of
-from einloom.ir.cut_rows import copy_of_cut_rows, cut_rows
+from einloom.ir.cut_rows import CutCopy, cut_rows
 from einloom.ir.fused import FusedView
 from einloom.ir.groups import grouped_copy, in_groups
 from einloom.ir.layout import PackedLayout
@@ -179,7 +179,7 @@ class Packing:
         rows = cut_rows(layout, lengths, parts, operand.name)
         if rows is not None:
             others = levels_of(layout.without(rows.axis), lengths, strides, parts)
-            return copy_of_cut_rows(operand.name, scratch, rows, others, lengths, staged)
+            return CutCopy(operand.name, scratch, rows, lengths, staged).node(others)
         levels = levels_of(layout, lengths, strides, parts)
         return _copied(operand.name, scratch, levels if staged else few_rows_at_once(levels, lengths), staged)
 

@@ -18,16 +18,18 @@ Axes, steps and layouts of the schedule count complex elements. `Pairs` says wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from einloom.errors import ScheduleError
-from einloom.ir.copies import Level, copy_loops, copy_runs, indices, levels_of
+from einloom.ir.copies import levels_of
+from einloom.ir.cut_rows import cut_rows
 from einloom.ir.fused import FusedView
 from einloom.ir.layout import PackedLayout
-from einloom.ir.nest import Access, Block, Call, Guard, Iteration, Loop, Node, Pack, Turned
+from einloom.ir.nest import Pack
 from einloom.ir.operation import NO_TOUCH, Axis, DimType, Operand, Operation, Primitive, Touch
-from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
+from einloom.ir.schedule import OUTPUT, Digit, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
+from einloom.ir.turned_copy import TurnedCopy
 
 __all__ = ["PART", "TERM", "Pairs", "check_touches"]
 
@@ -43,18 +45,6 @@ def check_touches(operation: Operation) -> None:
     """
     if {operation.first_touch, *operation.last_touches} - {Touch(Primitive.ZERO), NO_TOUCH}:
         raise ScheduleError("a touch computes with complex numbers\n  Start from zero, or from what the output holds.")
-
-
-Matrix = tuple[Turned, Turned, Turned, Turned]
-
-_RE, _IM, _MINUS_RE, _MINUS_IM = Turned(0), Turned(1), Turned(0, True), Turned(1, True)
-_MATRICES: dict[tuple[bool, bool], Matrix] = {
-    (False, False): (_RE, _IM, _MINUS_IM, _RE),
-    (True, False): (_RE, _MINUS_IM, _IM, _RE),
-    (False, True): (_RE, _IM, _IM, _MINUS_RE),
-    (True, True): (_RE, _MINUS_IM, _MINUS_IM, _MINUS_RE),
-}
-"""[term][part], by whether the operand that is turned, and the other one, are conjugated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,32 +180,32 @@ class Pairs:
         """
         pack = next(pack for pack in self.schedule.packs if pack.turned)
         own, other = self.operation.operands[self.turned], self.operation.operands[1 - self.turned]
-        levels, parts = self._levels(pack, own.name, lengths)
-        matrix = _MATRICES[own.conjugated, other.conjugated]
-        return _Copy(
-            own, scratch, levels, parts, matrix, {level.axis: self._unit(level.axis) for level in levels}
-        ).node()
+        digits, known = self._digits(pack, lengths)
+        strides = {name: 2 * stride for name, stride in self.view.strides[own.name].items()} | {PART: 0, TERM: 0}
+        parts = {
+            axis: tuple(replace(part, stride=2 * part.stride) for part in found)
+            for axis, found in self.view.parts[own.name].items()
+        }
+        spans = {name: each[0] for name, each in known.items() if any(digit.axis == name for digit in digits)}
+        layout = PackedLayout.of(digits, spans, own.name)
+        rows = cut_rows(layout, known, parts, own.name)
+        levels = levels_of(layout.without(rows.axis) if rows else layout, known, strides, parts)
+        apart = {level.axis: level.inside for level in levels if level.axis in (PART, TERM)}
+        units = {axis: 2 for axis in (self.part, self.term) if axis is not None}
+        copy = TurnedCopy(own, other.conjugated, scratch, apart[PART], apart[TERM], units)
+        levels = [level for level in levels if level.axis not in apart]
+        return copy.node(levels) if rows is None else copy.node_of_cut_rows(rows, levels, lengths)
 
-    def _levels(
-        self, pack: ScheduledPack, operand: str, lengths: Mapping[str, tuple[int, ...]]
-    ) -> tuple[list[Level], dict[str, int]]:
-        """The levels of the copy in complex elements, but strides in reals, and how far parts and terms lie apart."""
+    def _digits(
+        self, pack: ScheduledPack, lengths: Mapping[str, tuple[int, ...]]
+    ) -> tuple[tuple[Digit, ...], dict[str, tuple[int, ...]]]:
+        """The digits of the packed block that count complex elements, parts and terms, and how long each axis is."""
         digits: list[Digit] = []
         for digit in self._layout(pack):
             digits.append(replace(digit, step=max(digit.step // self._unit(digit.axis), 1)))
             if digit.step == 1 and digit.axis in (self.part, self.term):
                 digits.append(Digit(PART if digit.axis == self.part else TERM))
-        known = {**lengths, PART: (2,), TERM: (2,)}
-        spans = {name: each[0] for name, each in known.items() if any(digit.axis == name for digit in digits)}
-        strides = {name: 2 * stride for name, stride in self.view.strides[operand].items()} | {PART: 0, TERM: 0}
-        tensor_parts = {
-            axis: tuple(replace(part, stride=2 * part.stride) for part in parts)
-            for axis, parts in self.view.parts[operand].items()
-        }
-        layout = PackedLayout.of(tuple(digits), spans, operand)
-        levels = levels_of(layout, known, strides, tensor_parts)
-        apart = {level.axis: level.inside for level in levels if level.axis in (PART, TERM)}
-        return [level for level in levels if level.axis not in apart], apart
+        return tuple(digits), {**lengths, PART: (2,), TERM: (2,)}
 
 
 def _with_parts(digits: list[Digit], names: list[str], axis: str | None, parts: str, place: int) -> list[Digit]:
@@ -223,65 +213,3 @@ def _with_parts(digits: list[Digit], names: list[str], axis: str | None, parts: 
     if axis is None:
         return [Digit(parts), *digits]
     return digits if axis in names else [*digits[:place], Digit(axis), *digits[place:]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Copy:
-    """The copy of one pack: loops around blocks, which are written part by part."""
-
-    operand: Operand
-    scratch: str
-    levels: Sequence[Level]
-    apart: Mapping[str, int]
-    matrix: Matrix
-    units: Mapping[str, int]
-    """How many indices of an axis of the nest an element stands for."""
-
-    def node(self) -> Pack:
-        runs = copy_runs(self.levels)
-        kernel = tuple(level for run in runs for level in run)
-        body = tuple(self._pieces(runs))
-        for index in copy_loops(self.levels, kernel):
-            level = self.levels[index]
-            moves = ((self.operand.name, level.outside), (self.scratch, level.inside))
-            name = f"{self.operand.name}.{level.axis}.{index}"
-            unit = self.units[level.axis]
-            shorter = tuple(unit * each for each in level.shorter)
-            body = (Loop(name, level.axis, ExecType.SEQ, unit * level.step, unit * level.span, shorter, moves, body),)
-        return Pack(self.scratch, self.operand.name, body)
-
-    def _pieces(self, runs: Sequence[tuple[int, ...]]) -> Iterable[Node]:
-        """Rows of matrices where both parts lie side by side; else single parts."""
-        if self.apart[PART] == 1:
-            for term in (0, 1):
-                first, second = self.matrix[2 * term : 2 * term + 2]
-                call = replace(self._call(runs, Primitive.IDENTITY), pair=(first, second))
-                yield self._moved(f"{term}", 0, term * self.apart[TERM], call)
-            return
-        for number, turned in enumerate(self.matrix):
-            term, part = divmod(number, 2)
-            call = self._call(runs, Primitive.NEGATE if turned.negative else Primitive.IDENTITY)
-            yield self._moved(f"{term}{part}", turned.part, term * self.apart[TERM] + part * self.apart[PART], call)
-
-    def _call(self, runs: Sequence[tuple[int, ...]], primitive: Primitive) -> Call:
-        blocks = tuple(self._block(run) for run in runs) + (Block(None, 1),) * (2 - len(runs))
-        first = [self.levels[run[0]] for run in runs]
-        pad = (0,) * (2 - len(runs))
-        outside = Access(self.operand.name, (*(level.outside for level in first), *pad))
-        inside = Access(self.scratch, (*(level.inside for level in first), *pad))
-        return Call(primitive, blocks, (outside, inside))
-
-    def _block(self, run: tuple[int, ...]) -> Block:
-        *inner, outermost = run
-        level = self.levels[outermost]
-        unit = self.units[level.axis]
-        shorter = tuple(unit * each for each in level.shorter)
-        return Block(level.axis, unit * level.span, shorter, indices(self.levels, inner), per=unit)
-
-    def _moved(self, which: str, outside: int, inside: int, call: Call) -> Node:
-        """Return a call so many elements behind the buffers' positions: the second turn of a loop of two."""
-        if not (outside or inside):
-            return call
-        name = f"{self.operand.name}.{TERM}.{which}"
-        moves = ((self.operand.name, outside), (self.scratch, inside))
-        return Loop(name, TERM, ExecType.SEQ, 1, 2, (), moves, (Guard(Iteration.LAST, (name,), (call,)),))

@@ -109,11 +109,7 @@ class Reals:
         return self._counted(schedule, doubled)
 
     def _counted(self, schedule: Schedule, doubled: set[str]) -> Schedule:
-        """The schedule with steps that count complex elements, without axes over parts.
-
-        Rows of fused axes lie one behind the other in blocks of matrices: no panel cuts them.
-        """
-        straight = {each.name for each in schedule.fused}
+        """The schedule with steps that count complex elements, without axes over parts."""
         gone = [loop.axis in (PART, TERM) for loop in schedule.loops]
         loops = tuple(
             replace(loop, step=-(-loop.step // 2)) if loop.axis in doubled else loop
@@ -125,12 +121,7 @@ class Reals:
                 pack,
                 loop=pack.loop - sum(gone[: pack.loop]),
                 turned=pack.operand == self.vector,
-                layout=tuple(
-                    _digit(digit, doubled)
-                    for digit in pack.layout
-                    if digit.axis not in (PART, TERM)
-                    and (pack.operand != self.vector or digit.axis not in straight or digit.step == 1)
-                ),
+                layout=tuple(_digit(digit, doubled) for digit in pack.layout if digit.axis not in (PART, TERM)),
             )
             for pack in schedule.packs
         )
