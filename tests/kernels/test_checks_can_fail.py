@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from einloom.jit import host
 from einloom.kernels.verbs.avx2 import Avx2Vectors
 from einloom.kernels.verbs.avx512 import Avx512Vectors
 from einloom.kernels.verbs.neon import NeonVectors
 from einloom.kernels.verbs.neon_elements import NeonElements
+from einloom.kernels.verbs.sve import SveVectors
 from tests.isas import vectors_of_host
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import check_product
@@ -19,12 +21,13 @@ CLASSES: dict[str, tuple[Any, ...]] = {
     "avx512": (Avx512Vectors,),
     "avx2": (Avx2Vectors,),
     "neon": (NeonVectors, NeonElements),
+    "sve": (SveVectors, NeonElements),
 }
 
 
 def owner_of(vector: str, verb: str) -> Any:
     """Return the class of an ISA that has a verb, or None."""
-    return next((each for each in CLASSES[vector] if hasattr(each, verb)), None)
+    return next((each for each in CLASSES[host().with_vector(vector).vectors.family] if hasattr(each, verb)), None)
 
 
 def one_lane_more(original: Any) -> Any:
