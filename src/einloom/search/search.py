@@ -122,6 +122,7 @@ class SearchRun:
         ended: why it ended.
         raised: the numbers of trials that beat their bounds, so that rates were raised and all was open again.
         known: what was learnt of leaves, in order, trials or not.
+        began: by the monotonic clock.
     """
 
     space: SearchSpace
@@ -132,6 +133,7 @@ class SearchRun:
     ended: str = ""
     raised: list[int] = field(default_factory=list[int])
     known: list[tuple[Leaf, float]] = field(default_factory=list[tuple[Leaf, float]])
+    began: float = field(default_factory=time.monotonic)
 
     def learn(self, leaf: Leaf, seconds: float) -> None:
         """Note how long a leaf took; inf if it failed."""
@@ -144,6 +146,26 @@ class SearchRun:
         self.strategy = strategy
         for leaf, seconds in self.known:
             strategy.learn(leaf, seconds)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self.began
+
+    def is_late(self) -> bool:
+        """Whether its seconds are spent."""
+        return self.budget.seconds is not None and self.elapsed >= self.budget.seconds
+
+    def why_over(self) -> str:
+        """Return which end of its budget it has reached, "" for none."""
+        budget = self.budget
+        if budget.evaluations is not None and len(self.history) >= budget.evaluations:
+            return f"{budget.evaluations} evaluations"
+        if self.is_late():
+            return f"{budget.seconds:g} seconds"
+        if budget.gap is not None and self.gap <= budget.gap:
+            return f"within {100 * self.gap:.2g} % of the best possible"
+        return ""
 
     @property
     def best(self) -> Trial | None:
@@ -219,81 +241,86 @@ def run_search(
     """
     known = list(known)
     if order == "pruning":
-        fastest = min((seconds for _, seconds in known), default=inf)
-        order = pruning_order(
-            space, fastest if fastest < inf else 2 * space.model.bound(space.problem.state()).seconds, seed
-        )
+        order = pruning_order(space, _cut_at_root(space, known), seed)
     explorer = Explorer(space, Random(seed), bounds, order)
     run = SearchRun(space, explorer, make_strategy(strategy, explorer), budget)
     for domains, seconds in known:
-        run.learn(_leaf_of(explorer, domains), seconds)
+        run.learn(explorer.leaf_at(domains), seconds)
         explorer.allow(domains.state(), seconds)
-    began = time.monotonic()
-    first = [_leaf_of(explorer, domains) for domains in starts]
-    first = [leaf for leaf in dict.fromkeys(first) if leaf.snapshot not in run.strategy.seen]
-    for leaf in first:
-        proposed(_state_of(space, leaf))
-    pool = _Pool(explorer, predict, proposed)
-
-    def is_late() -> bool:
-        return budget.seconds is not None and time.monotonic() - began >= budget.seconds
-
+    proposals = _Proposals(run, starts, predict, proposed)
     try:
-        while not run.ended:
-            run.ended = _is_over(run, budget, began)
-            leaf = None if run.ended else first.pop(0) if first else pool.take(run.strategy, is_late)
-            if leaf is None:
-                run.ended = run.ended or _is_over(run, budget, began) or _why_nothing(run.strategy)
-                break
-            if _evaluate(run, leaf, evaluator, began):
-                run.raised.append(len(run.history))
+        while (leaf := proposals.take()) is not None:
+            if _evaluate(run, leaf, evaluator):
                 run.reopen(make_strategy(strategy, explorer))
-                pool.waiting.clear()
+                proposals.waiting.clear()
             progress(run)
+        run.ended = run.why_over() or _why_nothing(run.strategy)
     except KeyboardInterrupt:
         run.ended = "interrupted"
     return run
 
 
-class _Pool:
-    """Proposals that wait, with how long each will take, as is predicted: the quickest one is taken.
+class _Proposals:
+    """What is to be evaluated: the starts, then what the strategy proposes.
+
+    Where times are predicted, proposals wait, and the quickest of them is taken.
 
     Args:
-        explorer: whose best time says which of them nobody needs any more.
+        run: its strategy proposes; its best time says what of all that waits nobody needs any more.
+        starts: leaves to evaluate first.
         predict: seconds of a leaf; None: nothing waits.
         proposed: is called with every leaf that waits.
     """
 
     def __init__(
         self,
-        explorer: Explorer,
+        run: SearchRun,
+        starts: Iterable[csp.Domains],
         predict: Callable[[csp.State], float] | None,
         proposed: Callable[[csp.State], None],
     ) -> None:
-        self.explorer, self.predict, self.proposed = explorer, predict, proposed
+        self.run, self.predict, self.proposed = run, predict, proposed
+        leaves = dict.fromkeys(run.explorer.leaf_at(domains) for domains in starts)
+        self.starts = [leaf for leaf in leaves if leaf.snapshot not in run.strategy.seen]
+        for leaf in self.starts:
+            proposed(_state_of(run.space, leaf))
         self.waiting: list[tuple[float, int, Leaf]] = []
         self._count = 0
 
-    def take(self, strategy: Strategy, is_late: Callable[[], bool]) -> Leaf | None:
-        """Return the leaf to evaluate next, None if there is none."""
+    def take(self) -> Leaf | None:
+        """Return the leaf to evaluate next, None if there is none or the budget is spent."""
+        if self.run.why_over():
+            return None
+        if self.starts:
+            return self.starts.pop(0)
         if self.predict is None:
-            return strategy.propose(is_late)
+            return self.run.strategy.propose(self.run.is_late)
+        self._draw(self.predict)
+        while self.waiting:
+            leaf = heapq.heappop(self.waiting)[-1]
+            if self._may_be_faster(leaf):
+                return leaf
+        return None
+
+    def _draw(self, predict: Callable[[csp.State], float]) -> None:
         for _ in range(DRAWS):
-            leaf = strategy.propose(is_late)
+            leaf = self.run.strategy.propose(self.run.is_late)
             if leaf is None:
                 break
             self._count += 1
-            state = _state_of(self.explorer.space, leaf)
-            heapq.heappush(self.waiting, (self.predict(state), self._count, leaf))
+            state = _state_of(self.run.space, leaf)
+            heapq.heappush(self.waiting, (predict(state), self._count, leaf))
             self.proposed(state)
-        while self.waiting:
-            leaf = heapq.heappop(self.waiting)[-1]
-            if (
-                not self.explorer.bounds
-                or self.explorer.model.bound(_state_of(self.explorer.space, leaf)).seconds < self.explorer.best
-            ):
-                return leaf
-        return None
+
+    def _may_be_faster(self, leaf: Leaf) -> bool:
+        explorer = self.run.explorer
+        return not explorer.bounds or explorer.model.bound(_state_of(self.run.space, leaf)).seconds < explorer.best
+
+
+def _cut_at_root(space: SearchSpace, known: Sequence[tuple[csp.Domains, float]]) -> float:
+    """Return the time of the fastest known leaf, or twice the bound of all."""
+    fastest = min((seconds for _, seconds in known), default=inf)
+    return fastest if fastest < inf else 2 * space.model.bound(space.problem.state()).seconds
 
 
 def _state_of(space: SearchSpace, leaf: Leaf) -> csp.State:
@@ -308,31 +335,15 @@ def _why_nothing(strategy: Strategy) -> str:
     return f"no new candidate was found in {PATIENCE} descents"
 
 
-def _leaf_of(explorer: Explorer, domains: csp.Domains) -> Leaf:
-    explorer.state.push()
-    explorer.state.load(domains.snapshot())
-    leaf = explorer.leaf()
-    explorer.state.pop()
-    return leaf
-
-
-def _is_over(run: SearchRun, budget: Budget, began: float) -> str:
-    if budget.evaluations is not None and len(run.history) >= budget.evaluations:
-        return f"{budget.evaluations} evaluations"
-    if budget.seconds is not None and time.monotonic() - began >= budget.seconds:
-        return f"{budget.seconds:g} seconds"
-    if budget.gap is not None and run.gap <= budget.gap:
-        return f"within {100 * run.gap:.2g} % of the best possible"
-    return ""
-
-
-def _evaluate(run: SearchRun, leaf: Leaf, evaluator: Evaluator, began: float) -> bool:
+def _evaluate(run: SearchRun, leaf: Leaf, evaluator: Evaluator) -> bool:
     """Evaluate a leaf; return whether its time beat its bound."""
     state = _state_of(run.space, leaf)
     outcome = evaluator.evaluate(state, run.explorer.best)
     seconds = outcome.seconds if outcome.status == "ok" else inf
     run.learn(leaf, seconds)
     beaten = run.explorer.allow(state, seconds)
-    elapsed = time.monotonic() - began
-    run.history.append(Trial(len(run.history) + 1, leaf, outcome, run.explorer.best, run.strategy.floor, elapsed))
+    number = len(run.history) + 1
+    run.history.append(Trial(number, leaf, outcome, run.explorer.best, run.strategy.floor, run.elapsed))
+    if beaten:
+        run.raised.append(number)
     return beaten

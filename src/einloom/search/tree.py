@@ -123,6 +123,14 @@ class Explorer:
         domains = tuple(self.state.domains)
         return Leaf(self.state.snapshot(), self._path(domains), bound)
 
+    def leaf_at(self, domains: csp.Domains) -> Leaf:
+        """Return domains that have nothing open as a leaf."""
+        self.state.push()
+        self.state.load(domains.snapshot())
+        leaf = self.leaf()
+        self.state.pop()
+        return leaf
+
     def _path(self, domains: Sequence[int]) -> Path:
         state, path = self.space.problem.state(), list[tuple[int, int]]()
         while (slot := state.next_open(self.slots)) >= 0:
