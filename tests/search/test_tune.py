@@ -202,7 +202,7 @@ def test_a_speedup_is_a_number_whatever_could_not_be_timed() -> None:
 def test_nothing_is_faster_than_a_heuristic_that_could_not_be_timed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("einloom.search.tune.remeasured", lambda _, texts, rounds: [[], *([1e-9] for _ in texts[1:])])
+    monkeypatch.setattr("einloom.search.tune.remeasured", lambda _, texts, *__: [[], *([1e-9] for _ in texts[1:])])
     file = tmp_path / "records.jsonl"
     tuned = tune_operation(PRODUCT, host(), Budget(evaluations=3), strategy="local", file=file, seconds=0.001)
     assert tuned.speedup == 1.0 and tuned.best.schedule == tuned.heuristic.schedule

@@ -18,7 +18,17 @@ from einloom.ir.schedule import Schedule
 from einloom.search.process import Process
 from einloom.search.search import Outcome
 
-__all__ = ["Compiler", "Measurement", "ScheduleSpace", "Timing", "interval", "is_faster", "median", "remeasured"]
+__all__ = [
+    "LEAST_ROUNDS",
+    "Compiler",
+    "Measurement",
+    "ScheduleSpace",
+    "Timing",
+    "interval",
+    "is_faster",
+    "median",
+    "remeasured",
+]
 
 CODE = "from einloom.search.worker import serve\nserve()\n"
 
@@ -27,6 +37,9 @@ HOPELESS = 3.0
 
 DRIFT = 20
 """After so many evaluations the best schedule is measured again, which tells whether the machine has changed."""
+
+LEAST_WAIT = 1.0
+"""Seconds that a candidate has at least, however little is left of a budget."""
 
 START_UP = 120.0
 """Seconds that a process may take to start, and to compute what the result should be."""
@@ -65,6 +78,7 @@ class Timing(ABC):
     Attributes:
         drift: the times of the best leaf so far at each time that it was measured again.
         is_checked: whether a process has compared the leaf that is known to be right with the interpreter.
+        end: by the monotonic clock, when every candidate has had its time; `LEAST_WAIT` is left to each all the same.
     """
 
     def __init__(self, code: str, what: str, threads: int, seconds: float, timeout: float) -> None:
@@ -72,6 +86,7 @@ class Timing(ABC):
         self.threads, self.seconds, self.timeout = threads, seconds, timeout
         self.drift: list[float] = []
         self.is_checked = False
+        self.end = inf
         self._process: Process | None = None
         self._best: tuple[float, str] = inf, ""
         self._count = 0
@@ -97,19 +112,28 @@ class Timing(ABC):
 
     def time(self, text: str, best: float = inf) -> Outcome:
         """Return what came of a text; one whose first call is hopelessly slower than `best` is called once."""
-        limit = self.timeout + (0 if best == inf else 10 * best)
+        whole = self.timeout + (0 if best == inf else 10 * best)
+        limit = min(whole, max(self.end - time.monotonic(), LEAST_WAIT))
         try:
             given: dict[str, Any] = {self.what: text, "seconds": self.seconds, "hopeless": min(HOPELESS * best, 1e9)}
             answer = self._worker().ask("evaluate", limit, **given, **self.compiled(text))
         except DeviceError as error:
             self.close()
-            return Outcome("timeout" if "took longer" in str(error) else "crash", note=str(error))
+            if "took longer" not in str(error):
+                return Outcome("crash", note=str(error))
+            return Outcome("timeout" if limit == whole else "late", note=str(error))
         seconds = answer.get("seconds", inf)
         return Outcome(answer["status"], seconds, answer.get("note", ""), code=answer.get("code", ""))
 
     def compiled(self, text: str) -> dict[str, Any]:
         """Return what the process is told of a text that was compiled elsewhere; nothing: it compiles it."""
         return {}
+
+    def start(self) -> float:
+        """Start the process, and return how many seconds that took."""
+        began = time.monotonic()
+        self._worker()
+        return time.monotonic() - began
 
     def _worker(self) -> Process:
         """Return the process, a new one if the last one has died."""
@@ -191,18 +215,21 @@ LEAST_GAIN = 1.01
 
 
 def remeasured(
-    measurement: Timing, schedules: Sequence[str], rounds: int, seconds: float = math.inf
+    measurement: Timing, schedules: Sequence[str], rounds: int, seconds: float = math.inf, least: int = LEAST_ROUNDS
 ) -> list[list[float]]:
     """Return the times of some schedules in rounds, in each of which every schedule has its turn, in a fresh process.
 
-    A schedule that fails has no times. After `seconds` no further round begins.
+    A schedule that fails has no times. But for the `least` ones no round begins that would not end within `seconds`.
     """
     measurement.close()
-    end = time.monotonic() + seconds
+    began = last = time.monotonic()
+    longest = 0.0
     times: list[list[float]] = [[] for _ in schedules]
     failed: set[int] = set()
     for turn in range(rounds):
-        if turn >= LEAST_ROUNDS and time.monotonic() > end:
+        now = time.monotonic()
+        longest, last = max(longest, now - last if turn > 1 else 0.0), now
+        if turn >= least and now + longest > began + seconds:
             break
         for place in range(len(schedules)):
             each = (place + turn) % len(schedules)

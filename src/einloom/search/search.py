@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from numbers import Real
 from random import Random
@@ -47,6 +47,10 @@ class Budget:
             if value is not None and (not isinstance(value, Real) or not value >= 0):
                 raise ArgumentError(f"{name} is {value!r:.80}; it is a number from 0 on")
 
+    def until(self, end: float) -> Budget:
+        """Return what is left of it if it has seconds, and they end at a time of the monotonic clock."""
+        return self if self.seconds is None else replace(self, seconds=max(end - time.monotonic(), 0.0))
+
 
 DRAWS = 4
 """New proposals for each evaluation; the one that is predicted to be the fastest of all that wait is evaluated."""
@@ -54,7 +58,10 @@ DRAWS = 4
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an evaluation: `status` is `ok`, `wrong`, `crash`, `timeout`, `refused`; seconds only if `ok`."""
+    """What came of an evaluation; seconds only if it is `ok`.
+
+    Its status is `ok`, `wrong`, `crash`, `timeout`, `refused`, or `late` where the budget's seconds ended it.
+    """
 
     status: str
     seconds: float = inf
@@ -162,7 +169,7 @@ class SearchRun:
         if budget.evaluations is not None and len(self.history) >= budget.evaluations:
             return f"{budget.evaluations} evaluations"
         if self.is_late():
-            return f"{budget.seconds:g} seconds"
+            return f"{budget.seconds:.3g} seconds"
         if budget.gap is not None and self.gap <= budget.gap:
             return f"within {100 * self.gap:.2g} % of the best possible"
         return ""

@@ -8,6 +8,7 @@ the result, and is recorded as such.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
@@ -27,7 +28,7 @@ from einloom.passes.pipeline import optimize_operation
 from einloom.passes.values import Context, Options
 from einloom.search.hints import hints
 from einloom.search.log import EventLog, SearchSetup, opened_log
-from einloom.search.measure import Compiler, Measurement, interval, is_faster, median, remeasured
+from einloom.search.measure import LEAST_ROUNDS, Compiler, Measurement, interval, is_faster, median, remeasured
 from einloom.search.problems import renamed, with_plain_names
 from einloom.search.ranking import predicted_times
 from einloom.search.records import Record, Records, problem_key, records_at
@@ -50,6 +51,12 @@ FINALISTS = 3
 
 ROUNDS = 9
 """Turns of each of them."""
+
+LAST_SHARE = 0.2
+"""Of the seconds of a budget, what comparing the finalists may take, beside a fresh process for it."""
+
+CALLS = 5
+"""Calls that a turn takes at least: what begins anew, what is checked, and what is timed."""
 
 
 def tune_operation(
@@ -88,6 +95,7 @@ def tune_operation(
         ScheduleError: there is nothing to compute.
         InternalError: the heuristic's schedule computes something else than the interpreter.
     """
+    end = inf if budget.seconds is None else time.monotonic() + budget.seconds
     plain = with_plain_names(operation)
     rates = None if limits is None else limits.times(MARGIN)
     blank = Record(
@@ -103,10 +111,11 @@ def tune_operation(
             tuning.remember(run.history[-1], events)
             progress(run)
 
+        measurement.end = end - LAST_SHARE * (budget.seconds or 0) - measurement.start()
         run = run_search(
             tuning.space,
             measurement,
-            budget,
+            budget.until(measurement.end),
             strategy,
             seed,
             starts=tuning.starts,
@@ -115,8 +124,9 @@ def tune_operation(
             proposed=measurement.propose,
             progress=seen,
         )
-        texts = tuning.best_texts(run)
-        finalists = tuning.finalists(texts, remeasured(measurement, texts, ROUNDS))
+        measurement.end, left = inf, end - time.monotonic()
+        texts = tuning.best_texts(run, left)
+        finalists = tuning.finalists(texts, remeasured(measurement, texts, ROUNDS, left))
     return tuning.result(run, finalists, dict(zip(plain.names, operation.names)), operation)
 
 
@@ -168,7 +178,8 @@ class _Tuning:
     def remember(self, trial: Trial, events: EventLog | None) -> None:
         """Record a trial at once: a search that is killed loses nothing but what it was at."""
         schedule = self.text(trial.leaf.snapshot)
-        self._append(self._note(schedule, trial.outcome))
+        if trial.outcome.status != "late":  # of it nothing is known
+            self._append(self._note(schedule, trial.outcome))
         if events is not None:
             events.trial(schedule, trial.outcome)
 
@@ -193,11 +204,13 @@ class _Tuning:
         state.load(snapshot)
         return str(self.space.schedule(state))
 
-    def best_texts(self, run: SearchRun) -> list[str]:
-        """Return the heuristic's schedule, and the best ones of all that is known."""
+    def best_texts(self, run: SearchRun, left: float) -> list[str]:
+        """Return the heuristic's schedule, and of all that is known the best ones that can be compared in a time."""
         ordered = sorted((seconds, leaf.snapshot) for leaf, seconds in run.known if seconds < inf)
         found = [self.text(snapshot) for _, snapshot in ordered[:FINALISTS]]
-        return list(dict.fromkeys([str(self.heuristic), *found]))
+        texts = list(dict.fromkeys([str(self.heuristic), *found]))
+        turn = CALLS * run.explorer.best
+        return texts[: max(int(min(left / (LEAST_ROUNDS * turn), len(texts))), 2)] if turn < inf else texts
 
     def finalists(self, texts: Sequence[str], times: Sequence[list[float]]) -> list[TunedSchedule]:
         """Return the schedules that were measured again, the heuristic's first."""
