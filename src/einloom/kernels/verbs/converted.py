@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from einloom.dtypes import FLOAT32, FLOAT64, INT32, DType
+from einloom.dtypes import FLOAT32, INT32, DType
 from einloom.errors import UnsupportedTarget
 from einloom.kernels.verbs.scalar import A, R
-from einloom.kernels.verbs.vector import Block, CopyVerbs, FormulaVerbs, KernelMachine, Mask, StrideIndex, V
+from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, Mask, StrideIndex, V
+from einloom.kernels.verbs.viewed import ViewedCopies
 
 __all__ = ["ConvertedCopies", "RoundedIntegers", "no_conversion"]
 
 
-class ConvertedCopies(CopyVerbs[R, V, A]):
+class ConvertedCopies(ViewedCopies[R, V, A]):
     """Registers hold float64; what is read and written is float32, rounded to nearest; stores clobber the register."""
 
-    load_transposed = None  # It would load float64.
-
     def __init__(self, km: KernelMachine[R, V, A], wide: FormulaVerbs[R, V, A]) -> None:
+        super().__init__(wide)
         self._wide, self._single = wide, km.vectors(FLOAT32)
         self._views = dict(zip(self._wide.registers, self._single.registers))
-        self.dtype, self.lanes, self.registers = FLOAT64, self._wide.lanes, self._wide.registers
-        self.index_bytes = self._wide.index_bytes
-
-    def mask(self, count: int) -> Mask:
-        return self._wide.mask(count)
 
     def load(self, dst: V, place: A, mask: Mask = None) -> None:
         self._wide.load_single(dst, place, mask)
@@ -35,15 +30,6 @@ class ConvertedCopies(CopyVerbs[R, V, A]):
     def broadcast(self, dst: V, place: A) -> None:
         self._single.broadcast(self._views[dst], place)
         self._wide.widen(dst)
-
-    def zero(self, dst: V) -> None:
-        self._wide.zero(dst)
-
-    def copy(self, dst: V, src: V) -> None:
-        self._wide.copy(dst, src)
-
-    def transpose(self, block: list[V], free: list[V]) -> Block[V]:
-        return self._wide.transpose(block, free)
 
     def stride_index(self, stride: R | int, slot: int, temporary: V) -> StrideIndex:
         return self._wide.stride_index(stride, slot, temporary)
@@ -60,25 +46,16 @@ class ConvertedCopies(CopyVerbs[R, V, A]):
         self._wide.narrow(src)
         self._single.store_strided(base, offset, self._views[src], index, count, temporaries)
 
-    def finish(self) -> None:
-        self._wide.finish()
 
-
-class RoundedIntegers(CopyVerbs[R, V, A]):
+class RoundedIntegers(ViewedCopies[R, V, A]):
     """Registers hold float32; what is read, and only read, is integers, rounded to nearest by `convert`.
 
     `integers` reads them as int32.
     """
 
-    load_transposed = None
-
     def __init__(self, integers: CopyVerbs[R, V, A], convert: Callable[[V], object]) -> None:
-        self._integers, self._convert = integers, convert
-        self.dtype, self.lanes, self.registers = FLOAT32, integers.lanes, integers.registers
-        self.index_bytes = integers.index_bytes
-
-    def mask(self, count: int) -> Mask:
-        return self._integers.mask(count)
+        super().__init__(integers)
+        self._integers, self._convert, self.dtype = integers, convert, FLOAT32
 
     def load(self, dst: V, place: A, mask: Mask = None) -> None:
         self._integers.load(dst, place, mask)
@@ -90,15 +67,6 @@ class RoundedIntegers(CopyVerbs[R, V, A]):
     def broadcast(self, dst: V, place: A) -> None:
         self._integers.broadcast(dst, place)
         self._convert(dst)
-
-    def zero(self, dst: V) -> None:
-        self._integers.zero(dst)
-
-    def copy(self, dst: V, src: V) -> None:
-        self._integers.copy(dst, src)
-
-    def transpose(self, block: list[V], free: list[V]) -> Block[V]:
-        return self._integers.transpose(block, free)
 
     def stride_index(self, stride: R | int, slot: int, temporary: V) -> StrideIndex:
         return self._integers.stride_index(stride, slot, temporary)
@@ -113,9 +81,6 @@ class RoundedIntegers(CopyVerbs[R, V, A]):
         self, base: R, offset: int, src: V, index: StrideIndex, count: int, temporaries: Sequence[V]
     ) -> None:
         raise no_conversion(FLOAT32, INT32)
-
-    def finish(self) -> None:
-        self._integers.finish()
 
 
 def no_conversion(memory: DType, registers: DType) -> UnsupportedTarget:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from einloom.asm.aarch64.operands import Arranged, Offset, X, v
-from einloom.dtypes import BFLOAT16, FLOAT32, DType
+from einloom.dtypes import BFLOAT16, DType
 from einloom.kernels.verbs.aarch64 import AArch64Machine
 from einloom.kernels.verbs.narrow_neon import NarrowNeon
-from einloom.kernels.verbs.vector import Block, CopyVerbs, Mask, StrideIndex
+from einloom.kernels.verbs.vector import CopyVerbs, Mask, StrideIndex
+from einloom.kernels.verbs.viewed import ViewedCopies
 
 __all__ = ["NeonHalves"]
 
@@ -20,28 +21,12 @@ WHOLE = 0b1111
 """A register's lanes: half of what the verbs of copying take for whole."""
 
 
-class NeonHalves(CopyVerbs[X, Arranged, Offset]):
+class NeonHalves(ViewedCopies[X, Arranged, Offset]):
     """Four halves a register. Stores clobber the register, and need a free one."""
 
-    load_transposed = None
-
     def __init__(self, km: AArch64Machine, memory: DType, single: CopyVerbs[X, Arranged, Offset]) -> None:
-        self.km, self.asm, self.memory = km, km.asm, memory
-        self.single, self.narrow = single, NarrowNeon(km, memory)
-        self.dtype, self.lanes, self.registers = FLOAT32, single.lanes, single.registers
-        self.index_bytes = self.single.index_bytes
-
-    def mask(self, count: int) -> Mask:
-        return self.single.mask(count)
-
-    def zero(self, dst: Arranged) -> None:
-        self.single.zero(dst)
-
-    def copy(self, dst: Arranged, src: Arranged) -> None:
-        self.single.copy(dst, src)
-
-    def transpose(self, block: list[Arranged], free: list[Arranged]) -> Block[Arranged]:
-        return self.single.transpose(block, free)
+        super().__init__(single)
+        self.asm, self.memory, self.narrow = km.asm, memory, NarrowNeon(km, memory)
 
     def load(self, dst: Arranged, place: Offset, mask: Mask = None) -> None:
         self.narrow.load(dst, place, WHOLE if mask is None else mask)

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from einloom.asm.x86.operands import R64, Address, Vector, k, mem, xmm, ymm
-from einloom.dtypes import BFLOAT16, FLOAT32, DType
+from einloom.dtypes import BFLOAT16, DType
 from einloom.kernels.verbs.narrow_x86 import NarrowX86
-from einloom.kernels.verbs.vector import Block, CopyVerbs, Mask, StrideIndex
+from einloom.kernels.verbs.vector import Mask, StrideIndex
+from einloom.kernels.verbs.viewed import ViewedCopies
 
 __all__ = ["Avx2Halves", "Avx512Halves"]
 
@@ -31,32 +32,14 @@ QUIET, UPPER, ODD, BELOW_HALF = 0x00400000, 0xFFFF0000, 0x00010000, 0x7FFF
 """The bit of quiet NaN; the bits that stay, the last of them, and all but half of what goes."""
 
 
-class Halves(CopyVerbs[R64, Vector, Address]):
+class Halves(ViewedCopies[R64, Vector, Address]):
     """What both ISAs share: registers are the single-precision verbs'. Stores clobber the register."""
 
-    load_transposed = None
-
     def __init__(self, km: Any, memory: DType, single: Any) -> None:
+        super().__init__(single)
         self.km, self.asm, self.memory = km, km.asm, memory
         self.single, self.narrow = single, NarrowX86(km, memory)
-        self.dtype, self.lanes, self.registers = FLOAT32, self.single.lanes, self.single.registers
-        self.index_bytes = self.single.index_bytes
         self.is_bfloat = memory is BFLOAT16
-
-    def mask(self, count: int) -> Mask:
-        return self.single.mask(count)
-
-    def zero(self, dst: Vector) -> None:
-        self.single.zero(dst)
-
-    def copy(self, dst: Vector, src: Vector) -> None:
-        self.single.copy(dst, src)
-
-    def transpose(self, block: list[Vector], free: list[Vector]) -> Block[Vector]:
-        return self.single.transpose(block, free)
-
-    def stride_index(self, stride: R64 | int, slot: int, temporary: Vector) -> StrideIndex:
-        return stride
 
     def broadcast(self, dst: Vector, place: Address) -> None:
         if self.is_bfloat:  # Both halves are the element: the shift leaves the upper one.
@@ -88,9 +71,6 @@ class Halves(CopyVerbs[R64, Vector, Address]):
             if part and lane % self.narrow.lanes == 0:
                 self.asm.vextracti32x4(xmm[src.number], ymm[src.number], part)
             self.asm.vpextrw(next(places), xmm[src.number], lane % self.narrow.lanes)
-
-    def finish(self) -> None:
-        self.single.finish()
 
     @abstractmethod
     def _broadcast_half(self, dst: Vector, place: Address) -> None:

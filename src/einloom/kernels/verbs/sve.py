@@ -17,22 +17,41 @@ from einloom.dtypes import DType
 from einloom.errors import InternalError
 from einloom.kernels.verbs.aarch64 import AArch64Machine, own
 from einloom.kernels.verbs.neon import ORDER
-from einloom.kernels.verbs.vector import ArithmeticVerbs, Block, Mask, StrideIndex
+from einloom.kernels.verbs.vector import ArithmeticVerbs, Block, CopyVerbs, Mask, StrideIndex
 
-__all__ = ["WHOLE", "SveVectors", "chosen", "refuse"]
+__all__ = ["WHOLE", "CopiesInOrder", "SveVectors", "chosen", "refuse"]
 
 WHOLE, TAIL = p[0], p[1]
 REPLICATED = 64
 """Elements behind a register that a load of one for all lanes reaches."""
 
 
-class SveVectors(ArithmeticVerbs[X, Scalable, Offset]):
+class CopiesInOrder(CopyVerbs[X, Scalable, Offset]):
+    """Verbs of copying for kernels whose elements lie in order, one after the other."""
+
+    scalable = True
+    index_bytes = 0
+    load_transposed = None
+
+    def transpose(self, block: list[Scalable], free: list[Scalable]) -> Block[Scalable]:
+        refuse()
+
+    def load_strided(
+        self, dst: Scalable, base: X, offset: int, index: StrideIndex, count: int, temporaries: Sequence[Scalable]
+    ) -> None:
+        refuse()
+
+    def store_strided(
+        self, base: X, offset: int, src: Scalable, index: StrideIndex, count: int, temporaries: Sequence[Scalable]
+    ) -> None:
+        refuse()
+
+
+class SveVectors(CopiesInOrder, ArithmeticVerbs[X, Scalable, Offset]):
     """See `einloom.kernels.verbs.vector.ArithmeticVerbs`. Registers are z0.s or z0.d."""
 
     memory_operand = False
-    scalable = True
-    index_bytes = 0
-    load_transposed = element = grouping = elements = None
+    element = grouping = elements = None
 
     def __init__(self, km: AArch64Machine, dtype: DType) -> None:
         self.km, self.asm, self.dtype = km, km.asm, dtype
@@ -118,19 +137,6 @@ class SveVectors(ArithmeticVerbs[X, Scalable, Offset]):
         self.add(dst, dst, temporary)
 
     # Kernels of elements in order need none of the rest.
-
-    def transpose(self, block: list[Scalable], free: list[Scalable]) -> Block[Scalable]:
-        refuse()
-
-    def load_strided(
-        self, dst: Scalable, base: X, offset: int, index: StrideIndex, count: int, temporaries: Sequence[Scalable]
-    ) -> None:
-        refuse()
-
-    def store_strided(
-        self, base: X, offset: int, src: Scalable, index: StrideIndex, count: int, temporaries: Sequence[Scalable]
-    ) -> None:
-        refuse()
 
     def sum_lanes(self, registers: list[Scalable], temporary: Scalable) -> None:
         refuse()

@@ -6,13 +6,12 @@ by `bfcvt`, to nearest even, NaN kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from einloom.asm.aarch64.operands import Offset, X
 from einloom.asm.aarch64.scalable_operands import Scalable, z
 from einloom.dtypes import BFLOAT16, DType
-from einloom.kernels.verbs.sve import WHOLE, SveVectors, chosen, refuse
-from einloom.kernels.verbs.vector import Block, CopyVerbs, Mask, StrideIndex
+from einloom.kernels.verbs.sve import WHOLE, CopiesInOrder, SveVectors, chosen
+from einloom.kernels.verbs.vector import Mask
+from einloom.kernels.verbs.viewed import ViewedCopies
 
 __all__ = ["SveHalves"]
 
@@ -20,19 +19,12 @@ UPPER = 16
 """Bits by which bfloat16 is the upper half of float32."""
 
 
-class SveHalves(CopyVerbs[X, Scalable, Offset]):
+class SveHalves(CopiesInOrder, ViewedCopies[X, Scalable, Offset]):
     """See `CopyVerbs`. Stores clobber the register."""
 
-    scalable = True
-    index_bytes = 0
-    load_transposed = None
-
     def __init__(self, memory: DType, single: SveVectors) -> None:
+        super().__init__(single)
         self.memory, self.single, self.asm = memory, single, single.asm
-        self.dtype, self.lanes, self.registers = single.dtype, single.lanes, single.registers
-
-    def mask(self, count: int) -> Mask:
-        return self.single.mask(count)
 
     def load(self, dst: Scalable, place: Offset, mask: Mask = None) -> None:
         self.asm.ld1h((dst,), chosen(mask).zeroing, self.single.vectors_away(place, self.single.bytes // 2))
@@ -59,24 +51,3 @@ class SveHalves(CopyVerbs[X, Scalable, Offset]):
             self.asm.lsl(register, register, UPPER)
         else:
             self.asm.fcvt(register, WHOLE.merging, z[register.number].h)
-
-    def zero(self, dst: Scalable) -> None:
-        self.single.zero(dst)
-
-    def copy(self, dst: Scalable, src: Scalable) -> None:
-        self.single.copy(dst, src)
-
-    # Kernels of elements in order need none of the rest.
-
-    def transpose(self, block: list[Scalable], free: list[Scalable]) -> Block[Scalable]:
-        refuse()
-
-    def load_strided(
-        self, dst: Scalable, base: X, offset: int, index: StrideIndex, count: int, temporaries: Sequence[Scalable]
-    ) -> None:
-        refuse()
-
-    def store_strided(
-        self, base: X, offset: int, src: Scalable, index: StrideIndex, count: int, temporaries: Sequence[Scalable]
-    ) -> None:
-        refuse()

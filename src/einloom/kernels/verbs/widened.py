@@ -11,12 +11,13 @@ from collections.abc import Sequence
 
 from einloom.dtypes import DType, Kind
 from einloom.kernels.verbs.scalar import A, R
-from einloom.kernels.verbs.vector import Block, CopyVerbs, FormulaVerbs, KernelMachine, Mask, StrideIndex, V
+from einloom.kernels.verbs.vector import FormulaVerbs, KernelMachine, Mask, StrideIndex, V
+from einloom.kernels.verbs.viewed import ViewedCopies
 
 __all__ = ["WidenedCopies"]
 
 
-class WidenedCopies(CopyVerbs[R, V, A]):
+class WidenedCopies(ViewedCopies[R, V, A]):
     """What the ISAs share: a register's narrow elements lie side by side in its low part before they are widened.
 
     Args:
@@ -25,18 +26,12 @@ class WidenedCopies(CopyVerbs[R, V, A]):
         wide: the verbs whose registers take them.
     """
 
-    load_transposed = None
-    index_bytes = 0
-
     def __init__(self, km: KernelMachine[R, V, A], memory: DType, wide: FormulaVerbs[R, V, A]) -> None:
+        super().__init__(wide)
         self.wide, self.memory = wide, memory
-        self.packed = km.copies(memory)
-        self.dtype, self.lanes, self.registers = wide.dtype, wide.lanes, wide.registers
+        self.packed, self.index_bytes = km.copies(memory), 0
         self.is_signed = memory.kind is Kind.SIGNED
         self.is_truth = memory.kind is Kind.BOOL
-
-    def mask(self, count: int) -> Mask:
-        return self.wide.mask(count)
 
     def load(self, dst: V, place: A, mask: Mask = None) -> None:
         self._load_packed(self._low(dst), place, self.lanes if mask is None else mask.bit_length())
@@ -50,15 +45,6 @@ class WidenedCopies(CopyVerbs[R, V, A]):
         self.packed.broadcast(self._low(dst), place)
         self._widen(dst)
 
-    def zero(self, dst: V) -> None:
-        self.wide.zero(dst)
-
-    def copy(self, dst: V, src: V) -> None:
-        self.wide.copy(dst, src)
-
-    def transpose(self, block: list[V], free: list[V]) -> Block[V]:
-        return self.wide.transpose(block, free)
-
     def load_strided(
         self, dst: V, base: R, offset: int, index: StrideIndex, count: int, temporaries: Sequence[V]
     ) -> None:
@@ -70,9 +56,6 @@ class WidenedCopies(CopyVerbs[R, V, A]):
     ) -> None:
         self._narrow(src)
         self.packed.store_strided(base, offset, self._low(src), index, count, temporaries)
-
-    def finish(self) -> None:
-        self.wide.finish()
 
     def _load_packed(self, low: V, place: A, count: int) -> None:
         """The low part = `count` narrow elements at a place."""
