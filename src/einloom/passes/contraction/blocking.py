@@ -233,8 +233,13 @@ class Blocking:
 
     def _staged_budget(self) -> int:
         """Return how many elements a staged block may have: the more, the less often inputs of long sums are packed."""
+        return self.targets.sums if self._adds_parts else self.targets.staged
+
+    @property
+    def _adds_parts(self) -> bool:
+        """Whether several blocks of the sum are added to a staged block."""
         in_parts = any(self.k_steps[axis.name] < axis.extent for axis in self.reduced)
-        return self.targets.sums if self.plan.staging is Staging.SUMS and in_parts else self.targets.staged
+        return self.plan.staging is Staging.SUMS and in_parts
 
     def _budgets(self) -> list[int]:
         """Return how many elements the blocks of the sides may have, in the order of the sides."""
@@ -245,7 +250,8 @@ class Blocking:
             return [targets.streamed, targets.alone]
         if self.plan.element_first or self.plan.vector_inside:  # The first one lies in L3, the second one in L2.
             return [targets.shared, targets.streamed]
-        return [targets.streamed, targets.resident if self.b.packed else self.operation.points]
+        bounded = self.b.packed and not self._adds_parts  # There the staged block bounds both.
+        return [targets.streamed, targets.resident if bounded else self.operation.points]
 
     def _output_runs(self) -> dict[str, int]:
         """Return how far a block reaches along the axes that are closest in the output, for runs of many lines."""
