@@ -159,7 +159,8 @@ def compile(
             loops a, b, c, … of a string such as `"bcaBCb"` are the labels in alphabetical order; steps that its
             literals do not say are those of the heuristic schedule.
         constants: arrays by the position of the operands that they are. They are copied, contracted with each other
-            once, and left out of the calls: `f = compile("ab,bc->ac", (2, 3), B, constants={1: B}); f(A)`.
+            and packed into panels once (see `f.show("tree")`), and left out of the calls:
+            `f = compile("ab,bc->ac", (2, 3), B, constants={1: B}); f(A)`.
         threads: how many threads; the settings' at each call if None.
         alpha: as for `einsum`, and so the next three.
         beta: factor of what `out` holds.

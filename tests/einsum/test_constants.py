@@ -70,6 +70,38 @@ def test_constants_with_the_rest() -> None:
     assert np.allclose(el.compile("...c,cd->...d", batch, C, constants={1: C})(batch), batch @ C)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int32", "int8", "float16"])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("equation", ["mk,kn->mn", "mk,nk->nm"])
+def test_constants_are_packed_once(dtype: str, threads: int, equation: str) -> None:
+    """By the copies that calls would make; with epilogues, and in another process."""
+    rng = np.random.default_rng(5)
+    m, n, k = 60, 150, 333
+    left = rng.integers(-1, 2, (m, k)).astype(dtype)
+    right = rng.integers(-1, 2, (k, n) if "kn" in equation else (n, k)).astype(dtype)
+    wide = "complex128" if dtype == "complex64" else "float64"
+    expected = np.einsum(equation, left.astype(wide), right.astype(wide)).astype(dtype)
+    f = el.compile(equation, left, right, constants={1: right}, threads=threads)
+    whole = el.compile(equation, left, right, threads=threads)
+    assert "pack in1" not in whole.show("nest") or "t1 is packed once" in f.show("tree")
+    for g in (f, pickle.loads(pickle.dumps(f))):
+        for _ in range(3):
+            assert np.array_equal(g(left), expected)
+        out = np.empty_like(expected)
+        assert g(left, out=out) is out and np.array_equal(out, expected)
+        strided = np.repeat(left, 2, axis=1)[:, ::2]
+        assert np.array_equal(g(strided), expected)
+
+
+def test_most_constants_that_calls_would_pack_are_packed_once() -> None:
+    held = np.ones((512, 512), "float32")
+    f = el.compile("mk,kn->mn", (64, 512), held, dtype="float32", constants={1: held})
+    assert "t1 is packed once" in f.show("tree")
+    assert "once, before the first call:" in f.show("nest")
+    assert "in1: packed before the first call" in f.show("passes")
+    assert "pack in1" not in f.show("asm")
+
+
 @pytest.mark.parametrize(
     ("constants", "error", "text"),
     [

@@ -7,6 +7,7 @@ import random
 import numpy as np
 
 from einloom.ir.bind import bind
+from einloom.ir.held import packs_apart
 from einloom.ir.interpret import Memory, interpret
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
@@ -19,18 +20,34 @@ from ..kernels.guarded import GuardedArray
 
 
 def difference(
-    operation: Operation, walked: Operation, schedule: Schedule, machine: Machine, rng: random.Random
+    operation: Operation,
+    walked: Operation,
+    schedule: Schedule,
+    machine: Machine,
+    rng: random.Random,
+    held: tuple[int, ...] = (),
 ) -> str | None:
-    """Run `schedule` of `walked` (`operation` with axes fused) on random data; what it is if any byte is wrong."""
+    """Run `schedule` of `walked` (`operation` with axes fused) on random data; what it is if any byte is wrong.
+
+    What it packs of `held` inputs at its beginning is packed before, into memory whose gaps nobody writes.
+    """
     memories = random_memories(rng, operation)
     expected = [Memory(memory.elements.copy(), memory.origin) for memory in memories]
     interpret(operation, expected)
     guarded = [GuardedArray(len(m.elements), m.elements.dtype.name, rng.random() < 0.5) for m in memories]
     for array, memory in zip(guarded, memories):
         array.values[:] = memory.elements
-    addresses = tuple(a.values.ctypes.data + m.origin * m.elements.itemsize for a, m in zip(guarded, memories))
-    Executable(image_of(bind(walked, schedule), machine))(addresses, rng.choice((1, 2)))
+    addresses = [a.values.ctypes.data + m.origin * m.elements.itemsize for a, m in zip(guarded, memories)]
+    rest, copies = packs_apart(bind(walked, schedule), held)
+    image = image_of(rest, machine)
+    panels = {position: GuardedArray(size // 4, "float32", rng.random() < 0.5) for position, size in image.panels}
+    for position, array in panels.items():
+        array.poison()
+        Executable(image_of(copies[position], machine))((*addresses[:-1], array.values.ctypes.data), 1)
+    for position, array in panels.items():
+        addresses[position] = array.values.ctypes.data
+    Executable(image)(addresses, rng.choice((1, 2)))
     wrong = [a for a, wanted in zip(guarded, expected) if not np.array_equal(a.values, wanted.elements)]
-    for array in guarded:
+    for array in (*guarded, *panels.values()):
         array.close()
     return f"{operation}\n{schedule}" if wrong else None

@@ -82,6 +82,8 @@ def _sources(operands: int, held: Sequence[Array], first: int) -> list[Data | Nu
 
 def _calls(variant: Variant, operands: Sequence[Data | Number], places: Sequence[int], written: int) -> list[Call]:
     sources: list[Data | Scratch | Number] = [*operands]
+    for number, array in variant.panels.items():
+        sources[number] = Number(array_address(array))
     sources += [Number(array_address(constant)) for constant in variant.constants]
     first = len(sources)
     sources += [Scratch(place) for place in places]

@@ -115,7 +115,16 @@ class Expression(Native):
         records = readable_file(current_settings().records)
         constants = [self._constant(factor, label) for factor in options.finish.constants]
         self._recipe = Recipe(
-            problem, path, slicing, travel.parts, schedule, options.target, travel.by_numpy, records, tuple(constants)
+            problem,
+            path,
+            slicing,
+            travel.parts,
+            schedule,
+            options.target,
+            travel.by_numpy,
+            records,
+            tuple(constants),
+            dict(enumerate(held, self._first_held)),
         )
         plans = self._recipe.plans()
         self._plan, _ = plans[0]

@@ -35,7 +35,14 @@ if platform.machine() == "x86_64":
 _programs: OnceTable[Executable] = OnceTable(PROGRAMS)
 
 
-def program_of(operation: Operation, schedule: Schedule | str | None, machine: Machine, threads: int) -> Executable:
+def program_of(
+    operation: Operation,
+    schedule: Schedule | str | None,
+    machine: Machine,
+    threads: int,
+    held: tuple[int, ...] = (),
+    copied: int | None = None,
+) -> Executable:
     """Return the program of an operation for up to `threads` threads.
 
     Args:
@@ -43,6 +50,8 @@ def program_of(operation: Operation, schedule: Schedule | str | None, machine: M
         schedule: how, or a loop string; None: as the passes decide.
         machine: the target.
         threads: how many threads may share the work.
+        held: positions of inputs that stay the same: the program takes those that its image names as packed blocks.
+        copied: one of these: then the program is the copy, which writes the blocks in the place of the output.
 
     Raises:
         ScheduleError: the given schedule does not fit.
@@ -51,22 +60,29 @@ def program_of(operation: Operation, schedule: Schedule | str | None, machine: M
         operation = with_plain_names(operation)
 
     def compiled() -> Executable:
-        key = image_key(operation, "" if schedule is None else str(schedule), machine, threads)
+        key = image_key(operation, "" if schedule is None else str(schedule), machine, threads, held, copied)
         return Executable(remembered_image(key, len(operation.operands), machine, made))
 
     def made() -> Image:
         from einloom.ir.bind import bind
+        from einloom.ir.held import packs_apart
 
-        return image_of(bind(*decided(operation, schedule, machine, threads)), machine)
+        rest, copies = packs_apart(bind(*decided(operation, schedule, machine, threads, held)), held)
+        return image_of(rest if copied is None else copies[copied], machine)
 
-    return _programs.get((operation, schedule, machine, threads), compiled)
+    return _programs.get((operation, schedule, machine, threads, held, copied), compiled)
 
 
 def decided(
-    operation: Operation, schedule: Schedule | str | None, machine: Machine, threads: int
+    operation: Operation,
+    schedule: Schedule | str | None,
+    machine: Machine,
+    threads: int,
+    held: tuple[int, ...] = (),
 ) -> tuple[Operation, Schedule]:
     """Return the operation with its axes fused, and the schedule that its program follows."""
     from einloom.passes.fuse import fuse_as_named
+    from einloom.passes.pack_once import pack_once
     from einloom.passes.pipeline import optimize_operation
     from einloom.passes.values import Options
 
@@ -75,8 +91,9 @@ def decided(
         team = None if parse_loop_string(schedule).grid else threads
         schedule = Schedule.from_loop_string(operation, schedule, sizes, threads=team)
     if schedule is not None:
-        return fuse_as_named(operation, schedule), schedule
-    return optimize_operation(operation, machine, Options(threads))
+        operation = fuse_as_named(operation, schedule)
+        return operation, pack_once(operation, schedule, held)
+    return optimize_operation(operation, machine, Options(threads, held=held))
 
 
 def prepare() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path as File
 
 import numpy as np
@@ -52,6 +53,7 @@ class Recipe:
         by_numpy: whether there is no code for the type of the elements.
         records: the file of the schedules that problems were tuned to; None: none.
         constants: factors of the sums and of the output, an array each.
+        held: operands that stay the same, by number.
     """
 
     problem: Problem
@@ -63,6 +65,7 @@ class Recipe:
     by_numpy: bool = False
     records: File | None = None
     constants: tuple[Array, ...] = ()
+    held: Mapping[int, Array] = field(default_factory=dict)
 
     @property
     def is_interpreted(self) -> bool:
@@ -123,7 +126,7 @@ class Recipe:
             else self._compile_step(step, threads if lane is None else 1)
             for step, lane in zip(plan.steps, plan.lane_of)
         )
-        return Variant(tuple(steps), plan.arena, constants, plan.lanes)
+        return Variant(tuple(steps), plan.arena, constants, plan.lanes, self.held)
 
     def _by_table(self, step: Step) -> CompiledStep:
         program = table_program(step.operation, self.machine())
@@ -176,8 +179,16 @@ class Recipe:
 
     def _compile_step(self, step: Step, threads: int) -> CompiledStep:
         schedule = self.schedule or self._recorded(step.operation, threads)
-        program = program_of(step.operation, schedule, self.machine(), threads)
-        return CompiledStep(step, threads, program, schedule=schedule)
+        held = self._held_by(step)
+        how = (step.operation, schedule, self.machine(), threads, held)
+        program = program_of(*how)
+        copies = tuple((place, size, program_of(*how, place)) for place, size in program.image.panels)
+        return CompiledStep(step, threads, program, schedule=schedule, held=held, copies=copies)
+
+    def _held_by(self, step: Step) -> tuple[int, ...]:
+        """Return which of a step's inputs are operands that stay the same; slices read parts of them."""
+        factors = step.inputs[: step.operation.main.inputs] if self.slicing is None else ()
+        return tuple(place for place, number in enumerate(factors) if number in self.held)
 
     def _recorded(self, operation: Operation, threads: int) -> Schedule | None:
         """Return the schedule that an operation was tuned to on this host."""
@@ -198,7 +209,7 @@ class Recipe:
         """Return a step's operation with its axes fused, and its schedule; None where there is no code of its own."""
         if compiled.executable is None or compiled.table is not None:
             return None
-        return decided(compiled.step.operation, compiled.schedule, self.machine(), compiled.threads)
+        return decided(compiled.step.operation, compiled.schedule, self.machine(), compiled.threads, compiled.held)
 
     def _host(self) -> Machine:
         """The host; with matrix tiles, which have to be asked for, where types are narrow enough for them."""

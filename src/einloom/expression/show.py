@@ -25,7 +25,7 @@ def variant_text(what: str, plan: Plan, recipe: Recipe, steps: Sequence[Compiled
         ArgumentError: another word.
     """
     if what == "tree":
-        return _tree_text(plan, recipe)
+        return _tree_text(plan, recipe, steps)
     if what not in ("passes", "nest", "asm"):
         raise ArgumentError(f"show({what!r})\n  Show 'tree', 'passes', 'nest' or 'asm'.")
     named = zip(_headings(plan), steps)
@@ -40,8 +40,8 @@ def _step_text(what: str, recipe: Recipe, compiled: CompiledStep) -> str:
         return str(compiled.step.operation)
     operation, schedule = state
     if what == "asm":
-        return asm_text(operation, schedule, recipe.machine())
-    return f"{operation}\n\n{nest_text(operation, schedule, recipe.machine())}"
+        return asm_text(operation, schedule, recipe.machine(), compiled.held)
+    return f"{operation}\n\n{nest_text(operation, schedule, recipe.machine(), compiled.held)}"
 
 
 def _passes_text(recipe: Recipe, compiled: CompiledStep) -> str:
@@ -50,15 +50,18 @@ def _passes_text(recipe: Recipe, compiled: CompiledStep) -> str:
     if compiled.schedule is not None:
         origin = "given" if recipe.schedule is not None else f"recorded by a search, in {recipe.records}"
         return f"no pass: the schedule was {origin}, {compiled.schedule}"
-    return explain_passes(compiled.step.operation, recipe.machine(), Options(compiled.threads))
+    return explain_passes(compiled.step.operation, recipe.machine(), Options(compiled.threads, held=compiled.held))
 
 
-def _tree_text(plan: Plan, recipe: Recipe) -> str:
+def _tree_text(plan: Plan, recipe: Recipe, steps: Sequence[CompiledStep]) -> str:
     """Every step: what it reads and writes with the axes in the order of memory, least traffic and time, its place.
+
+    Below a step that reads a constant as packed blocks, how much these are.
 
     Steps of different lanes run at the same time, a thread each; those of none behind them, each on all threads.
     """
     arena = plan.arena
+    once = {compiled.step.inputs: _packed_once(compiled) for compiled in steps}
     places = [f"in the arena at {place:,}" for place in arena.places]
     lines = [] if recipe.slicing is None else _slices_text(recipe.slicing)
     for heading, step, place, lane in zip(_headings(plan), plan.steps, [*places, "the result"], plan.lane_of):
@@ -69,10 +72,16 @@ def _tree_text(plan: Plan, recipe: Recipe) -> str:
         least = f"{operation.bytes:,} bytes" + (f", {bound}" if bound else "")
         whose = "" if lane is None else f"; lane {lane}"
         lines += [heading, f"    {' '.join(reads)} -> {written}; at least {least}; {place}{whose}"]
+        lines += once.get(step.inputs, [])
     if len(plan.steps) > 1:
         whose = "" if recipe.slicing is None else " for every thread"
         lines.append(f"arena: {arena.size:,} bytes{whose}")
     return "\n".join(lines)
+
+
+def _packed_once(compiled: CompiledStep) -> list[str]:
+    inputs = compiled.step.inputs
+    return [f"    t{inputs[place]} is packed once, {size:,} bytes of panels" for place, size, _ in compiled.copies]
 
 
 def _slices_text(slicing: Slicing) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
@@ -37,7 +37,8 @@ class CompiledStep:
     """A step, how many threads it was compiled for and, unless it is interpreted, its executable.
 
     Where there is no code for the type of its elements, NumPy computes it. Its schedule, if it was given or recorded:
-    else the passes decided. Its table, if it is tiny: then the executable is that of all tables.
+    else the passes decided. Its table, if it is tiny: then the executable is that of all tables. Which of its inputs stay
+    the same, by position; and of those which the executable takes as packed blocks, how many bytes, and what packs them.
     """
 
     step: Step
@@ -46,6 +47,8 @@ class CompiledStep:
     by_numpy: bool = False
     schedule: Schedule | str | None = None
     table: Table | None = None
+    held: tuple[int, ...] = ()
+    copies: tuple[tuple[int, int, Executable], ...] = ()
 
     @property
     def fixed_word(self) -> int | None:
@@ -79,12 +82,23 @@ class Variant:
         arena: where the results of the others lie, behind what kernels need of the scratch.
         constants: tensors that follow the operands.
         lanes: how many of the first steps are whose; see `Plan`.
+        held: operands that stay the same, by number.
     """
 
     steps: tuple[CompiledStep, ...]
     arena: Arena
     constants: tuple[Array, ...]
     lanes: tuple[int, ...] = ()
+    held: Mapping[int, Array] = field(default_factory=dict)
+
+    @cached_property
+    def panels(self) -> dict[int, Array]:
+        """What steps read in the place of operands that stay the same, by number: their blocks, packed once."""
+        return {
+            compiled.step.inputs[place]: _packed(self.held[compiled.step.inputs[place]], place, size, copy)
+            for compiled in self.steps
+            for place, size, copy in compiled.copies
+        }
 
     @property
     def kernel_scratch(self) -> int:
@@ -125,6 +139,8 @@ class Variant:
         begin = self.kernel_scratch
         with scratch(self.scratch_bytes) as place:
             tensors = [array_address(array) for array in (*operands, *self.constants)]
+            for number, array in self.panels.items():
+                tensors[number] = array_address(array)
             tensors += [place + begin + offset for offset in self.arena.places]
             tensors.append(array_address(result))
             written = tensors[len(operands) + len(self.constants) :]
@@ -184,6 +200,17 @@ class LaneCalls:
                 word = step.fixed_word
                 words += [*next(own), place if word is None else word]
         run_team(calls_address(), (ctypes.c_int64 * len(words))(*words), len(self._apart))
+
+
+def _packed(array: Array, place: int, size: int, copy: Executable) -> Array:
+    """Return the blocks of an array of `size` bytes that a copy makes of it, the input at a place, from a line on."""
+    memory = np.empty(size + LINE, np.uint8)
+    first = -array_address(memory) % LINE
+    blocks = memory[first : first + size]
+    addresses = [0] * copy.image.operands
+    addresses[place], addresses[-1] = array_address(array), array_address(blocks)
+    copy(addresses, 1)
+    return blocks
 
 
 def _most_scratch(steps: Sequence[CompiledStep]) -> int:

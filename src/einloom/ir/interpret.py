@@ -141,7 +141,7 @@ def interpret_nest(nest: Nest, operands: Sequence[Memory]) -> None:
 def _memories(nest: Nest, operands: Sequence[Memory]) -> dict[str, Memory]:
     """The operands' memory and fresh scratch by name; a cursor's is that of its buffer."""
     dtypes = nest.dtypes
-    named = zip((operand.name for operand in nest.operation.operands), operands)
+    named = zip((buffer.name for buffer in nest.buffers if buffer.offset is None), operands)
     memories = {name: _in_parts(memory, dtypes[name]) for name, memory in named}
     for buffer in nest.buffers:
         if buffer.offset is not None:

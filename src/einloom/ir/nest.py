@@ -69,7 +69,7 @@ class Buffer:
         name: `in0`, `in1`, `out`, or `scratch0` and so on.
         dtype: type of its elements.
         offset: where it begins in a thread's scratch, in bytes; None for an operand.
-        size: number of elements of a piece of scratch; 0 for an operand.
+        size: number of elements of a piece of scratch, or of an input that was packed before; 0 for other operands.
     """
 
     name: str
@@ -271,7 +271,10 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """Fill `buffer` from `source`, one of which is scratch: loops over copies."""
+    """Fill `buffer` from `source`, one of which is scratch: loops over copies.
+
+    Without a body, of a buffer from itself: here begins a block of an input that was packed before.
+    """
 
     buffer: str
     source: str
@@ -384,7 +387,7 @@ def _lines(node: Node, depth: int) -> Iterator[str]:
     elif isinstance(node, When):
         yield f"{indent}when {' and '.join(map(str, node.tests))}"
     else:
-        yield f"{indent}pack {node.source} into {node.buffer}"
+        yield f"{indent}pack {node.source} into {node.buffer}" if node.body else f"{indent}a block of {node.buffer}"
     for child in node.body:
         yield from _lines(child, depth + 1)
 

@@ -15,6 +15,7 @@ from einloom.passes.dimensions.share import SHARE_DIMENSIONS
 from einloom.passes.dimensions.split import SPLIT_DIMENSIONS
 from einloom.passes.fuse import FUSE
 from einloom.passes.identify import IDENTIFY
+from einloom.passes.pack_once import PACK_ONCE
 from einloom.passes.parallelise import PARALLELISE
 from einloom.passes.read_in_order import READ_IN_ORDER
 from einloom.passes.space_filling_curve import SPACE_FILLING_CURVE
@@ -33,6 +34,7 @@ PIPELINES: dict[Rules, tuple[Pass, ...]] = {
         PARALLELISE,
         SPLIT,
         SPACE_FILLING_CURVE,
+        PACK_ONCE,
     ),
     Rules.SEED: (FUSE_DIMENSIONS, SPLIT_DIMENSIONS, IDENTIFY_BY_STRIDES, SHARE_DIMENSIONS, SPACE_FILLING_CURVE),
 }

@@ -41,6 +41,7 @@ class Options:
             the seed's rules: nothing).
         sfc: whether blocks of the output follow a space-filling curve.
         rules: which passes run.
+        held: positions of inputs that stay the same from call to call: what is packed of them is packed once, before.
     """
 
     threads: int = 1
@@ -49,6 +50,7 @@ class Options:
     min_kernel_size: int | None = None
     sfc: bool = False
     rules: Rules = Rules.CACHES
+    held: tuple[int, ...] = ()
 
 
 DEFAULTS = Options()

@@ -58,7 +58,7 @@ def asked_ahead(nest: Nest, machine: Machine) -> Asked | None:
 
 
 def _is_worth_it(nest: Nest, asked: Asked, machine: Machine) -> bool:
-    tensor = next(o for o in nest.operation.operands if o.name == asked.pack.source)
+    tensor = next(o for b, o in zip(nest.buffers, nest.operation.operands) if b.name == asked.pack.source)
     (piece, _), *_ = asked.ahead.levels
     lines = math.prod(count for count, _ in asked.ahead.levels)
     return is_worth_asking(lines, lines // piece, nest.operation.elements(tensor) * tensor.dtype.size, machine)
@@ -66,12 +66,12 @@ def _is_worth_it(nest: Nest, asked: Asked, machine: Machine) -> bool:
 
 def _packed_blocks(nest: Nest, nodes: Sequence[Node], around: tuple[Loop, ...]) -> Iterator[Asked]:
     """Yield the packed blocks of inputs below some loops."""
-    inputs = {operand.name for operand in nest.operation.inputs}
+    inputs = {buffer.name for buffer in nest.buffers[: len(nest.operation.inputs)]}
     for node in nodes:
         if isinstance(node, Loop):
             yield from _packed_blocks(nest, node.body, (node, *around))
         elif isinstance(node, Pack) and node.source in inputs and around and not _is_in_pieces(node):
-            levels, lowest = _levels(nest, node)
+            levels, lowest = _levels(nest, node) if node.body else (_levels_of_panels(nest, node, around), 0)
             lines, calls = math.prod(count for count, _ in levels), _calls(nest, nodes)
             moved = lines * LINE * math.prod(loop.trips for loop in around)
             yield Asked(node, around, lowest, Ahead(-(-lines // max(calls, 1)), levels), moved)
@@ -112,6 +112,13 @@ def _levels(nest: Nest, pack: Pack) -> tuple[tuple[tuple[int, int], ...], int]:
             levels.append((count, apart))
     lowest = sum((count - 1) * apart for count, apart in walked if apart < 0)
     return (((reach + LINE - 2) // LINE + 1, LINE), *levels), lowest
+
+
+def _levels_of_panels(nest: Nest, block: Pack, around: tuple[Loop, ...]) -> tuple[tuple[int, int], ...]:
+    """Return the lines of a block of panels: as far as the next one, where the innermost loop that moves there goes."""
+    moves = (dict(loop.advances).get(block.source, 0) for loop in around)
+    elements = next(abs(each) for each in moves if each)
+    return ((-(-elements * nest.dtypes[block.source].size // LINE), LINE),)
 
 
 def _walked(pack: Pack) -> list[tuple[int, int]]:

@@ -135,7 +135,7 @@ class _Lowering:
             elif isinstance(node, Guard):
                 self._guard(node)
             elif isinstance(node, Pack):
-                self.asm.comment(f"pack {node.source} into {node.buffer}")
+                self.asm.comment(f"pack {node.source} into {node.buffer}" if node.body else f"a block of {node.buffer}")
                 self._nodes(node.body)
                 if self.ahead:
                     self.ahead.start(node)

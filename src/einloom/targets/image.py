@@ -32,6 +32,7 @@ class Image:
         has_sync: whether they share more than operands; then there are two more arguments, see `teams`.
         together: whether they must run at the same time.
         labels: names of places in the code, for profilers and debuggers.
+        panels: positions of inputs that it reads as packed blocks, which another program makes once, with their bytes.
     """
 
     code: bytes = field(repr=False)
@@ -45,6 +46,7 @@ class Image:
     has_sync: bool = False
     together: bool = False
     labels: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+    panels: tuple[tuple[int, int], ...] = ()
 
     def to_bytes(self) -> bytes:
         """Return all of it as bytes, for a file: a line of JSON, then the code."""
@@ -58,7 +60,9 @@ class Image:
         try:
             fields = json.loads(said)
             labels = tuple((name, place) for name, place in fields["labels"])
-            image = Image(**fields | {"code": code, "features": frozenset(fields["features"]), "labels": labels})
+            panels = tuple((int(position), int(size)) for position, size in fields["panels"])
+            given = {"code": code, "features": frozenset(fields["features"]), "labels": labels, "panels": panels}
+            image = Image(**fields | given)
             return image if fields["code"] == len(code) else None
         except (ValueError, TypeError, KeyError, RecursionError):
             return None
@@ -68,12 +72,13 @@ class Image:
         numbers = (self.operands, self.shared_trips, self.team, self.scratch_bytes, self.entry)
         least = (operands, 1, int(self.has_sync), 0, 0)
         whole = all(type(number) is int and number >= low for number, low in zip(numbers, least))
+        whole = whole and all(0 <= position < operands - 1 and size > 0 for position, size in self.panels)
         runs = self.isa == machine.isa and self.features <= machine.features
         return runs and whole and self.operands == operands and self.entry < len(self.code)
 
 
 def image_of(nest: Nest, machine: Machine) -> Image:
-    """Return the image of a nest's program.
+    """Return the image of a nest's program; inputs with a size are packed blocks.
 
     Raises:
         UnsupportedTarget: the machine has no vector ISA that kernels are written for.
@@ -96,4 +101,10 @@ def image_of(nest: Nest, machine: Machine) -> Image:
         nest.has_sync,
         nest.runs_together,
         assembler.labels,
+        _panels(nest),
     )
+
+
+def _panels(nest: Nest) -> tuple[tuple[int, int], ...]:
+    inputs = nest.buffers[: len(nest.operation.operands) - 1]
+    return tuple((i, buffer.size * buffer.dtype.size) for i, buffer in enumerate(inputs) if buffer.size)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from einloom.errors import ScheduleError
 from einloom.ir.bind import bind
+from einloom.ir.held import packs_apart
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
@@ -18,16 +19,21 @@ from einloom.targets.program import Program
 __all__ = ["asm_text", "nest_text"]
 
 
-def asm_text(operation: Operation, schedule: Schedule, machine: Machine) -> str:
-    """Return the listing of the code."""
-    return lower_nest(bind(operation, schedule), machine).assembler.listing()
+def asm_text(operation: Operation, schedule: Schedule, machine: Machine, held: tuple[int, ...] = ()) -> str:
+    """Return the listing of the code, without that of copies of inputs which stay the same."""
+    rest, _ = packs_apart(bind(operation, schedule), held)
+    return lower_nest(rest, machine).assembler.listing()
 
 
-def nest_text(operation: Operation, schedule: Schedule, machine: Machine) -> str:
-    """Return costs, schedule and nest; the schedule may be passed back as `schedule=`."""
-    nest = bind(operation, schedule)
+def nest_text(operation: Operation, schedule: Schedule, machine: Machine, held: tuple[int, ...] = ()) -> str:
+    """Return costs, schedule and nest; the schedule may be passed back as `schedule=`.
+
+    Copies of `held` inputs, which stay the same, stand apart.
+    """
+    nest, copies = packs_apart(bind(operation, schedule), held)
     costs = _costs_text(operation, lower_nest(nest, machine))
-    return f"{costs}\n\n{schedule}\n{_loop_string_text(operation, schedule)}\n\n{nest}"
+    once = "".join(f"\n\nonce, before the first call:\n{copy}" for copy in copies.values())
+    return f"{costs}\n\n{schedule}\n{_loop_string_text(operation, schedule)}\n\n{nest}{once}"
 
 
 def _loop_string_text(operation: Operation, schedule: Schedule) -> str:

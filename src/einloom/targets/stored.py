@@ -26,9 +26,9 @@ def remembered_image(key: str, operands: int, machine: Machine, make: Callable[[
     return image
 
 
-def image_key(operation: Operation, schedule: str, machine: Machine, threads: int) -> str:
-    """Return all that decides the program of an operation."""
-    return program_key((operation, schedule, threads), machine)
+def image_key(operation: Operation, schedule: str, machine: Machine, threads: int, *apart: object) -> str:
+    """Return all that decides the program of an operation; `apart` is which of its packs are programs of their own."""
+    return program_key((operation, schedule, threads, *apart), machine)
 
 
 def program_key(decided: object, machine: Machine) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from einloom.ir.held import packed_whole
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.passes.contraction.blocking import Blocking
@@ -106,7 +107,9 @@ class _Choice:
                 continue
             if threads > 1:
                 schedule = parallelise(self.setting.operation, schedule, threads)
-            flow = self.model.flow(schedule)
+            for operand in self.setting.options.held:
+                schedule = packed_whole(self.setting.operation, schedule, operand)
+            flow = self.model.flow(schedule, self.setting.options.held)
             if flow.scratch_bytes <= SCRATCH_LIMIT:
                 self.found[proposal.schedule] = Costed(proposal, self.model.cost_of_flow(flow, threads))
 

@@ -110,9 +110,9 @@ class CostModel:
         """Return the predicted seconds of a schedule, on the thread that has most to do."""
         return self.cost_of_flow(self.flow(schedule), threads)
 
-    def flow(self, schedule: Schedule) -> Flow:
-        """Return what a schedule needs and moves."""
-        return Flow(self.operation, schedule, self.machine, self._buffers_of(schedule.fused))
+    def flow(self, schedule: Schedule, held: tuple[int, ...] = ()) -> Flow:
+        """Return what a schedule needs and moves; of `held` inputs the packed blocks are there."""
+        return Flow(self.operation, schedule, self.machine, self._buffers_of(schedule.fused), held)
 
     def cost_of_flow(self, flow: Flow, threads: int = 1) -> Cost:
         """Return the predicted seconds of a schedule by its flow."""
@@ -162,6 +162,8 @@ class CostModel:
         """Return the seconds of all copies in L1."""
         seconds = 0.0
         for position, use in flow.scratch.items():
+            if position in flow.held:
+                continue
             elements = flow.walk.runs[use.first] * use.at[use.first].lines * LINE / self.size
             run = flow.copied_run(position)
             if run > 1:

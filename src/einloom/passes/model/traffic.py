@@ -84,13 +84,19 @@ class Flow:
         tile: how many loops stand around a tile.
         cycles: of all calls of the primitive, with everything in L1.
         asked: the input whose packed block kernels ask for before it is copied, or None.
+        held: inputs whose packed blocks are there when a call begins.
     """
 
     def __init__(
-        self, operation: Operation, schedule: Schedule, machine: Machine, buffers: Buffers | None = None
+        self,
+        operation: Operation,
+        schedule: Schedule,
+        machine: Machine,
+        buffers: Buffers | None = None,
+        held: tuple[int, ...] = (),
     ) -> None:
         self.buffers = buffers = buffers or Buffers(operation, schedule.fused)
-        self.schedule, self.machine = schedule, machine
+        self.schedule, self.machine, self.held = schedule, machine, held
         self.output, self.moves = len(operation.operands) - 1, not operation.main.is_contraction
         self.packs = {self.output if pack.operand == OUTPUT else pack.operand: pack for pack in schedule.packs}
         self.walk = walk = Walk(buffers.view.axes)
@@ -242,7 +248,8 @@ class Flow:
         for digit, span in reversed(digits):
             strided.append(StridedAxis(stride, places[digit.axis], digit.step, span))
             stride *= -(-span // digit.step)
-        self.scratch_bytes += round_up(stride * self.buffers.sizes[position], LINE)
+        if position not in self.held:
+            self.scratch_bytes += round_up(stride * self.buffers.sizes[position], LINE)
         return tuple(strided)
 
     def copied_run(self, position: int) -> int:
@@ -283,7 +290,9 @@ class Flow:
         for position, use in self.scratch.items():
             gone = self._overflows(position, use)
             found.append(self._scratch_traffic(position, use, gone))
-            if position != self.output:
+            if position in self.held:
+                found[position] = found[position]._replace(lines=(0.0, 0.0, 0.0), pieces=0.0)
+            elif position != self.output:
                 found.append(self._copied(position, use, gone))
         return found
 
@@ -291,6 +300,8 @@ class Flow:
         """Return what every buffer moves in a call that finds what caches can hold of the tensors there."""
         found, kept = self.traffic(), self._kept()
         for position, use in enumerate(self.tensors):
+            if position in self.held and position in self.scratch:
+                continue
             lines = zip(found[position].lines, kept)
             found[position] = found[position]._replace(lines=tuple([n - each * use.at[0].lines for n, each in lines]))
         return found
