@@ -65,7 +65,7 @@ class Recipe:
     by_numpy: bool = False
     records: File | None = None
     constants: tuple[Array, ...] = ()
-    held: Mapping[int, Array] = field(default_factory=dict)
+    held: Mapping[int, Array] = field(default_factory=dict[int, Array])
 
     @property
     def is_interpreted(self) -> bool:

@@ -89,7 +89,7 @@ class Variant:
     arena: Arena
     constants: tuple[Array, ...]
     lanes: tuple[int, ...] = ()
-    held: Mapping[int, Array] = field(default_factory=dict)
+    held: Mapping[int, Array] = field(default_factory=dict[int, Array])
 
     @cached_property
     def panels(self) -> dict[int, Array]:
