@@ -37,8 +37,9 @@ class CompiledStep:
     """A step, how many threads it was compiled for and, unless it is interpreted, its executable.
 
     Where there is no code for the type of its elements, NumPy computes it. Its schedule, if it was given or recorded:
-    else the passes decided. Its table, if it is tiny: then the executable is that of all tables. Which of its inputs stay
-    the same, by position; and of those which the executable takes as packed blocks, how many bytes, and what packs them.
+    else the passes decided. Its table, if it is tiny: then the executable is that of all tables. `held` are the inputs
+    that stay the same, by position; `copies` those that the executable takes as packed blocks, with the bytes of these
+    and what packs them.
     """
 
     step: Step

@@ -59,8 +59,8 @@ def _digits_outside(operation: Operation, schedule: Schedule, pack: ScheduledPac
 def packs_apart(nest: Nest, held: Collection[int]) -> tuple[Nest, dict[int, Nest]]:
     """Return the nest without the copies of some inputs at its beginning, and a nest for each one, by position.
 
-    What such a copy wrote into scratch, the rest reads in the operand's place, block by block; and the copy writes it in
-    place of the output.
+    What such a copy wrote into scratch, the rest reads in the place of the operand, block by block, and the copy writes
+    in place of the output.
     """
     names = {nest.operation.operands[position].name: position for position in held}
     packs = {names[node.source]: node for node in nest.body if isinstance(node, Pack) and node.source in names}
