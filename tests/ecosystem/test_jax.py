@@ -110,6 +110,21 @@ def test_what_is_refused() -> None:
         jax.jit(lambda x: el.compile("ab,bc->ac", x, x)(x, x))(a)
 
 
+def test_deleted_arrays_and_types_without_a_common_one_are_refused() -> None:
+    gone, there = jnp.ones((3, 3)), jnp.ones((3, 3))
+    gone.delete()
+    for call in (
+        lambda: el.einsum("ab,bc->ac", there, gone),
+        lambda: el.compile("ab,bc->ac", there, gone),
+        lambda: el.compile("ab,bc->ac", (3, 3), (3, 3), dtype="float32")(there, gone),
+        lambda: el.compile("ab,bc->ac", (3, 3), (3, 3), dtype="float32", constants={1: gone}),
+    ):
+        with pytest.raises(el.DTypeError, match="deleted or donated"):
+            call()
+    with pytest.raises(el.DTypeError, match="no common type"):
+        el.einsum("ab,bc->ac", there, there.astype(jnp.int4))
+
+
 def test_an_array_that_never_changes_is_no_out() -> None:
     """Its capsule is of a version that does not say so."""
     a = np.ones((3, 3), np.float32)

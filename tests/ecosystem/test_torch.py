@@ -161,6 +161,46 @@ def test_tensors_that_are_elsewhere_are_refused() -> None:
             el.compile("ab,bc->ac", tensor, a)
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.filterwarnings("ignore:Accessing the data pointer of FakeTensor")
+def test_tensors_without_one_shape_or_without_numbers_are_refused() -> None:
+    """Wherever they come: as operands, constants and results; and fake ones beside real ones."""
+    with torch._subclasses.FakeTensorMode():
+        fake = torch.empty(3, 3)
+    nested = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)])
+    real: Any = np.ones((3, 3), "float32")
+    f = el.compile("ab,bc->ac", real, real)
+    calls = {
+        "nested tensor": [
+            lambda: el.einsum("abc,cd->abd", nested, torch.ones(3, 3)),
+            lambda: el.compile("abc,cd->abd", nested, real),
+            lambda: el.compile("abc,cd->abd", (2, 4, 3), real, constants={0: nested}, dtype="float32"),
+        ],
+        "fake tensor": [lambda: el.einsum("ab,bc->ac", real, fake), lambda: f(fake, real)],
+        "memory": [
+            lambda: el.compile("ab,bc->ac", real, real, constants={1: fake}),
+            lambda: el.compile("ab,bc->ac", real, real, constants={1: torch.ones(3, 3, device="meta")}),
+            lambda: el.einsum("ab,bc->ac", real, real, out=fake),
+        ],
+        "sparse": [lambda: el.compile("ab,bc->ac", real, real, constants={0: torch.eye(3).to_sparse()})],
+        "requires gradients": [
+            lambda: el.compile("ab,bc->ac", real, real, constants={0: torch.eye(3).requires_grad_()})
+        ],
+    }
+    for text, refused in calls.items():
+        for call in refused:
+            with pytest.raises(el.DTypeError, match=text):
+                call()
+
+
+def test_tensors_are_constants() -> None:
+    a, b = random((3, 4), torch.float32), random((4, 5), torch.float32)
+    assert torch.allclose(el.compile("ab,bc->ac", a, b, constants={1: b})(a), a @ b)
+    wide, narrow = a.to(torch.bfloat16), b.to(torch.bfloat16)
+    found = el.compile("ab,bc->ac", wide, narrow, constants={1: narrow})(wide)
+    assert found.dtype == torch.bfloat16 and torch.allclose(found.float(), a @ b, atol=0.2)
+
+
 def test_vmap_is_one_more_label() -> None:
     a, b = random((5, 2, 3)), random((3, 4, 5))
     f = einsum_of("ab,bc->ac")

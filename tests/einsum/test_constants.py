@@ -117,6 +117,7 @@ def test_what_is_no_constant(constants: dict[Any, Any], error: type[Exception], 
         el.compile("ab,bc->ac", A, B, constants=constants)
 
 
-def test_constants_that_are_no_mapping():
+def test_constants_that_are_no_mapping() -> None:
+    wrong: Any = [np.ones((3, 4))]
     with pytest.raises(el.ArgumentError, match="constants is a list"):
-        el.compile("ab,bc->ac", (2, 3), (3, 4), constants=[np.ones((3, 4))])
+        el.compile("ab,bc->ac", (2, 3), (3, 4), constants=wrong)

@@ -97,7 +97,7 @@ def imported(exporter: Exporter, name: str) -> Imported:
     """Return another library's memory; `name` is what messages call it.
 
     Raises:
-        DTypeError: its library refuses, it does not lie in this process's memory, or NumPy has no room for its type.
+        DTypeError: its library refuses, it has no memory, or none of this process, or NumPy has no room for its type.
     """
     capsule = _given_capsule(exporter, name)
     tensor, is_writable = _tensor_of(capsule)
@@ -111,6 +111,8 @@ def imported(exporter: Exporter, name: str) -> Imported:
     typestr, dtype = _type_of(tensor.dtype, name)
     size = np.dtype(typestr).itemsize
     shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
+    if not tensor.data and 0 not in shape:
+        raise DTypeError(f"{name} has a shape, but no memory\n  Pass an array that holds numbers.")
     strides = tuple(tensor.strides[axis] * size for axis in range(tensor.ndim)) if tensor.strides else None
     interface = {
         "version": 3,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from operator import index
 from typing import Any
 
-from numpy import argsort
+import numpy as np
 
 from einloom.arrays.library import Array, Imported, element_strides, incoming
 from einloom.dtypes import DTYPES, FLOAT32, FLOAT64, Kind
@@ -21,6 +21,7 @@ from einloom.errors import ArgumentError, ShapeError
 from einloom.expression.expression import Expression
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.types import numpy_type
+from einloom.frameworks import framework_of
 from einloom.jit.host import host
 from einloom.plan.constants import Fold, fold_constants
 from einloom.plan.cuts import limited_path
@@ -90,7 +91,7 @@ def _has_own_code(types: Sequence[str], options: Options) -> bool:
 
 def _laid_out(array: Array, order: Sequence[int]) -> Array:
     """Return the array with its axes in this order in memory."""
-    return array if [*order] == sorted(order) else array.transpose(order).copy().transpose(argsort(order))
+    return array if [*order] == sorted(order) else array.transpose(order).copy().transpose(np.argsort(order))
 
 
 class _Folded:
@@ -105,7 +106,7 @@ class _Folded:
         known = dict.fromkeys(label for term in self._terms for label in term)
         self.labels = tuple(label for label in known if label in needed)
 
-    def contracted(self, given: Mapping[int, Any], dtype: object, options: Options) -> Imported:
+    def contracted(self, given: Mapping[int, Imported], dtype: object, options: Options) -> Imported:
         """Return the result, an array of its own."""
         numbers = self._fold.operands
         arrays = [given[number] for number in numbers]
@@ -115,7 +116,8 @@ class _Folded:
         own = replace(options, optimize=self._fold.path, schedule=None, finish=finish)
         text = _text([*self._terms, self.labels], _names(self._problem))
         result = Expression(text, shapes, self._type(dtype), None, own)(*arrays)
-        return incoming(result, "a constant")
+        label, _ = numpy_type(self._type(dtype))  # Of bfloat16 NumPy has the bits alone.
+        return Imported(np.asarray(result), label)
 
     def _type(self, dtype: object) -> object:
         """The type of the result: what is summed stays as wide as it is summed."""
@@ -145,14 +147,14 @@ def _text(terms: Sequence[Sequence[str]], names: Mapping[str, str]) -> str:
     return f"{','.join(inputs)}->{output}"
 
 
-def _checked(problem: Problem, constants: Mapping[int, Any]) -> dict[int, Any]:
+def _checked(problem: Problem, constants: Mapping[int, Any]) -> dict[int, Imported]:
     """Return the constants by position, as integers.
 
     Raises:
         ArgumentError, ShapeError: as `with_constants`.
     """
     text, count = problem.equation.text, len(problem.equation.inputs)
-    found: dict[int, Any] = {}
+    found: dict[int, Imported] = {}
     given: Any = constants
     if not isinstance(given, Mapping):
         raise ArgumentError(f"constants is a {type(given).__name__}\n  Give arrays by position, as in {{1: B}}.")
@@ -163,12 +165,14 @@ def _checked(problem: Problem, constants: Mapping[int, Any]) -> dict[int, Any]:
             number = -1
         if not 0 <= number < count:
             raise ArgumentError(f"constants names operand {position!r:.80}; there are 0 to {count - 1}\n  {text}")
-        shape = incoming(array, f"constant {number}").array.shape
+        name = f"constant {number}"
+        framework = framework_of([array])
+        found[number] = incoming(array if framework is None else framework.held(array, name), name)
+        shape = found[number].array.shape
         if shape != problem.shapes[number]:
             raise ShapeError(
                 f"the constant for operand {number} has shape {shape}, the operand {problem.shapes[number]}\n  {text}"
             )
-        found[number] = array
     if len(found) == count:
         raise ArgumentError(f"every operand is a constant\n  {text}\n  Compute the result once, with einsum.")
     return found

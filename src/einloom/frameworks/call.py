@@ -67,6 +67,10 @@ class Framework(Protocol):
         """Return an operand's memory as NumPy has it, whether or not gradients are wanted."""
         ...
 
+    def held(self, operand: Any, name: str) -> Any:
+        """Return the memory of a constant, of which no gradient is wanted."""
+        ...
+
 
 Evaluate = Callable[[Call, Sequence[Any], Any], Any]
 

@@ -29,7 +29,7 @@ from einloom.plan.paths import contraction_path
 from einloom.plan.problem import make_problem
 from einloom.plan.slices import first_half
 
-__all__ = ["compute", "memory"]
+__all__ = ["compute", "held", "memory"]
 
 WIDER = {"float16": "float32", "bfloat16": "float32"}
 """Types that sums over chunks and results of steps are kept in."""
@@ -64,6 +64,9 @@ def memory(operand: Any, name: str) -> Any:
     if isinstance(operand, da.Array):
         raise DTypeError(f"{name} is a lazy array of Dask, without memory\n  Pass its shape, and dtype=.")
     return operand
+
+
+held = memory
 
 
 def _chunk_of(array: np.ndarray) -> Any:

@@ -23,7 +23,7 @@ from einloom.frameworks.call import Call, Computation, carried, evaluate
 from einloom.plan.derived import batched, gradient_of
 from einloom.plan.problem import make_problem
 
-__all__ = ["compute", "memory"]
+__all__ = ["compute", "held", "memory"]
 
 
 def compute(computation: Computation, operands: Sequence[Any], out: Any = None) -> Any:
@@ -31,10 +31,17 @@ def compute(computation: Computation, operands: Sequence[Any], out: Any = None) 
 
     Raises:
         ArgumentError: `out`, for arrays of JAX never change; or what has no gradient, while JAX traces.
+        DTypeError: a deleted array, or types that JAX does not promote to one.
     """
     if out is not None:
         raise ArgumentError("out= takes no results of JAX's arrays, which never change\n  Leave it out.")
-    dtype = jnp.result_type(*operands)
+    for position, operand in enumerate(operands):
+        _check_present(operand, f"operand {position}")
+    try:
+        dtype = jnp.result_type(*operands)
+    except ValueError as error:
+        reason = str(error).partition(".")[0]
+        raise DTypeError(f"JAX knows no common type: {reason}\n  Convert the operands with astype().") from None
     arrays = [jnp.asarray(operand, dtype) for operand in operands]
     if any(isinstance(operand, Tracer) for operand in arrays):
         return _einsum(carried(computation, [array.shape for array in arrays]), tuple(arrays))
@@ -46,11 +53,20 @@ def memory(operand: Any, name: str) -> Any:
     """Return an operand's memory, which may not be written; others than JAX's as they are.
 
     Raises:
-        DTypeError: a tracer, which has none.
+        DTypeError: a tracer, or a deleted array, which have none.
     """
+    _check_present(operand, name)
     if isinstance(operand, Tracer):
         raise DTypeError(f"{name} is a tracer of JAX, without memory\n  Pass its shape, and dtype=.")
     return np.asarray(operand) if isinstance(operand, jax.Array) else operand
+
+
+held = memory
+
+
+def _check_present(operand: Any, name: str) -> None:
+    if isinstance(operand, jax.Array) and not isinstance(operand, Tracer) and operand.is_deleted():
+        raise DTypeError(f"{name} is an array of JAX that was deleted or donated\n  Pass one that holds numbers.")
 
 
 def _callback(call: Call, operands: tuple[Any, ...]) -> Any:

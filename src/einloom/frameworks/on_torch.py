@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch  # pyright: ignore[reportMissingImports]
 from torch import Tensor  # pyright: ignore[reportMissingImports]
+from torch._subclasses.fake_tensor import FakeTensor  # pyright: ignore[reportMissingImports]
 from torch.autograd import forward_ad  # pyright: ignore[reportMissingImports]
 
 from einloom.arrays.dlpack import Imported
@@ -27,7 +28,7 @@ from einloom.frameworks.call import Call, Computation, carried, evaluate
 from einloom.plan.derived import batched, gradient_of
 from einloom.plan.equation import caret_lines, parse_equation
 
-__all__ = ["compute", "memory", "operator"]
+__all__ = ["compute", "held", "memory", "operator"]
 
 NO_OUT = "out= takes no gradients, and no tensors of torch.func\n  Leave it out, or pass what detach() returns."
 
@@ -90,10 +91,21 @@ def memory(operand: Any, name: str) -> Any:
     """
     if not isinstance(operand, Tensor):
         return operand
-    found = _reached(operand.resolve_conj())
+    found = _reached(_checked(operand, name).resolve_conj())
     if found is None:
         raise DTypeError(f"{name} is a tensor without memory of its own\n  Pass one that holds numbers.")
     return found
+
+
+def held(operand: Any, name: str) -> Any:
+    """Return the memory of a constant, which gradients do not reach.
+
+    Raises:
+        DTypeError: as `memory`; or a gradient of it is wanted.
+    """
+    if isinstance(operand, Tensor) and _has_gradient([operand]):
+        raise DTypeError(f"{name} requires gradients, and constants have none\n  Pass its detach().")
+    return memory(operand, name)
 
 
 def _writable(out: Any) -> Any:
@@ -106,6 +118,7 @@ def _writable(out: Any) -> Any:
 def _closely(computation: Computation, operands: Sequence[Any], out: Any) -> Any:
     """Compute on tensors of any kind, with what they mean for gradients and transformations."""
     tensors = [_checked(operand, f"operand {position}") for position, operand in enumerate(operands)]
+    _check_fakes(tensors)
     arrays = _memories(tensors, out)
     if arrays is None:
         if out is not None:
@@ -116,6 +129,18 @@ def _closely(computation: Computation, operands: Sequence[Any], out: Any) -> Any
     return result if is_first else result.numpy()[()]
 
 
+def _check_fakes(tensors: Sequence[Tensor]) -> None:
+    """Refuse tensors of a mode that follows shapes alone beside real ones, unless the mode takes these."""
+    fakes = [isinstance(tensor, FakeTensor) for tensor in tensors]
+    if any(fakes) and not all(fakes):
+        fake = fakes.index(True)
+        if not tensors[fake].fake_mode.allow_non_fake_inputs:
+            raise DTypeError(
+                f"operand {fake} is a fake tensor, operand {fakes.index(False)} is none\n"
+                "  Pass either all fake or all real ones."
+            )
+
+
 def _has_gradient(things: Sequence[Any]) -> bool:
     tensors = [thing for thing in things if isinstance(thing, Tensor)]
     wanted = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
@@ -124,6 +149,8 @@ def _has_gradient(things: Sequence[Any]) -> bool:
 
 def _checked(operand: Any, name: str) -> Tensor:
     tensor = operand if isinstance(operand, Tensor) else torch.from_numpy(np.asarray(operand))
+    if tensor.is_nested and tensor.layout == torch.strided:
+        raise DTypeError(f"{name} is a nested tensor, whose rows differ in length\n  Pass its to_padded_tensor(0).")
     if tensor.device.type not in ("cpu", "meta") or tensor.layout != torch.strided:
         raise DTypeError(
             f"{name} is a tensor on {tensor.device} of layout {tensor.layout}\n  Pass its cpu(), or its to_dense()."
@@ -157,7 +184,7 @@ def _reached(tensor: Tensor) -> np.ndarray | Imported | None:
         if plain.dtype == torch.bfloat16:
             return Imported(plain.view(torch.uint16).numpy(), "bfloat16")
         return plain.numpy()
-    except RuntimeError:  # a tensor of torch.func
+    except (RuntimeError, ValueError):  # a tensor of torch.func, or one without numbers
         return None
     except TypeError:
         raise DTypeError(f"no code for tensors of type {tensor.dtype}\n  Convert the tensor.") from None
