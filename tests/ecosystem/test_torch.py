@@ -143,7 +143,14 @@ def test_what_has_no_gradient_is_refused() -> None:
         el.einsum("ab->ba", a, out=torch.empty(3, 3, dtype=DOUBLE))
     with pytest.raises(el.ArgumentError, match="out= takes no gradients"):
         el.einsum("ab->ba", a.detach(), out=torch.empty(3, 3, dtype=DOUBLE, requires_grad=True))
-    for options in ({"epilogue": ["relu"]}, {"alpha": 2.0}, {"dtype": "float64"}, {"memory_limit": 9}, {"order": "F"}):
+    refused: list[dict[str, Any]] = [
+        {"epilogue": ["relu"]},
+        {"alpha": 2.0},
+        {"dtype": "float64"},
+        {"memory_limit": 9},
+        {"order": "F"},
+    ]
+    for options in refused:
         with pytest.raises(el.ArgumentError, match="no gradients"):
             el.einsum("ab,bc->ac", a, a, **options)
     with pytest.raises(el.ArgumentError, match="contract_path"):
