@@ -131,14 +131,12 @@ def _closely(computation: Computation, operands: Sequence[Any], out: Any) -> Any
 
 def _check_fakes(tensors: Sequence[Tensor]) -> None:
     """Refuse tensors of a mode that follows shapes alone beside real ones, unless the mode takes these."""
-    fakes = [isinstance(tensor, FakeTensor) for tensor in tensors]
-    if any(fakes) and not all(fakes):
-        fake = fakes.index(True)
-        if not tensors[fake].fake_mode.allow_non_fake_inputs:
-            raise DTypeError(
-                f"operand {fake} is a fake tensor, operand {fakes.index(False)} is none\n"
-                "  Pass either all fake or all real ones."
-            )
+    fakes = [tensor for tensor in tensors if isinstance(tensor, FakeTensor)]
+    if fakes and len(fakes) < len(tensors) and not fakes[0].fake_mode.allow_non_fake_inputs:
+        position = next(i for i, tensor in enumerate(tensors) if isinstance(tensor, FakeTensor))
+        raise DTypeError(
+            f"operand {position} is a fake tensor, others are none\n  Pass either all fake or all real ones."
+        )
 
 
 def _has_gradient(things: Sequence[Any]) -> bool:
