@@ -62,8 +62,8 @@ class Reals:
             ends = [(*end, int(i < 2)) for i, end in enumerate(ends)]
             prims = replace(prims, k=TERM)
         operands = tuple(
-            Operand(o.name, o.dtype.real, (*_in_reals(operation, o, doubled), *end))
-            for o, end in zip(operation.operands, ends)
+            Operand(o.name, o.dtype.real, (*_in_reals(operation, o, doubled, i == vector), *end))
+            for i, (o, end) in enumerate(zip(operation.operands, ends))
         )
         reals = replace(operation, axes=tuple(axes), operands=operands)
         return Reals(reals, prims, vector, m, prims.k if prims.k != TERM else None)
@@ -136,9 +136,17 @@ class Reals:
         return replace(schedule, loops=loops, packs=packs, prims=prims)
 
 
-def _in_reals(operation: Operation, operand: Operand, doubled: list[str]) -> tuple[int, ...]:
-    """Strides in reals; an index of a doubled axis is half as far from the next one."""
-    return tuple(s if axis.name in doubled else 2 * s for axis, s in zip(operation.axes, operand.strides))
+def _in_reals(operation: Operation, operand: Operand, doubled: list[str], turned: bool = False) -> tuple[int, ...]:
+    """Strides in reals; an index of a doubled axis is half as far from the next one.
+
+    Copies that turn elements read both parts at once: a summed axis that they lie along is contiguous, so that blocks
+    have lines of it.
+    """
+
+    def lies(axis: Axis, stride: int) -> bool:
+        return axis.name in doubled or (turned and stride == 1 and axis.role is DimType.K)
+
+    return tuple(s if lies(axis, s) else 2 * s for axis, s in zip(operation.axes, operand.strides))
 
 
 def _steps(schedule: Schedule) -> list[tuple[str, int]]:
