@@ -120,7 +120,7 @@ MISUSE: dict[str, tuple[Callable[[pytest.MonkeyPatch], object], type[Exception],
     "no memory on the device": (lambda _: DEVICE.allocate(1 << 60), DeviceError, "could not allocate"),
     "a device that is lost": (lost_device, DeviceError, "could not run"),
     "several devices": (several_devices, DeviceError, "context has 2 devices"),
-    "a text that is none": (lambda _: DEVICE.compile("kernel void f( {", "f"), DeviceError, "could not compile f"),
+    "a text that is none": (lambda _: DEVICE.build("kernel void f( {", "f"), DeviceError, "could not compile f"),
     "a program that is none": (lambda _: DEVICE.load(b"none", "f"), DeviceError, "could not load"),
 }  # fmt: skip
 

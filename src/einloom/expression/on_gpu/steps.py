@@ -162,10 +162,10 @@ def loaded_kernel(driver: GpuDriver, text: str, name: str) -> GpuKernel:
             return driver.load(kept, name)
         except DeviceError:
             pass  # Another version of the driver made it.
-    program = driver.compile(text, name)
-    if store:
+    kernel = driver.build(text, name)
+    if store and (program := kernel.program) is not None:
         store.write(key, program)
-    return driver.load(program, name)
+    return kernel
 
 
 def _shifted(launch: Launch, shifts: Mapping[str, int]) -> Launch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from io import StringIO
@@ -12,7 +12,7 @@ from typing import Any
 from einloom.errors import DeviceError
 from einloom.jit.gpu.driver import Array, GpuLimits, is_chosen
 
-__all__ = ["CudaDevice", "CudaKernel", "CudaProgram", "compile_cuda", "open_cuda", "open_cuda_number"]
+__all__ = ["CudaDevice", "CudaKernel", "CudaProgram", "CudaResources", "compile_cuda", "open_cuda", "open_cuda_number"]
 
 STATIC_SHARED = 48 * 1024
 """Shared memory of a block that arrays in the text may take."""
@@ -50,24 +50,30 @@ def open_cuda_number(number: int) -> CudaDevice:
 
 
 @dataclass(frozen=True, slots=True)
-class CudaProgram:
-    """Machine code for an architecture, and what its compiler says of it.
+class CudaResources:
+    """What a kernel takes, as its compiler says.
 
     Attributes:
-        code: a cubin.
         registers: 32-bit registers of a thread.
         shared_bytes: shared memory of a block.
         spilled_bytes: what a thread stores to and loads from memory for want of registers.
     """
 
-    code: bytes
     registers: int
     shared_bytes: int
     spilled_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class CudaProgram:
+    """Machine code for an architecture, as a cubin, and what its kernels take, by name."""
+
+    code: bytes
+    kernels: Mapping[str, CudaResources]
+
+
 def compile_cuda(text: str, architecture: str) -> CudaProgram:
-    """Compile a text of one kernel for an architecture such as `sm_90`; no device and no driver are needed.
+    """Compile a text for an architecture such as `sm_90`; no device and no driver are needed.
 
     Raises:
         DeviceError: NVRTC is missing, or refuses the text; the message has its words.
@@ -78,11 +84,14 @@ def compile_cuda(text: str, architecture: str) -> CudaProgram:
         code = core.Program(text, "c++", options).compile("cubin", logs=log)
     except Exception as error:
         raise DeviceError(f"NVRTC could not compile for {architecture}: {error}") from None
-    told = log.getvalue()
-    spilled = _told(r"(\d+) bytes spill stores", told) + _told(r"(\d+) bytes spill loads", told)
-    return CudaProgram(
-        bytes(code.code), _told(r"Used (\d+) registers", told), _told(r"(\d+) bytes smem", told), spilled
-    )
+    told = re.split(r"Compiling entry function '(\w+)'", log.getvalue())[1:]
+    return CudaProgram(bytes(code.code), dict(zip(told[::2], map(_resources, told[1::2]))))
+
+
+def _resources(log: str) -> CudaResources:
+    """Return what the assembler's log says of one kernel."""
+    spilled = _told(r"(\d+) bytes spill stores", log) + _told(r"(\d+) bytes spill loads", log)
+    return CudaResources(_told(r"Used (\d+) registers", log), _told(r"(\d+) bytes smem", log), spilled)
 
 
 def _told(pattern: str, log: str) -> int:
@@ -121,13 +130,13 @@ class CudaDevice:
         )  # fmt: skip
         self.identity = f"cuda sm_{device.arch} {core.__version__}"
 
-    def compile(self, text: str, name: str) -> bytes:
-        """Compile a text and return its machine code.
+    def build(self, text: str, name: str) -> CudaKernel:
+        """Compile a text and return the kernel of a name in it.
 
         Raises:
             DeviceError: NVRTC refuses it; the message has its words.
         """
-        return compile_cuda(text, f"sm_{self.device.arch}").code
+        return self.load(compile_cuda(text, f"sm_{self.device.arch}").code, name)
 
     def load(self, program: bytes, name: str) -> CudaKernel:
         """Return the kernel of a name in machine code.
@@ -137,7 +146,7 @@ class CudaDevice:
         """
         self.device.set_current()
         try:
-            return CudaKernel(self, self.core.ObjectCode.from_cubin(program).get_kernel(name))
+            return CudaKernel(self, self.core.ObjectCode.from_cubin(program).get_kernel(name), program)
         except Exception as error:
             raise DeviceError(f"{self.limits.name} could not load {name}: {error}") from None
 
@@ -210,8 +219,8 @@ class CudaDevice:
 class CudaKernel:
     """A compiled kernel of a device."""
 
-    def __init__(self, device: CudaDevice, kernel: Any) -> None:
-        self.device, self.kernel = device, kernel
+    def __init__(self, device: CudaDevice, kernel: Any, program: bytes) -> None:
+        self.device, self.kernel, self.program = device, kernel, program
 
     def start(
         self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[Any], after: Sequence[Any] = ()

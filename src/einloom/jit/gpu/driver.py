@@ -8,9 +8,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["GpuDriver", "GpuKernel", "GpuLimits", "is_chosen"]
+__all__ = ["PROCESSOR", "GpuDriver", "GpuKernel", "GpuLimits", "is_chosen"]
 
 Array = np.ndarray[Any, Any]
+
+PROCESSOR = "processor"
+"""The architecture of what emulates a GPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class GpuLimits:
         shared_bytes: shared memory of one block.
         memory_bytes: the device's memory.
         computes_float64: whether it has 64-bit floats.
-        architecture: NVIDIA's, as in `sm_90`; `processor` of what emulates a GPU there; empty of others.
+        architecture: NVIDIA's, as in `sm_90`; `PROCESSOR` of what emulates a GPU there; empty of others.
         processors: multiprocessors, or whatever runs a block.
     """
 
@@ -39,7 +42,14 @@ class GpuLimits:
 
 
 class GpuKernel(Protocol):
-    """A compiled kernel."""
+    """A compiled kernel.
+
+    Attributes:
+        program: what `GpuDriver.load` makes it from again; None where the driver keeps what it compiled by itself.
+    """
+
+    @property
+    def program(self) -> bytes | None: ...
 
     def start(
         self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[object], after: Sequence[object] = ()
@@ -66,12 +76,12 @@ class GpuDriver(Protocol):
     identity: str
     stream: int
 
-    def compile(self, text: str, name: str) -> bytes:
-        """Compile a text and return the program, as `load` takes it."""
+    def build(self, text: str, name: str) -> GpuKernel:
+        """Compile a text and return the kernel of a name in it."""
         ...
 
     def load(self, program: bytes, name: str) -> GpuKernel:
-        """Return the kernel of a name in a compiled program."""
+        """Return the kernel of a name in a program that was compiled before."""
         ...
 
     def allocate(self, size: int) -> object:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from einloom.errors import DeviceError
-from einloom.jit.gpu.driver import Array, GpuLimits, is_chosen
+from einloom.jit.gpu.driver import PROCESSOR, Array, GpuLimits, is_chosen
 
 __all__ = ["OpenclDevice", "OpenclKernel", "open_context", "open_opencl"]
 
@@ -73,19 +73,19 @@ class OpenclDevice:
             device.local_mem_size,
             device.global_mem_size,
             "cl_khr_fp64" in device.extensions.split(),
-            "" if device.type & cl.device_type.GPU else "processor",
+            "" if device.type & cl.device_type.GPU else PROCESSOR,
             device.max_compute_units,
         )
         self.identity = f"opencl {device.platform.version} {device.name.strip()} {device.driver_version}"
 
-    def compile(self, text: str, name: str) -> bytes:
-        """Compile a text and return the program.
+    def build(self, text: str, name: str) -> OpenclKernel:
+        """Compile a text and return the kernel of a name in it.
 
         Raises:
             DeviceError: the device's compiler refuses it; the message has its words.
         """
         program = self._asked(lambda: self.cl.Program(self.context, text).build(cache_dir=False), f"compile {name}")
-        return program.get_info(self.cl.program_info.BINARIES)[0]
+        return self._kernel(program, name)
 
     def load(self, program: bytes, name: str) -> OpenclKernel:
         """Return the kernel of a name in a compiled program.
@@ -96,7 +96,10 @@ class OpenclDevice:
         loaded = self._asked(
             lambda: self.cl.Program(self.context, [self.device], [program]).build(), f"load the program of {name}"
         )
-        return OpenclKernel(self, self._asked(lambda: self.cl.Kernel(loaded, name), f"find {name}"))
+        return self._kernel(loaded, name)
+
+    def _kernel(self, program: Any, name: str) -> OpenclKernel:
+        return OpenclKernel(self, program, self._asked(lambda: self.cl.Kernel(program, name), f"find {name}"))
 
     def allocate(self, size: int) -> Any:
         """Return so many bytes of the device's memory.
@@ -170,9 +173,16 @@ class OpenclDevice:
 class OpenclKernel:
     """A compiled kernel of a device."""
 
-    def __init__(self, device: OpenclDevice, kernel: Any) -> None:
-        self.device, self.kernel = device, kernel
+    def __init__(self, device: OpenclDevice, built: Any, kernel: Any) -> None:
+        self.device, self.built, self.kernel = device, built, kernel
         self._lock = Lock()  # A kernel's arguments are set one by one.
+
+    @property
+    def program(self) -> bytes | None:
+        """The program that it lies in; None on a processor: PoCL keeps kernels itself, and would compile more here."""
+        if self.device.limits.architecture == PROCESSOR:
+            return None
+        return self.built.get_info(self.device.cl.program_info.BINARIES)[0]
 
     def start(
         self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[Any], after: Sequence[Any] = ()

@@ -97,8 +97,8 @@ class Bench:
     def _kernel(self, launch: Launch) -> tuple[GpuKernel, str]:
         """Return the kernel of a launch, the same one where leaves are timed by turns, and the digest of its text."""
         text = print_launch(launch, DIALECTS[self.driver.kind])
-        compiled = lambda: self.driver.load(self.driver.compile(text, launch.name), launch.name)  # noqa: E731
-        return self._kernels.get(text, compiled), sha256(text.encode()).hexdigest()[:16]
+        kernel = self._kernels.get(text, lambda: self.driver.build(text, launch.name))
+        return kernel, sha256(text.encode()).hexdigest()[:16]
 
     def _run(
         self, launch: Launch, kernel: GpuKernel

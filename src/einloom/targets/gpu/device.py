@@ -8,7 +8,7 @@ from math import inf
 
 from einloom.dtypes import DType
 from einloom.ir.gpu.fragments import WARP
-from einloom.jit.gpu.driver import GpuLimits
+from einloom.jit.gpu.driver import PROCESSOR, GpuLimits
 from einloom.jit.host import host
 from einloom.space.device import GpuDevice
 from einloom.space.on_cpu.rates import FASTEST_CLOCK, cpu_rates
@@ -76,7 +76,7 @@ def device_of(limits: GpuLimits, types: Sequence[DType], aligned: bool = True) -
 
     Arrays that begin anywhere take no vectors, and processors none: they make vectors of neighbouring threads.
     """
-    emulated = limits.architecture == "processor"
+    emulated = limits.architecture == PROCESSOR
     device = GpuDevice(
         limits.name,
         max_threads=min(limits.threads, MOST_THREADS),
