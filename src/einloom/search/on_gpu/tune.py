@@ -6,6 +6,7 @@ time limit. At the end the best ones and the expert's are measured again in turn
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -16,7 +17,7 @@ from typing import Any
 from einloom import csp
 from einloom.errors import EinloomError
 from einloom.ir.gpu.text import write_launch
-from einloom.search.measure import Timing, interval, median, remeasured
+from einloom.search.measure import Timing, interval, is_faster, median, remeasured
 from einloom.search.on_gpu.records import gpu_key
 from einloom.search.on_gpu.result import TunedKernel, TunedLeaf
 from einloom.search.records import Record, Records, records_at
@@ -35,10 +36,7 @@ FINALISTS, ROUNDS = 3, 9
 """Leaves of the search that are measured again at the end, and turns of each of them."""
 
 LAST_SHARE = 0.2
-"""Of the seconds of a search, what comparing the finalists may add where they are slow."""
-
-LEAST_GAIN = 1.01
-"""How many times as fast as the expert's a leaf must be to take its place: less is noise."""
+"""Of the seconds of a budget, what comparing the finalists may take, beside a fresh process for it."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +111,7 @@ def tune_kernel(
         InternalError: the expert's leaf computes something else than the interpreter.
         DeadEnd: nothing fits the device.
     """
+    end = inf if budget.seconds is None else time.monotonic() + budget.seconds
     tuning = _Tuning(problem, strategy, seed, None if file is None else records_at(file), version)
     with KernelMeasurement(problem, tuning.expert, seconds, timeout) as measurement:
 
@@ -120,13 +119,15 @@ def tune_kernel(
             tuning.remember(run.history[-1])
             progress(run)
 
+        measurement.end = end - LAST_SHARE * (budget.seconds or 0) - measurement.start()
         run = run_search(
-            problem.space, measurement, budget, strategy, seed,
+            problem.space, measurement, budget.until(measurement.end), strategy, seed,
             starts=[each.inner for each in tuning.starts], known=tuning.known, progress=seen,
         )  # fmt: skip
         leaves = tuning.best(run)
-        texts = [write_launch(leaf.launch()) for leaf in leaves]
-        times = remeasured(measurement, texts, ROUNDS, LAST_SHARE * (budget.seconds or inf))
+        measurement.end = inf
+        left = end - time.monotonic()
+        times = remeasured(measurement, [write_launch(leaf.launch()) for leaf in leaves], ROUNDS, left, least=1)
     return tuning.result(run, leaves, times)
 
 
@@ -183,7 +184,7 @@ class _Tuning:
             for leaf, each in zip(leaves, times)
         ]
         expert, best = measured[0], min(measured, key=lambda each: each.time)
-        if best.time > expert.time / LEAST_GAIN:
+        if not is_faster(best.times, expert.times):
             best = expert
         if self.records is not None and best.times:
             note = self._note(best.leaf, Outcome("ok", min(best.times)))

@@ -1,57 +1,39 @@
-"""Expert leaves of a GPU's space: two dozen decisions of people who know GPUs, and propagation fills in the rest.
+"""Expert leaves of a GPU's space: sketches of people who know GPUs, and propagation fills in the rest.
 
-Sketches say which axes blocks and threads share, how large tiles are, and whether inputs wait in shared memory. What a
-sketch asks for and the device cannot do, or the operation has no axis for, is left open; random descents close it, and
-the leaf with the least bound is taken.
+What a sketch leaves open random descents close. Leaves are ranked by how long they are expected to take, or by their
+work where a processor emulates the device; the first one is taken without a search.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from math import inf
+from random import Random
 
-from einloom.errors import EinloomError
+from einloom import csp
+from einloom.errors import DeadEnd, EinloomError
 from einloom.ir.operation import Operation
-from einloom.space.backbone import Backbone
 from einloom.space.candidate import Candidate, Space
 from einloom.space.device import GpuDevice
 from einloom.space.kernels import Kernel, kernel
 from einloom.space.on_gpu.fragments import fitted
 from einloom.space.on_gpu.operations import fragment_kernel, kernel_of
-from einloom.space.on_gpu.work import emulated_work
+from einloom.space.on_gpu.sketches import Decisions, Sketcher
+from einloom.space.on_gpu.work import emulated_work, expected_seconds
 
-__all__ = ["best_expert", "expert_leaf", "expert_leaves", "naive_leaf", "sketches", "spaces_of"]
+__all__ = ["best_expert", "expert_leaf", "expert_leaves", "naive_leaf", "spaces_of"]
 
-Decisions = dict[str, str | int]
-
-DESCENTS = 4
+DESCENTS = 2
 """Random descents below each sketch."""
-
-SIZES = ((16, 4), (16, 2), (16, 8), (32, 4), (8, 4), (8, 8))
-"""How many threads share a tile along an axis, and how many of its elements each holds in registers."""
-
-WARPS = ((4, 4), (4, 2), (8, 2), (2, 4), (2, 2), (8, 4))
-"""The same of warps and fragments, where one axis alone is shared: of others two fragments take the threads' place."""
 
 
 def expert_leaf(space: Space, seed: int = 0) -> Candidate:
-    """Return the expert leaf that is ranked first: by its bound, or by its work where a processor emulates the device.
+    """Return the expert leaf that is ranked first.
 
     Raises:
         DeadEnd: no implementation fits the device.
     """
-    best: tuple[float, Candidate | None] = (inf, None)
-    common = _sketched(space.root, _structure(space))
-    for sizes in dict.fromkeys(tuple(each.items()) for each in sketches(space)):
-        candidate = _sketched(common, dict(sizes))
-        if _floor(candidate) >= best[0]:
-            continue
-        for descent in range(DESCENTS):
-            leaf = candidate.complete(seed + descent)
-            best = min(best, (_rank(leaf), leaf), key=lambda each: each[0])
-    assert best[1] is not None
-    return best[1]
+    return _ranked(space, seed, cut=True)[0][1]
 
 
 def expert_leaves(space: Space, seed: int = 0) -> Iterator[Candidate]:
@@ -60,12 +42,38 @@ def expert_leaves(space: Space, seed: int = 0) -> Iterator[Candidate]:
     Raises:
         DeadEnd: no implementation fits the device.
     """
-    first = expert_leaf(space, seed)
-    yield first
-    common = _sketched(space.root, _structure(space))
-    candidates = [_sketched(common, sizes) for sizes in sketches(space)]
-    found = [each.complete(seed + descent) for descent in range(DESCENTS) for each in candidates]
-    yield from (leaf for leaf in sorted(dict.fromkeys(found), key=_rank) if leaf != first)
+    yield from (leaf for _, leaf in _ranked(space, seed, cut=False))
+
+
+def _ranked(space: Space, seed: int, cut: bool) -> list[tuple[float, Candidate]]:
+    """Return leaves of all sketches with their ranks, the best first.
+
+    Args:
+        space: where they lie.
+        seed: of the descents.
+        cut: whether to leave out sketches whose leaves can only be worse than one that was found.
+
+    Raises:
+        DeadEnd: no implementation fits the device.
+    """
+    found: dict[bytes, tuple[float, Candidate]] = {}
+    sketcher = Sketcher(space.backbone, space.device, space.kernel.grain is not None)
+    state = space.problem.state()
+    _sketch(state, sketcher.structure())
+    for stage in (True, False):
+        state.push()
+        _sketch(state, sketcher.loads(stage))
+        for sizes in sketcher.sizes():
+            state.push()
+            _sketch(state, sizes)
+            best = min((rank for rank, _ in found.values()), default=inf)
+            if not cut or _floor(space, state) < best:
+                found |= {leaf.inner.snapshot(): (rank, leaf) for rank, leaf in _leaves(space, state, seed)}
+            state.pop()
+        state.pop()
+    if not found:
+        raise DeadEnd(f"no implementation of {space.name} was found on {space.device.name}\n  Search for one.")
+    return sorted(found.values(), key=lambda each: each[0])
 
 
 NAIVE = {1: 256, 2: 16}
@@ -84,18 +92,19 @@ def spaces_of(operation: Operation, device: GpuDevice) -> tuple[Space, ...]:
 
 
 def best_expert(spaces: Sequence[Space]) -> Candidate:
-    """Return the expert leaf that is ranked first in several spaces of one kernel; the first ones are the likelier.
+    """Return the expert leaf with the least bound of several spaces of one kernel; the first ones are the likelier.
 
     Raises:
         DeadEnd: no implementation fits the device.
     """
-    best: Candidate | None = None
+    best: tuple[float, Candidate] | None = None
     for space in spaces:
-        if best is None or _floor(space.root) < _rank(best):
+        if best is None or _floor(space, space.problem.state()) < best[0]:
             leaf = expert_leaf(space)
-            best = leaf if best is None or _rank(leaf) < _rank(best) else best
+            floor = _floor(space, leaf.inner.state())
+            best = (floor, leaf) if best is None or floor < best[0] else best
     assert best is not None
-    return best
+    return best[1]
 
 
 def naive_leaf(made: Kernel, device: GpuDevice) -> Candidate:
@@ -118,102 +127,47 @@ def naive_leaf(made: Kernel, device: GpuDevice) -> Candidate:
     sketch: Decisions = {f"size({name}.1)": threads for name in tiled}
     sketch |= {f"dim_kind({axis.name}.0)": "BLOCK" for axis in parallel}
     sketch |= {f"dim_kind({name}.1)": "THREAD" for name in tiled}
-    fused = {name: "FUSED" for name in space.root.open if name.startswith("dim_mapping(")}
-    return _sketched(_sketched(space.root, sketch), fused).complete()
+    sketch |= {name: "FUSED" for name in space.root.open if name.startswith("dim_mapping(")}
+    state = space.problem.state()
+    _sketch(state, sketch)
+    return Candidate(space, csp.Domains(space.problem, state.snapshot(), ())).complete()
 
 
-def _floor(candidate: Candidate) -> float:
-    """Return what no leaf below a candidate is ranked before."""
-    device = candidate.space.device
-    return 0.0 if device.emulated or device.rates is None else candidate.bound().seconds
+def _leaves(space: Space, state: csp.State, seed: int) -> Iterator[tuple[float, Candidate]]:
+    """Yield leaves below a state, with their ranks."""
+    for descent in range(DESCENTS):
+        state.push()
+        if csp.complete(state, Random(seed + descent), space.slots()):
+            leaf = Candidate(space, csp.Domains(space.problem, state.snapshot(), ()))
+            yield _rank(space, state), leaf
+        state.pop()
 
 
-def _rank(leaf: Candidate) -> float:
+def _floor(space: Space, state: csp.State) -> float:
+    """Return what no leaf below a state is ranked before."""
+    device = space.device
+    return 0.0 if device.emulated or device.rates is None else space.model.bound(state).seconds
+
+
+def _rank(space: Space, state: csp.State) -> float:
     """Return what leaves are ordered by, the best first; of a device without rates all are alike."""
-    return emulated_work(leaf.launch()) if leaf.space.device.emulated else _floor(leaf)
+    device = space.device
+    if device.emulated:
+        return emulated_work(space.launch(space.decided(state)))
+    if device.rates is None:
+        return 0.0
+    return expected_seconds(space.launch(space.decided(state)), space.model.bound(state), device.rates)
 
 
-def sketches(space: Space) -> Iterator[Decisions]:
-    """Yield sizes of tiles, from the most usual to the least."""
-    backbone, grain = space.backbone, space.kernel.grain
-    shared = next(
-        (axis for axis in backbone.axes if axis.tiles and backbone.dimension[f"{axis.name}.0"].parallel), None
-    )
-    for threads, registers in SIZES if grain is None else WARPS:
-        found: Decisions = {}
-        for axis in backbone.axes:
-            outer = threads if grain is None or axis is shared else 2
-            for level, sizes in enumerate(axis.tiles, 1):
-                found[f"size({axis.name}.{level})"] = _nearest(sizes, registers if level > 1 else outer)
-        yield found
-
-
-def _structure(space: Space) -> Decisions:
-    """Return decisions about the nests: blocks outside, threads on tiles, registers inside, sums in loops."""
-    backbone, found = space.backbone, Decisions()
-    parallel = [axis for axis in backbone.axes if backbone.dimension[f"{axis.name}.0"].parallel]
-    tiled = [axis for axis in parallel if axis.tiles]
-    blocks = islice([*tiled, *(axis for axis in parallel if not axis.tiles)], 3)
-    found |= {f"dim_kind({axis.name}.0)": "BLOCK" for axis in blocks}
-    levels = space.device.max_thread_levels
-    found |= {f"dim_kind({axis.name}.1)": "THREAD" for axis in tiled[:levels]}
-    found |= {f"dim_kind({axis.name}.1)": "UNROLL" for axis in tiled[levels:]}
-    found |= {f"dim_kind({axis.name}.2)": "UNROLL" for axis in tiled if axis.levels > 2}
-    for axis in backbone.axes:
-        if axis not in parallel and axis.tiles:
-            found[f"dim_kind({axis.name}.1)"] = "LOOP"
-            found |= {f"order({each.name}.1, {axis.name}.1)": "OUTER" for each in tiled}
-            found |= {f"order({axis.name}.1, {each.name}.2)": "OUTER" for each in tiled if each.levels > 2}
-    return found | _inner_products(backbone) | _coalesced(backbone, [axis.name for axis in tiled])
-
-
-def _inner_products(backbone: Backbone) -> Decisions:
-    """Return decisions about sums that other sums read: their tiles are shared by the same threads, as the others'."""
-    found: Decisions = {}
-    for each in backbone.instructions:
-        for name in each.dimensions if each.reduced else ():
-            level, own = backbone.dimension[name].level, name.count(".") > 1
-            if own and name in each.reduced:
-                found[f"dim_kind({name})"] = "LOOP"
-            elif own:
-                found[f"dim_kind({name})"] = "THREAD" if level == 1 else "UNROLL"
-    return found
-
-
-def _coalesced(backbone: Backbone, tiled: list[str]) -> Decisions:
-    """Return decisions about loads and stores: neighbouring threads touch neighbouring elements."""
-    found: Decisions = {}
-    innermost = _innermost(backbone, tiled)
-    if len(tiled) == 2 and innermost is not None:
-        outer = next(name for name in tiled if name != innermost)
-        found[f"thread_level({outer}.1, {innermost}.1)"] = "OUTER"
-    for each in backbone.instructions:
-        if each.operator == "load" and each.address is not None:
-            contiguous = [axis for axis, stride in each.address.strides if abs(stride) == 1]
-            for axis in contiguous:
-                found[f"dim_kind({each.name}.{axis}.1)"] = "THREAD"
-                if innermost is not None:
-                    found[f"thread_level({each.name}.{axis}.1, {innermost}.1)"] = "MAPPED"
-    return found
-
-
-def _innermost(backbone: Backbone, tiled: list[str]) -> str | None:
-    """Return the tiled axis along which the output is contiguous, else the first."""
-    store = next(each for each in backbone.instructions if each.operator == "store")
-    assert store.address is not None
-    strides = {axis: abs(stride) for axis, stride in store.address.strides if axis in tiled}
-    return min(strides, key=lambda axis: strides[axis], default=None)
-
-
-def _nearest(sizes: tuple[int, ...], wanted: int) -> int:
-    return min(sizes, key=lambda size: abs(size - wanted))
-
-
-def _sketched(candidate: Candidate, sketch: Mapping[str, str | int]) -> Candidate:
-    """Return the candidate with as much of a sketch as is possible together, in its order."""
+def _sketch(state: csp.State, sketch: Decisions) -> None:
+    """Restrict a state to as much of a sketch as is possible together, in its order."""
     for name, value in sketch.items():
+        state.push()
         try:
-            candidate = candidate.restrict(name, value)
-        except EinloomError:
-            continue
-    return candidate
+            possible = state.restrict_name(name, value)
+        except EinloomError:  # The kernel has no such decision, or it never had the value.
+            possible = False
+        if possible:
+            state.drop()
+        else:
+            state.pop()

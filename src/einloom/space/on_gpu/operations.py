@@ -28,8 +28,8 @@ __all__ = ["fragment_kernel", "kernel_of", "tiled_axes"]
 
 Array = np.ndarray[Any, Any]
 
-BLOCK, SUMMED = (32, 8), (32,)
-"""The largest tiles of an axis that blocks of threads share, and of one that is summed."""
+BLOCK, ALONE, SUMMED = (32, 8), (256, 8), (32,)
+"""The largest tiles of an axis that blocks of threads share with another one, or alone, and of one that is summed."""
 
 BEFORE = "before"
 """The array that holds what the output held, where sums are added to it: another one, so that no thread reads what
@@ -164,7 +164,9 @@ class _Writer:
         self.kept = kept or (self.builder.axis("one", 1),)
 
     def _axis(self, axis: Axis, tiled: tuple[str, ...], summed: str | None) -> TiledAxis:
-        maxima = BLOCK if _name(axis) in tiled else SUMMED if axis.name == summed else ()
+        maxima = SUMMED if axis.name == summed else ()
+        if _name(axis) in tiled:
+            maxima = BLOCK if len(tiled) > 1 or self.units else ALONE
         extent = axis.extent // self.units.get(axis.name, 1)
         whole = False if self.units else None  # Fragments have no part that could stick out.
         return self.builder.axis(_name(axis), extent, *tile_sizes(extent, maxima, whole))
