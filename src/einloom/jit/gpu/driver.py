@@ -49,7 +49,9 @@ class GpuKernel(Protocol):
     """
 
     @property
-    def program(self) -> bytes | None: ...
+    def program(self) -> bytes | None:
+        """What `GpuDriver.load` makes it from again."""
+        ...
 
     def start(
         self, grid: tuple[int, ...], block: tuple[int, ...], arguments: Sequence[object], after: Sequence[object] = ()
