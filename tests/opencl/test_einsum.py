@@ -21,9 +21,7 @@ try:
 except DeviceError as error:
     pytest.skip(f"no OpenCL device: {error}", allow_module_level=True)
 
-import pyopencl as cl
-
-from einloom.jit.gpu.opencl import OpenclKernel
+from einloom.jit.gpu.opencl import OpenclDevice, OpenclKernel
 from einloom.targets.gpu.opencl import OPENCL
 from einloom.targets.gpu.printer import print_launch
 
@@ -65,8 +63,9 @@ def test_one_element_too_far_is_seen():
 def _built(launches):
     """Kernels of launches on arrays with a guard on either side: one text, since compilers take long to begin."""
     text = "\n".join(print_launch(_behind_guards(launch), OPENCL) for launch in launches)
-    program = cl.Program(DEVICE.context, text).build(cache_dir=False)
-    return [OpenclKernel(DEVICE, program, cl.Kernel(program, launch.name)) for launch in launches]
+    assert isinstance(DEVICE, OpenclDevice)
+    program = DEVICE.cl.Program(DEVICE.context, text).build(cache_dir=False)
+    return [OpenclKernel(DEVICE, program, DEVICE.cl.Kernel(program, launch.name)) for launch in launches]
 
 
 def _run_behind_guards(launch, operands, kernel):
