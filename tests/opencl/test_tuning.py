@@ -13,9 +13,8 @@ from einloom.expression.on_gpu.expression import GpuExpression
 from einloom.ir.gpu.text import write_launch
 from einloom.jit.gpu.devices import open_gpu
 from einloom.search.on_gpu.records import gpu_key
-from einloom.search.on_gpu.tune import KernelMeasurement, _until
+from einloom.search.on_gpu.tune import KernelMeasurement
 from einloom.search.records import Record, Records
-from einloom.search.search import Budget
 from einloom.space.candidate import Candidate
 from einloom.space.kernels import kernel
 from einloom.space.on_gpu.experts import naive_leaf
@@ -82,12 +81,3 @@ def test_candidates_that_fail_take_nothing_along():
         assert measurement.time(another, best=1e-9).status == "timeout"
         measurement.timeout = 60.0
         assert measurement.time(text).status == "ok"  # in a new process
-
-
-def test_a_budget_ends_when_it_says(monkeypatch: pytest.MonkeyPatch):
-    """Starting processes and comparing the finalists are part of the seconds: the search has what they leave."""
-    clock = iter(range(1000))
-    monkeypatch.setattr("einloom.search.on_gpu.tune.time.monotonic", lambda: float(next(clock)))
-    assert _until(Budget(seconds=100), 30.0).seconds == 30.0
-    assert _until(Budget(seconds=100), 0.5).seconds == 0.0
-    assert _until(Budget(evaluations=3), 30.0) == Budget(evaluations=3)
