@@ -13,6 +13,7 @@ from einloom.expression.on_gpu.expression import GpuExpression
 from einloom.ir.gpu.text import write_launch
 from einloom.jit.gpu.devices import open_gpu
 from einloom.search.on_gpu.records import gpu_key
+from einloom.search.on_gpu.result import TunedKernel
 from einloom.search.on_gpu.tune import KernelMeasurement
 from einloom.search.records import Record, Records
 from einloom.space.candidate import Candidate
@@ -40,6 +41,7 @@ def leaf_of(found: GpuExpression) -> Candidate:
 def test_what_tuning_finds_is_used(tmp_path: Path):
     file = tmp_path / "records.jsonl"
     tuned = el.tune("xy,yz->xz", *SHAPES, dtype="float32", target="opencl", budget=2, records=file)
+    assert isinstance(tuned, TunedKernel)
     assert [trial.outcome.status for trial in tuned.history] == ["ok", "ok"]
     assert tuned.best.time <= tuned.heuristic.time and "(expert)" in tuned.table()
     assert len([line for line in Records(file).all() if line.confirmed]) == 1
