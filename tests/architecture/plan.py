@@ -35,7 +35,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"specs", "fetch", "parts"},
         {"elementwise", "contraction"},
         {"select", "emit"},
-        {"repeat", "__init__"},
+        {"repeat", "work", "__init__"},
     ),
     "csp": (
         {"language"},

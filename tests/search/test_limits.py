@@ -66,7 +66,7 @@ def test_what_is_no_rate_counts_as_nothing(rate: object, tmp_path: Path) -> None
 def test_everything_is_measured_and_below_what_any_processor_can_do() -> None:
     measured, most = measured_limits(host()), cpu_rates(replace(host(), rates=None))
     assert all(mine > 1e6 for mine in astuple(measured))
-    assert all(mine < any_of for mine, any_of in zip(astuple(measured), astuple(most)))
+    assert all(mine <= any_of for mine, any_of in zip(astuple(measured), astuple(most)))
 
 
 def test_a_time_that_beats_its_bound_raises_its_rate_and_opens_what_that_had_cut() -> None:

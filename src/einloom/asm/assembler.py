@@ -99,6 +99,7 @@ class Assembler:
     def __init__(self, isa: str | None = None) -> None:
         self.buffer = bytearray()
         self.records: list[Record] = []
+        self.repeats: list[tuple[int, int, int]] = []
         self.fixups: list[tuple[int, Label, Patch]] = []
         self._constants: dict[Label, tuple[bytes, int]] = {}
         self._interned: dict[tuple[bytes, int], Label] = {}
@@ -156,6 +157,10 @@ class Assembler:
     def label(self, name: str | None = None) -> Label:
         """Make a label and bind it here."""
         return self.bind(self.forward(name))
+
+    def repeated(self, start: int, count: int) -> None:
+        """Note that the records from number `start` to here run so many times whenever they are reached."""
+        self.repeats.append((start, len(self.records), count))
 
     def forward(self, name: str | None = None) -> Label:
         """Make a label to be bound later. A name that was used before gets a number."""

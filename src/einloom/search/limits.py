@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from math import inf
 from pathlib import Path
 from threading import get_ident
@@ -23,6 +23,7 @@ import numpy as np
 from einloom.ir.bind import bind
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.jit.host import host
+from einloom.jit.issue import issue_rates
 from einloom.jit.kernel import Kernel
 from einloom.jit.peak import peak_flops
 from einloom.jit.rates import CHUNK, bytes_loop, read_rates
@@ -70,6 +71,7 @@ def measured_limits(machine: Machine) -> CpuRates:
         l2=max(reads),
         l3=max(reads[1:]),
         memory=reads[2],
+        **issue_rates(machine),
     )
 
 
@@ -111,7 +113,8 @@ def known_limits(file: Path, machine: Machine) -> CpuRates | None:
     """Return the limits that were recorded of a machine; None if there are none, or none that can be read."""
     try:
         found = CpuRates(**_entries(file)[_key(machine)])
-        return found if all(0 < float(rate) < inf for rate in asdict(found).values()) else None
+        sound = all(0 < float(rate) <= inf for rate in asdict(found).values())
+        return found if sound and max(astuple(found)[: -len(found.of_code)]) < inf else None
     except (KeyError, TypeError, ValueError):
         return None
 

@@ -30,6 +30,10 @@ PRODUCT = parse_operation(
 )
 TINY = {
     "product": PRODUCT,
+    "product of rows": parse_operation(
+        "gemm first=zero last=none\naxis m 9 m\naxis n 2 n\naxis k 2 k\n"
+        "in0 float32 m=2 k=1\nin1 float32 n=2 k=1\nout float32 m=1 n=9"
+    ),
     "product without columns": parse_operation(
         "gemm first=zero last=none\naxis m 4 m\naxis k 4 k\nin0 float32 m=1 k=4\nin1 float32 k=1\nout float32 m=1"
     ),

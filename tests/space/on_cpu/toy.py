@@ -9,25 +9,32 @@ replacement would have kept, and what is in them at the start is what is needed 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from heapq import heappop, heappush
-from math import ceil, gcd, inf, prod
+from math import ceil, inf, prod
 
 from einloom.ir.bind import bind
 from einloom.ir.curve import curve
-from einloom.ir.nest import Access, Block, Call, Guard, Loop, Node, Pack, leading_loops
+from einloom.ir.nest import Access, Block, Call, Guard, Loop, Nest, Node, Pack, leading_loops
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import ExecType, Schedule
+from einloom.kernels.work import Work, work_of
 from einloom.machine import Machine
 from einloom.space.on_cpu.rates import CpuRates
+from einloom.space.on_cpu.work import A_TURN, spec_of
 
 Element = tuple[str, int]
 Touch = tuple[Element, bool]
 """An element, and whether it is read."""
 
 
-def run(operation: Operation, schedule: Schedule, machine: Machine, rates: CpuRates, threads: int) -> dict[str, float]:
-    """Return the seconds of each resource, each on the thread that needs most; the time is the largest."""
+def run(
+    operation: Operation, schedule: Schedule, machine: Machine, rates: CpuRates, threads: int, line: int = 4
+) -> dict[str, float]:
+    """Return the seconds of each resource, each on the thread that needs most; the time is the largest.
+
+    A line of the caches has so many bytes.
+    """
     nest = bind(operation, schedule)
     sizes = {buffer.name: buffer.dtype.size for buffer in nest.buffers}
     start = Place({axis.name: axis.extent for axis in nest.axes}, {}, frozenset())
@@ -35,7 +42,7 @@ def run(operation: Operation, schedule: Schedule, machine: Machine, rates: CpuRa
     cells = [place for _, place in _cells(shared, start)]
     found: dict[str, float] = {}
     for number in range(threads):
-        thread = Thread(operation, machine)
+        thread = Thread(operation, machine, nest, rates, line)
         for place in cells[len(cells) * number // threads : len(cells) * (number + 1) // threads]:
             thread.run(body, place)
         for name, seconds in thread.seconds(rates, sizes).items():
@@ -58,6 +65,11 @@ class Thread:
 
     operation: Operation
     machine: Machine
+    nest: Nest
+    rates: CpuRates
+    line: int
+    work: Work = field(default_factory=Work)
+    alone: float = 0.0
     fmas: float = 0.0
     stores: float = 0.0
     calls: int = 0
@@ -80,8 +92,19 @@ class Thread:
             "memory": cold / rates.memory,
         }
         for place, (name, rate) in enumerate((("L2", rates.l2), ("L3", rates.l3), ("beyond L3", rates.memory))):
-            times[name] = fetched(self.touches, sizes, sum(caches[: place + 1])) / rate
-        return times
+            times[name] = fetched(self.touches, sizes, sum(caches[: place + 1]), self.line) / rate
+        times |= {f"{kind} executed": seconds for kind, seconds in self._seconds_of(self.work).items()}
+        return times | {"parts of the code": self.alone}
+
+    def _seconds_of(self, work: Work) -> dict[str, float]:
+        """What each kind of instruction takes of the time."""
+        rates = asdict(self.rates)
+        return {kind: done / rates["fmas" if kind == "products" else kind] for kind, done in asdict(work).items()}
+
+    def _execute(self, work: Work) -> None:
+        """Charge instructions; the machine that runs one part of the code after the other does nothing else then."""
+        self.work = self.work.plus(work)
+        self.alone += max(self._seconds_of(work).values())
 
     def run(self, nodes: Sequence[Node], place: Place) -> None:
         """Run what stands in a body."""
@@ -102,6 +125,9 @@ class Thread:
     def _iterations(self, loop: Loop, place: Place) -> Iterator[tuple[Sequence[Node], Place]]:
         """Yield the iterations of a loop, or of all loops that are walked along one curve."""
         if loop.kind is not ExecType.SFC:
+            turns = len(range(0, place.left[loop.axis], loop.step))
+            if turns > 1 and loop.kind is ExecType.SEQ:
+                self._execute(Work(instructions=turns * (A_TURN + sum(by != 0 for _, by in loop.advances))))
             yield from ((loop.body, inner) for _, inner in _cells((loop,), place))
             return
         loops, body = leading_loops((loop,), ExecType.SFC)
@@ -119,6 +145,8 @@ class Thread:
 
     def _call(self, call: Call, place: Place) -> None:
         lengths = [self._length(block, place.left) for block in call.blocks]
+        spec, pointers = spec_of(self.nest, call, tuple(lengths), self.machine)
+        self._execute(work_of(spec, self.machine).plus(Work(instructions=1 + len(pointers))))
         *inputs, output = call.accesses
         sums = len(call.blocks) == 4
         if sums and len(inputs) == 2:
@@ -166,14 +194,12 @@ def _cells(loops: Sequence[Loop], place: Place) -> Iterator[tuple[tuple[int, ...
             yield (number, *inner), found
 
 
-def fetched(touches: Sequence[Touch], sizes: dict[str, int], capacity: int) -> int:
-    """Return how many bytes a cache of so many reads at least, whatever it replaces.
+def fetched(touches: Sequence[Touch], sizes: dict[str, int], capacity: int, unit: int) -> int:
+    """Return how many bytes a cache of so many, in such lines, reads at least, whatever it replaces.
 
     It keeps what is read soonest. What is written enters it for nothing, or passes it.
     """
-    unit = gcd(*sizes.values())
-    parts = {name: size // unit for name, size in sizes.items()}
-    events = [((*element, part), read) for element, read in touches for part in range(parts[element[0]])]
+    events = [((name, e * sizes[name] // unit), read) for (name, e), read in touches]
     following, soonest = _next_reads(events)
     held = dict(sorted(soonest.items(), key=lambda item: item[1])[: capacity // unit])
     heap = [(-when, block) for block, when in held.items()]
@@ -192,9 +218,9 @@ def fetched(touches: Sequence[Touch], sizes: dict[str, int], capacity: int) -> i
     return misses * unit
 
 
-def _next_reads(events: Sequence[tuple[tuple[str, int, int], bool]]) -> tuple[list[float], dict[tuple, float]]:
+def _next_reads(events: Sequence[tuple[tuple[str, int], bool]]) -> tuple[list[float], dict[tuple, float]]:
     """Return when each event's block is read next before it is written, and when each is first."""
-    coming: dict[tuple[str, int, int], float] = {}
+    coming: dict[tuple[str, int], float] = {}
     following: list[float] = []
     for when in reversed(range(len(events))):
         block, read = events[when]

@@ -189,10 +189,11 @@ class Frame(Generic[R, A]):
                 yield
             return
         self.set(name, count)
-        top = self.km.asm.label("loop")
+        start, top = len(self.km.asm.records), self.km.asm.label("loop")
         yield
         self.add(name, -1)
         self.km.branch("ne", self.temporary, 0, top)
+        self.km.asm.repeated(start, count)
 
 
 def leaf_frame(

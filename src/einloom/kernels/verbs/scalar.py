@@ -252,8 +252,10 @@ class ScalarVerbs(ABC, Generic[R, A]):
         else:
             self.move(counter, count)
             self.branch("le", counter, 0, end)
-        top = self.asm.label("loop")
+        start, top = len(self.asm.records), self.asm.label("loop")
         yield
         self.count_down(counter, top)
-        if not isinstance(count, int):
+        if isinstance(count, int):
+            self.asm.repeated(start, count)
+        else:
             self.asm.bind(end)

@@ -12,13 +12,16 @@ from dataclasses import asdict, dataclass
 from math import ceil, inf
 
 from einloom import csp
+from einloom.ir.bind import bind
 from einloom.ir.operation import Primitive
 from einloom.machine import Machine
 from einloom.space.model.bound import Bound
 from einloom.space.model.figure import Figure
 from einloom.space.on_cpu.backbone import CpuBackbone, Packed, WalkedAxis
-from einloom.space.on_cpu.rates import MARGIN, CpuRates
+from einloom.space.on_cpu.rates import LINE_BYTES, MARGIN, CpuRates
+from einloom.space.on_cpu.schedules import schedule_of
 from einloom.space.on_cpu.traffic import Traffic, is_simple
+from einloom.space.on_cpu.work import executed
 
 __all__ = ["CpuModel"]
 
@@ -86,10 +89,13 @@ class CpuModel:
         backbone: what there is to decide.
         machine: whose vectors and caches there are.
         rates: what one core can do at best.
+        line: bytes that come into a cache together.
     """
 
-    def __init__(self, problem: csp.Problem, backbone: CpuBackbone, machine: Machine, rates: CpuRates) -> None:
-        self.problem, self.backbone, self.machine, self.rates = problem, backbone, machine, rates
+    def __init__(
+        self, problem: csp.Problem, backbone: CpuBackbone, machine: Machine, rates: CpuRates, line: int = LINE_BYTES
+    ) -> None:
+        self.problem, self.backbone, self.machine, self.rates, self.line = problem, backbone, machine, rates, line
         operation = backbone.operation
         self.size = operation.output.dtype.size
         self.lanes = max(machine.vector_bits // 8 // self.size, 1)
@@ -101,7 +107,7 @@ class CpuModel:
         self._axes = [self._axis(axis) for axis in backbone.axes]
         self._copies = [self._copy(packed) for packed in backbone.packs]
         self._shared = 1 << problem.variables[self._axes[0].kinds[0]].values.index("SHARED") if backbone.axes else 0
-        self._traffic = Traffic(problem, backbone, machine, rates)
+        self._traffic = Traffic(problem, backbone, machine, rates, line)
         reached = [each for each in operation.operands if is_simple(operation, each)]
         self.reached = sum(operation.elements(each) * each.dtype.size for each in reached)
 
@@ -147,7 +153,8 @@ class CpuModel:
 
         Args:
             view: the candidate, as the engine holds it.
-            cut: seconds from which on a bound is as good as any larger one: traffic is only looked at below it.
+            cut: seconds from which on a bound is as good as any larger one: traffic is only looked at below it, and
+                so is the code of a schedule that has nothing open.
             above: the bound of a candidate higher up, which holds here too.
         """
         domains = view.domains
@@ -155,6 +162,8 @@ class CpuModel:
         figures = self._figures(domains, ways)
         if max(each.value for each in figures) < cut:
             figures += self._traffic.figures(domains, ways)
+        if self.rates.limit_code and max(each.value for each in figures) < cut and not view.open():
+            figures += self._executed(domains, ways)
         terms = {each.name: each.value for each in figures}
         return Bound(max(terms.values()), terms, lambda: Figure.largest("seconds", figures)).under(above)
 
@@ -163,9 +172,9 @@ class CpuModel:
         rates = asdict(self.rates)
         raised = dict(rates)
         for name, term in self.bound(view).terms.items():
-            if term > seconds:
-                raised[_RATES[name]] = max(raised[_RATES[name]], MARGIN * term / seconds * rates[_RATES[name]])
-        return CpuModel(self.problem, self.backbone, self.machine, CpuRates(**raised))
+            for rate in _RATES[name] if term > seconds else ():
+                raised[rate] = max(raised[rate], MARGIN * term / seconds * rates[rate])
+        return CpuModel(self.problem, self.backbone, self.machine, CpuRates(**raised), self.line)
 
     def _figures(self, domains: Sequence[int], ways: int) -> list[Figure]:
         """The cheap terms: seconds by resource."""
@@ -191,6 +200,23 @@ class CpuModel:
             term("calls", Figure("of the primitive", blocks.calls if self.multiplies else 0.0), self.rates.calls),
             term("memory", cold, self.rates.memory),
         ]
+
+    def _executed(self, domains: Sequence[int], ways: int) -> list[Figure]:
+        """Seconds of what the code of a schedule executes at least."""
+        leaf = {each.name: each.values[domains[each.slot].bit_length() - 1] for each in self.problem.variables}
+        schedule = schedule_of(self.backbone, leaf)
+        rates = {kind: rate for kind, name in _CODE.items() if (rate := asdict(self.rates)[name]) < inf}
+        run = executed(bind(self.backbone.operation, schedule), self.machine, rates, ways)
+        if run is None:
+            return []
+        threads, done = Figure("1 / threads", 1 / ways), asdict(run.work)
+        found = [
+            Figure.product(
+                f"{kind} executed", [Figure(kind, float(done[kind])), Figure("1 / a second", 1 / rate), threads]
+            )
+            for kind, rate in rates.items()
+        ]
+        return [*found, Figure.product("parts of the code", [Figure("seconds", run.seconds), threads])]
 
     def _blocks(self, domains: Sequence[int]) -> _Blocks:
         """Return what is sure of the calls. Vectors lie along an axis of the output, or hold several products of a sum.
@@ -248,13 +274,26 @@ class CpuModel:
 _EXACT = ("float32", "float64")
 """Types whose vectors hold as many elements as their width says; others may be multiplied in groups."""
 
-_RATES = {
-    "arithmetic": "fmas",
+_CODE = {
+    "products": "fmas",
     "stores": "stores",
-    "calls": "calls",
-    "memory": "memory",
-    "L2": "l2",
-    "L3": "l3",
-    "beyond L3": "memory",
+    "instructions": "instructions",
+    "loads": "loads",
+    "shuffles": "shuffles",
+    "gathers": "gathers",
+    "full_gathers": "full_gathers",
 }
-"""The rate that each term divides by."""
+"""The rate of each kind of instruction that code executes."""
+
+_RATES = {
+    "arithmetic": ("fmas",),
+    "stores": ("stores",),
+    "calls": ("calls",),
+    "memory": ("memory",),
+    "L2": ("l2",),
+    "L3": ("l3",),
+    "beyond L3": ("memory",),
+    **{f"{kind} executed": (rate,) for kind, rate in _CODE.items()},
+    "parts of the code": tuple(_CODE.values()),
+}
+"""The rates that each term divides by."""

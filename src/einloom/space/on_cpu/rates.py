@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
+from math import inf
 
 from einloom.machine import Machine
 
@@ -32,13 +33,17 @@ MARGIN = 1.03
 
 @dataclass(frozen=True, slots=True)
 class CpuRates:
-    """Limits of one core, a second.
+    """Limits of one core, a second. The last five limit what the code of schedules executes, which is
+    only looked at where one of them was measured.
 
     Attributes:
         fmas: vector multiply-adds that start.
         stores: stores that finish, of a vector or less.
         calls: calls of a primitive that return, whatever they compute.
         l2, l3, memory: bytes that come from these levels.
+        instructions: that finish, branches left out.
+        loads, shuffles: that start: from L1, of registers of 512 bits.
+        gathers, full_gathers: that start, of whatever lanes or of all.
     """
 
     fmas: float
@@ -47,6 +52,21 @@ class CpuRates:
     l2: float
     l3: float
     memory: float
+    instructions: float = inf
+    loads: float = inf
+    shuffles: float = inf
+    gathers: float = inf
+    full_gathers: float = inf
+
+    @property
+    def limit_code(self) -> bool:
+        """Whether some of them limit what code executes."""
+        return any(rate < inf for rate in self.of_code)
+
+    @property
+    def of_code(self) -> tuple[float, ...]:
+        """Those that limit nothing but code."""
+        return self.instructions, self.loads, self.shuffles, self.gathers, self.full_gathers
 
     def times(self, factor: float) -> CpuRates:
         """Return every rate so many times as fast: `MARGIN` times what was measured is what may be reached."""
@@ -68,10 +88,9 @@ def cpu_rates(machine: Machine) -> CpuRates:
     if rates is None:
         return of_any
     bits = 2 * machine.vector_bits
-    return CpuRates(
+    return replace(
+        of_any,
         fmas=MARGIN * max(rates.float32 * 32, rates.float64 * 64) / bits,
-        stores=stores,
-        calls=calls,
         l2=MARGIN * max(rates.l2, rates.l3),
         l3=MARGIN * max(rates.l3, rates.memory),
         memory=MARGIN * rates.memory,

@@ -21,6 +21,9 @@ from einloom.space.on_cpu.rates import CpuRates
 
 __all__ = ["Traffic", "is_simple"]
 
+_NONE, _AROUND = 1, 1
+"""Masks: an operand is not packed; a loop encloses its copy."""
+
 
 def is_simple(operation: Operation, operand: Operand) -> bool:
     """Whether every index of an operand has an element of its own: no two axes run over the same ones."""
@@ -36,14 +39,35 @@ def is_simple(operation: Operation, operand: Operand) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """An operand that is read: the bytes of an element, and which of the walked axes lead to elements of their own."""
+    """An operand that is read: which of the walked axes lead to elements of their own, and in which lines those lie.
+
+    Attributes:
+        size: bytes of an element.
+        axes: that lead to elements of their own.
+        far: those along which neighbours lie in different lines; near: the others, with their strides in bytes.
+        copied: the slot that says whether it is packed; around: slots that say which loops enclose the copy, by loop.
+    """
 
     size: int
     axes: tuple[str, ...]
+    far: tuple[str, ...]
+    near: tuple[tuple[str, int], ...]
+    copied: int | None
+    around: tuple[int, ...]
 
     def bytes(self, spans: dict[str, int]) -> int:
-        """Return how many bytes blocks of so many indices reach."""
+        """Return how many bytes of elements blocks of so many indices reach, wherever those lie."""
         return self.size * prod(spans.get(axis, 1) for axis in self.axes)
+
+    def lines(self, spans: dict[str, int], line: int) -> int:
+        """Return in how many lines of the operand the elements lie: neighbouring rows, or tensors, may share one."""
+        rows = prod(spans.get(axis, 1) for axis in self.far)
+        row = self.size + sum((spans.get(axis, 1) - 1) * stride for axis, stride in self.near)
+        return max(rows, rows * (-(-row // line) - 1) + 1) - 1
+
+    def moved(self, spans: dict[str, int], line: int, where_it_lies: bool) -> int:
+        """Return how many bytes come into a cache at least, whole lines where the operand itself is read."""
+        return max(self.bytes(spans), line * self.lines(spans, line) if where_it_lies else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +114,13 @@ class Traffic:
         backbone: what there is to decide.
         machine: whose caches there are.
         rates: how fast they are at best.
+        line: bytes that come into a cache together.
     """
 
-    def __init__(self, problem: csp.Problem, backbone: CpuBackbone, machine: Machine, rates: CpuRates) -> None:
-        self.backbone = backbone
+    def __init__(
+        self, problem: csp.Problem, backbone: CpuBackbone, machine: Machine, rates: CpuRates, line: int
+    ) -> None:
+        self.problem, self.backbone, self.line = problem, backbone, line
         capacities = (machine.l1d, machine.l1d + machine.l2, machine.l1d + machine.l2 + machine.l3)
         self.levels = list(zip(("L2", "L3", "beyond L3"), capacities, (rates.l2, rates.l3, rates.memory)))
         choices = ("walked", "kind", "step", "order")
@@ -118,7 +145,21 @@ class Traffic:
         if not is_simple(operation, operand):
             return None
         axes = [axis.name for axis in self.backbone.axes if _leads_on(operation, operand, axis)]
-        return _Reach(operand.dtype.size, tuple(axes))
+        strides = {axis: operand.dtype.size * stride for axis in axes if (stride := self._stride(operand, axis))}
+        far = tuple(axis for axis, stride in strides.items() if stride >= self.line)
+        near = tuple((axis, stride) for axis, stride in strides.items() if stride < self.line)
+        packed = next((p for p in self.backbone.packs if operation.operands[p.operand] is operand), None)
+        if packed is None:
+            return _Reach(operand.dtype.size, tuple(axes), far, near, None, ())
+        around = (self.problem.variable(f"around({packed.name}, {loop.name})").slot for loop in self.backbone.loops)
+        copied = self.problem.variable(f"pack({packed.name})").slot
+        return _Reach(operand.dtype.size, tuple(axes), far, near, copied, tuple(around))
+
+    def _stride(self, operand: Operand, axis: str) -> int:
+        """How far neighbours along an axis lie apart, in elements; 0 where rows of it lie apart."""
+        fused = next(each.fused for each in self.backbone.axes if each.name == axis)
+        view = FusedView.of(self.backbone.operation, () if fused is None else (fused,))
+        return abs(view.strides[operand.name].get(axis, 0))
 
     def figures(self, domains: Sequence[int], ways: int) -> list[Figure]:
         """Return the seconds of each level of the caches; nothing as long as loops are open."""
@@ -137,7 +178,7 @@ class Traffic:
         loops = self._loops(domains)
         kinds = [domains[self._kinds[loop.number]] for loop in loops]
         first = every = 1
-        found = [self._runs(1, 1, spans, ways if self._shared in kinds else 1)]
+        found = [self._runs(1, 1, spans, ways if self._shared in kinds else 1, domains, None)]
         for position, loop in enumerate(loops):
             step = loop.axis.sizes[domains[self._steps[loop.number]].bit_length() - 1]
             blocks = spans[loop.axis.name] // step
@@ -146,12 +187,31 @@ class Traffic:
             spans[loop.axis.name] = step
             inside = kinds[position + 1 :]
             if not (inside and kinds[position] == inside[0] == self._curved):
-                found.append(self._runs(first, every, spans, ways if self._shared in inside else 1))
+                caches = ways if self._shared in inside else 1
+                found.append(self._runs(first, every, spans, caches, domains, loop))
         return found
 
-    def _runs(self, first: int, every: int, spans: dict[str, int], caches: int) -> _Runs:
-        sums = 0 if self._sums is None else self._sums.bytes(spans)
-        return _Runs(first, every - first, sum(each.bytes(spans) for each in self._inputs), sums, caches)
+    def _runs(
+        self,
+        first: int,
+        every: int,
+        spans: dict[str, int],
+        caches: int,
+        domains: Sequence[int],
+        outer: LoopLevel | None,
+    ) -> _Runs:
+        """What is inside a loop: an input's own lines are read there unless it was copied outside."""
+
+        def is_read(each: _Reach) -> bool:
+            within = each.copied is None or domains[each.copied] == _NONE
+            return outer is None or within or domains[each.around[outer.number]] == _AROUND
+
+        inputs = sum(each.moved(spans, self.line, is_read(each)) for each in self._inputs)
+        sums = 0
+        if self._sums is not None:
+            in_place = self._sums.copied is None or domains[self._sums.copied] == _NONE
+            sums = self._sums.moved(spans, self.line, in_place)
+        return _Runs(first, every - first, inputs, sums, caches)
 
     def _loops(self, domains: Sequence[int]) -> list[LoopLevel]:
         """The loops that are there, outermost first."""

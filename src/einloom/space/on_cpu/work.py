@@ -1,0 +1,130 @@
+"""What a schedule executes at least, counted on its code: how often each kernel is called, times what it executes.
+
+It is looked at once everything is decided. Kernels are generated for it, and remembered by their specs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import inf
+
+from einloom.errors import UnsupportedTarget
+from einloom.ir.nest import Call, Loop, Nest, Node, Pack, walk
+from einloom.ir.schedule import ExecType
+from einloom.kernels.specs import Brgemm, Spec
+from einloom.kernels.specs.calls import is_far, kernel_spec
+from einloom.kernels.work import Work, work_of
+from einloom.machine import Machine
+
+__all__ = ["WINDOW", "Run", "executed", "spec_of"]
+
+WINDOW = 1024
+"""Instructions that a core of x86-64 has begun and not ended, at most (reorder buffers: Golden Cove 512, Zen 5 448);
+it is said of no other kind of processor."""
+
+A_TURN = 2
+"""Instructions of a turn of a loop at least: it counts, and compares; besides, it moves the buffers that move."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run of a part of a nest executes, and how long it takes at least.
+
+    Attributes:
+        seconds: in which nothing but this runs: all of its parts one after the other, each by its scarcest resource.
+    """
+
+    work: Work
+    seconds: float
+
+    def then(self, other: Run, times: int = 1) -> Run:
+        """Return this run and another one behind it, so many times."""
+        return Run(self.work.plus(other.work, times), self.seconds + times * other.seconds)
+
+
+def executed(nest: Nest, machine: Machine, rates: Mapping[str, float], threads: int = 1) -> Run | None:
+    """Return what a nest executes at least, by all threads together; None where that is not known.
+
+    Args:
+        nest: what runs.
+        machine: that its kernels are generated for.
+        rates: instructions a second, by their kinds.
+        threads: that may share it.
+    """
+    if not machine.has_vectors or any(isinstance(node, Call) and node.group > 1 for node in walk(nest.body)):
+        return None  # What becomes of groups depends on more than the call.
+    try:
+        return _Counting(nest, machine, rates, threads).run(nest.body, {axis.name: axis.extent for axis in nest.axes})
+    except UnsupportedTarget:
+        return None
+
+
+class _Counting:
+    """Counts a nest: what runs, by how much is left of the axes. What touches do is left out."""
+
+    def __init__(self, nest: Nest, machine: Machine, rates: Mapping[str, float], threads: int) -> None:
+        self.nest, self.machine, self.rates = nest, machine, rates
+        self.window = threads * WINDOW if machine.isa == "x86_64" else inf
+        self._known: dict[tuple[int, tuple[int, ...]], Run] = {}
+
+    def run(self, nodes: Sequence[Node], left: Mapping[str, int]) -> Run:
+        """Return what nodes execute where so many indices are left of each axis."""
+        key = id(nodes), tuple(left.values())
+        if key not in self._known:
+            self._known[key] = self._counted(nodes, left)
+        return self._known[key]
+
+    def _counted(self, nodes: Sequence[Node], left: Mapping[str, int]) -> Run:
+        found = NOTHING
+        for node in nodes:
+            if isinstance(node, Loop):
+                found = found.then(self._loop(node, left))
+            elif isinstance(node, Call):
+                found = found.then(self._call(node, left))
+            elif isinstance(node, Pack):
+                found = found.then(self.run(node.body, left))
+        return self._alone(found)
+
+    def _alone(self, run: Run) -> Run:
+        """A run takes at least what its scarcest resource needs, but for what may still run when the next one begins.
+
+        An instruction begins once all but the last `WINDOW` before it have ended; every thread has a window.
+        """
+        done = asdict(run.work)
+        seconds = max((done[kind] - self.window) / rate for kind, rate in self.rates.items())
+        return Run(run.work, max(run.seconds, seconds))
+
+    def _loop(self, loop: Loop, left: Mapping[str, int]) -> Run:
+        span = min(loop.span, left.get(loop.axis, loop.span))
+        whole, rest = divmod(span, loop.step)
+        turns, found = whole + (rest > 0), NOTHING
+        if whole:
+            found = found.then(self.run(loop.body, {**left, loop.axis: loop.step}), whole)
+        if rest:
+            found = found.then(self.run(loop.body, {**left, loop.axis: rest}))
+        if turns > 1 and loop.kind is ExecType.SEQ:
+            moved = sum(delta != 0 for _, delta in loop.advances)
+            found = found.then(Run(Work(instructions=A_TURN + moved), 0.0), turns)
+        return self._alone(found)
+
+    def _call(self, call: Call, left: Mapping[str, int]) -> Run:
+        """A call is an instruction; so is what brings each of the pointers."""
+        sizes = tuple(block.elements(min(block.size, left.get(block.axis or "", block.size))) for block in call.blocks)
+        spec, pointers = spec_of(self.nest, call, sizes, self.machine)
+        work = Work(instructions=1 + len(pointers)).plus(work_of(spec, self.machine))
+        return self._alone(Run(work, 0.0))
+
+
+NOTHING = Run(Work(), 0.0)
+
+
+def spec_of(nest: Nest, call: Call, sizes: tuple[int, ...], machine: Machine) -> tuple[Spec, tuple[int, ...]]:
+    """Return the kernel of a call for blocks of these sizes, and which of its arguments the accesses are."""
+    dtypes = nest.dtypes
+    types = tuple(access.dtype or dtypes[access.buffer] for access in call.accesses)
+    beta = 1 if call.starts is None else None if call.starts else 0
+    spec, pointers = kernel_spec(call, sizes, types, beta)
+    if isinstance(spec, Brgemm) and is_far(nest.operation, call.accesses[-1], machine):
+        spec = replace(spec, far=True)
+    return spec, pointers
