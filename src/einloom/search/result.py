@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from einloom.errors import ArgumentError
 from einloom.ir.operation import Operation
@@ -17,7 +18,7 @@ from einloom.search.search import Ended, Trial
 from einloom.space.model.bound import Bound
 from einloom.space.on_cpu.rates import CpuRates
 
-__all__ = ["Tuned", "TunedSchedule", "plotted", "shown_time", "times_as_fast"]
+__all__ = ["Found", "Tuned", "TunedSchedule", "shown_time"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,74 @@ class TunedSchedule:
     bound: Bound
 
 
-def times_as_fast(best: float, before: float) -> float:
-    """Return how many times as fast the best is; 1 where either could not be timed, which is an infinite time."""
-    return before / best if isfinite(best) and isfinite(before) else 1.0
+class Timed(Protocol):
+    """What was measured again, in turns with others."""
+
+    @property
+    def time(self) -> float:
+        """The median of its turns, in seconds."""
+        ...
 
 
-@dataclass(frozen=True)
-class Tuned:
+T = TypeVar("T", bound=Timed)
+
+
+class Found(ABC, Generic[T]):
+    """What tuning found, whatever it is that was tuned.
+
+    Attributes:
+        run: what the search found, and how it ended.
+        best: the fastest; the expert's if nothing was surely faster.
+        heuristic: what the expert would take, measured in the same turns.
+        finalists: what was measured again, the fastest first.
+        expert: who that is.
+    """
+
+    run: Ended
+    best: T
+    heuristic: T
+    finalists: tuple[T, ...]
+    expert: ClassVar[str]
+
+    @property
+    def speedup(self) -> float:
+        """How many times as fast as the expert's choice the best is; 1 where either could not be timed again."""
+        best, before = self.best.time, self.heuristic.time
+        return before / best if isfinite(best) and isfinite(before) else 1.0
+
+    @property
+    def history(self) -> Sequence[Trial]:
+        """The trials of the search, in order."""
+        return self.run.history
+
+    @property
+    def gap(self) -> float:
+        """How much slower than the best possible the best may still be, by the bound: 0.07 for 7 %."""
+        return self.run.gap
+
+    @abstractmethod
+    def table(self) -> str:
+        """Return what was measured again with its times, as text."""
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Return a figure of times and the best so far against evaluations; write it to a file if one is named.
+
+        Raises:
+            ArgumentError: matplotlib is not there.
+        """
+        return _plotted(self.run, path)
+
+    def __repr__(self) -> str:
+        ended = f"{len(self.history)} evaluations, ended by {self.run.ended}"
+        time = shown_time(self.best.time)
+        return f"{time}, {self.speedup:.2f}x the {self.expert}'s speed ({ended})\n{self.table()}"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"
+
+
+@dataclass(frozen=True, repr=False)
+class Tuned(Found[TunedSchedule]):
     """What tuning an operation found.
 
     Attributes:
@@ -63,21 +125,7 @@ class Tuned:
     heuristic: TunedSchedule
     finalists: tuple[TunedSchedule, ...]
     limits: CpuRates | None = None
-
-    @property
-    def speedup(self) -> float:
-        """How many times as fast as the heuristic's schedule the best is; 1 where either could not be timed again."""
-        return times_as_fast(self.best.time, self.heuristic.time)
-
-    @property
-    def history(self) -> Sequence[Trial]:
-        """The trials of the search, in order."""
-        return self.run.history
-
-    @property
-    def gap(self) -> float:
-        """How much slower than the best possible the best may still be, by the bound: 0.07 for 7 %."""
-        return self.run.gap
+    expert = "heuristic"
 
     def table(self) -> str:
         """Return the measured schedules with their times and bounds, as text."""
@@ -107,28 +155,8 @@ class Tuned:
             lines.append(f"{name:14} {mine:>10} {theirs:>10}")
         return "\n".join(lines)
 
-    def plot(self, path: str | Path | None = None) -> Any:
-        """Return a figure of times and the best so far against evaluations; write it to a file if one is named.
 
-        Raises:
-            ArgumentError: matplotlib is not there.
-        """
-        return plotted(self.run, path)
-
-    def __repr__(self) -> str:
-        ended = f"{len(self.history)} evaluations, ended by {self.run.ended}"
-        return f"{shown_time(self.best.time)}, {self.speedup:.2f}x the heuristic's speed ({ended})\n{self.table()}"
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre>"
-
-
-def plotted(run: Ended, path: str | Path | None = None) -> Any:
-    """Return a figure of a search's times and its best so far against evaluations; write it to a file if one is named.
-
-    Raises:
-        ArgumentError: matplotlib is not there.
-    """
+def _plotted(run: Ended, path: str | Path | None) -> Any:
     try:
         figures: Any = import_module("matplotlib.figure")
     except ImportError:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from einloom.search.result import plotted, shown_time, times_as_fast
-from einloom.search.search import SearchRun, Trial
+from einloom.search.result import Found, shown_time
+from einloom.search.search import Ended
 from einloom.space.candidate import Candidate, Space
 from einloom.space.model.bound import Bound
 
@@ -47,38 +44,25 @@ class TunedLeaf:
         return f"{grid or 1} blocks of {block or 1} threads, {launch.shared_bytes} bytes shared"
 
 
-@dataclass(frozen=True)
-class TunedKernel:
+@dataclass(frozen=True, repr=False)
+class TunedKernel(Found[TunedLeaf]):
     """What tuning a kernel found.
 
     Attributes:
         space: where was searched.
-        run: the search.
+        run: what the search found, and how it ended.
         best: the fastest leaf; the expert's if none was faster.
         heuristic: the expert's leaf, measured in the same turns.
         finalists: the leaves of the search that were measured again, the fastest first.
     """
 
     space: Space
-    run: SearchRun
+    run: Ended
     best: TunedLeaf
     heuristic: TunedLeaf
     finalists: tuple[TunedLeaf, ...]
 
-    @property
-    def speedup(self) -> float:
-        """How many times as fast as the expert's leaf the best one is; 1 where either could not be timed again."""
-        return times_as_fast(self.best.time, self.heuristic.time)
-
-    @property
-    def history(self) -> Sequence[Trial]:
-        """The trials of the search, in order."""
-        return self.run.history
-
-    @property
-    def gap(self) -> float:
-        """How much slower than the best possible the best may still be, by the bound: 0.07 for 7 %."""
-        return self.run.gap
+    expert = "expert"
 
     def table(self) -> str:
         """Return the measured leaves with their times, as text."""
@@ -92,11 +76,3 @@ class TunedKernel:
     def explain(self) -> str:
         """Return why the best cannot be faster: its bound as a tree of figures."""
         return f"{self.best}\n{self.best.bound.explain()}"
-
-    def plot(self, path: str | Path | None = None) -> Any:
-        """Return a figure of times and the best so far against evaluations; write it to a file if one is named."""
-        return plotted(self.run.result, path)
-
-    def __repr__(self) -> str:
-        ended = f"{len(self.history)} evaluations, ended by {self.run.ended}"
-        return f"{shown_time(self.best.time)}, {self.speedup:.2f}x the expert's speed ({ended})\n{self.table()}"

@@ -190,4 +190,4 @@ class _Tuning:
             note = self._note(best.leaf, Outcome("ok", min(best.times)))
             self.records.append([replace(note, confirmed=True, times=best.times, heuristic=expert.time)])
         others = tuple(sorted(measured[1:], key=lambda each: each.time))
-        return TunedKernel(self.problem.space, run, best, expert, others)
+        return TunedKernel(self.problem.space, run.result, best, expert, others)
