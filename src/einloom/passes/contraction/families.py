@@ -206,8 +206,9 @@ def fused_rows(setting: Setting, plan: Plan) -> Iterator[Proposal]:
 
 
 def staged_rows(setting: Setting, plan: Plan) -> Iterator[Proposal]:
-    """Axes that lie apart in the output are one axis of the kernels, in a staged block: full tiles."""
-    if plan.packs_vector and setting.operation.first_touch.initialises:
+    """Axes that lie apart in the output are one axis of the kernels, in a staged block: full tiles, for long sums."""
+    is_long = setting.summed > setting.blocking.targets.k
+    if is_long and plan.packs_vector and setting.operation.first_touch.initialises:
         most = setting.options.max_kernel_size
         for schedule in staged_schedules(setting.operation, setting.prims, setting.machine, most):
             yield Proposal("staged rows", schedule)
