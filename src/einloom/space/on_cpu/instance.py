@@ -169,14 +169,14 @@ def _add_manner(instance: csp.Instance, backbone: CpuBackbone, manner: Manner) -
     """Say what goes with elements that lie so: packs, what the primitive takes, whole groups along k."""
     instance.add("Manners", manner)
     packed = {operand for operand, _, _ in manner.packs}
-    formed = {operand for operand, grouped, turned in manner.packs if grouped is not None or turned}
+    in_groups = {operand for operand, grouped, _ in manner.packs if grouped is not None}
     for each in backbone.packs:
         if manner.prims is not None and each.operand in packed:
             instance.add("PackedIn", each, of=(manner,))
         elif manner.prims is not None or manner.bare:
             instance.add("BareIn", each, of=(manner,))
     for side in backbone.sides:
-        if side.row > 1 and side.packed.operand in formed:
+        if side.row > 1 and side.packed.operand in in_groups:
             instance.add("RowsKept", side, of=(manner,))
     if manner.prims is None:
         return
