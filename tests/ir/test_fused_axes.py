@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -50,6 +51,13 @@ def test_nests_over_fused_axes_mean_what_their_operations_mean() -> None:
     assert not [
         str(schedule) for operation, schedule in cases if not _same_meaning(operation, schedule, random.Random(1))
     ]
+
+
+def test_panels_of_rows_that_a_tensor_repeats_are_all_filled() -> None:
+    first, *others = OPERATION.operands
+    repeated = replace(OPERATION, operands=(replace(first, strides=(0, *first.strides[1:])), *others))
+    schedule = parse_schedule("fuse ab=a*b seq ab:8 seq c:1 prim m=ab n=d k=k pack in0@0 ab:8 k ab")
+    assert _same_meaning(repeated, schedule, random.Random(1))
 
 
 def test_panels_that_cut_rows_are_among_them() -> None:

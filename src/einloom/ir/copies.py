@@ -155,6 +155,9 @@ def indices(levels: Sequence[Level], run: Iterable[int]) -> int:
 
 
 def copy_loops(levels: Sequence[Level], kernel: tuple[int, ...]) -> list[int]:
-    """Return the levels outside `kernel` as loops, innermost first: small strides of the tensor inside."""
+    """Return the levels outside `kernel` as loops, innermost first: small strides of the tensor inside.
+
+    Of an axis that the tensor repeats, with strides of 0, the inner levels stay inside: they follow what is left of it.
+    """
     rest = [i for i, level in enumerate(levels) if i not in kernel and level.span > level.step]
-    return sorted(rest, key=lambda i: abs(levels[i].outside))
+    return sorted(rest, key=lambda i: (abs(levels[i].outside), -i))
