@@ -15,7 +15,7 @@ from einloom.ir.nest import Loop, Nest, Node
 from einloom.ir.statement import Barrier, LoopKind, Place, Statement
 from einloom.space.assignment import Assignment
 from einloom.space.decode import decode
-from einloom.space.device import GpuDevice
+from einloom.space.device import VECTOR_BYTES, GpuDevice
 
 WARP, SECTOR = 32, 32
 Index = dict[str, int]
@@ -115,7 +115,7 @@ class Toy:
                 self._blocks(nodes[0].body, index | {nodes[0].name: i})
             return
         self.blocks += 1
-        self._count(nodes, index, [])
+        self._count(nodes, index, [], [])
         clock = Clock(self)
         clock.run(nodes, index)
         self.block_cycles = max(self.block_cycles, clock.now, clock.serial / self.rates.warp_issue)
@@ -128,19 +128,37 @@ class Toy:
 
     # -- throughput ---------------------------------------------------------------------------------------------------
 
-    def _count(self, nodes: tuple[Node, ...], index: Index, threads: list[Loop]) -> None:
+    def _count(self, nodes: tuple[Node, ...], index: Index, threads: list[Loop], loops: list[Loop]) -> None:
         for node in nodes:
             if isinstance(node, Statement):
-                self._execute(node, index, threads, None)
+                self._execute(node, index, threads, None, 1 / self.joined(node, loops))
             elif isinstance(node, Loop) and node.kind is LoopKind.THREAD:
-                self._count(node.body, index, [*threads, node])
+                self._count(node.body, index, [*threads, node], loops)
             elif isinstance(node, Loop) and node.kind is LoopKind.VECTOR:
-                self._execute(node.body[0], index, threads, node)
+                held = node.body[0]
+                assert isinstance(held, Statement)
+                self._execute(held, index, threads, node, 1 / self.joined(held, [*loops, node]))
             elif isinstance(node, Loop):
                 for i in range(node.trips):
-                    self._count(node.body, index | {node.name: i}, threads)
+                    self._count(node.body, index | {node.name: i}, threads, [*loops, node])
 
-    def _execute(self, statement: Statement, index: Index, threads: list[Loop], vector: Loop | None) -> None:
+    def joined(self, statement: Statement, loops: list[Loop]) -> int:
+        """Return how many iterations of a load or store of shared memory a compiler makes one: those side by side."""
+        if "shared" not in statement.flags:
+            return 1
+        place = statement.output if statement.operator == "store" else statement.inputs[0]
+        assert isinstance(place, Place)
+        strides, width, alone = dict(place.terms), 1, 1
+        for loop in reversed(loops):
+            if loop.kind is LoopKind.VECTOR:
+                width = alone = loop.trips
+            elif strides.get(loop.name) == width and width * loop.trips * self.device.element_bytes <= VECTOR_BYTES:
+                width *= loop.trips
+        return width // alone
+
+    def _execute(
+        self, statement: Statement, index: Index, threads: list[Loop], vector: Loop | None, share: float
+    ) -> None:
         """Charge one statement for all threads that run it: warps by the order of their numbers."""
         warps: dict[int, list[Index]] = defaultdict(list)
         for number, indices in enumerate(product(*(range(loop.trips) for loop in threads))):
@@ -149,21 +167,22 @@ class Toy:
             warps[number // WARP] += [lane for lane in lanes if runs(statement, lane)]
         for lanes in warps.values():
             if lanes:
-                self._charge(statement, lanes)
+                self._charge(statement, lanes, share)
 
-    def _charge(self, statement: Statement, lanes: list[Index]) -> None:
-        self.demand["issue"] += 1
+    def _charge(self, statement: Statement, lanes: list[Index], share: float) -> None:
+        """Charge a warp's execution: a share of an instruction where several are joined."""
+        self.demand["issue"] += share
         if statement.operator not in ("load", "store"):
             self.demand["arithmetic"] += 1
             return
         place = statement.output if statement.operator == "store" else statement.inputs[0]
         assert isinstance(place, Place)
         elements = {value(place, lane) for lane in lanes}
-        requests = 1 if "shared" in statement.flags else len(elements) * self.device.element_bytes / (4 * WARP)
-        self.demand["memory"] += max(1, requests)
+        requests = 0 if "shared" in statement.flags else len(elements) * self.device.element_bytes / (4 * WARP)
+        self.demand["memory"] += max(share, requests)
         if "shared" in statement.flags:
             words = len(elements) * self.device.element_bytes / 4
-            self.demand["shared"] += max(1, words / self.rates.shared_words)
+            self.demand["shared"] += max(share, words / self.rates.shared_words)
             return
         found = {(place.buffer, element * self.device.element_bytes // SECTOR) for element in elements}
         if place.buffer in {region.name for region in self.leaf.backbone.regions}:
@@ -194,8 +213,8 @@ class Clock:
     def __init__(self, toy: Toy) -> None:
         self.toy = toy
         self.ready: dict[tuple[str, int], float] = {}
-        self.entry = self.now = 0.0
-        self.serial = 0
+        self.entry = self.now = self.serial = 0.0
+        self.loops: list[Loop] = []
 
     def run(self, nodes: tuple[Node, ...], index: Index) -> None:
         """Run nodes; `now` is the latest start of a statement."""
@@ -203,19 +222,23 @@ class Clock:
             if isinstance(node, Barrier):
                 self.entry = self.now
             elif isinstance(node, Statement):
-                self.serial += 1
+                self.serial += 1 / self.toy.joined(node, self.loops)
                 self._start(node, index)
             elif isinstance(node, Loop) and node.kind is LoopKind.LOOP:
+                self.loops.append(node)
                 for i in range(node.trips):
                     self.entry = self.now
                     self.run(node.body, index | {node.name: i})
                 self.entry = self.now
+                self.loops.pop()
             elif isinstance(node, Loop):
                 self._together(node, index)
 
     def _together(self, loop: Loop, index: Index) -> None:
         """Run the copies of an unrolled loop, a vector or threads: nothing but values keeps them in order."""
         entry, latest, before = self.entry, self.now, self.serial
+        if loop.kind is not LoopKind.THREAD:
+            self.loops.append(loop)
         for i in range(loop.trips):
             self.entry = entry
             self.now = entry if loop.kind is LoopKind.THREAD else self.now
@@ -223,7 +246,9 @@ class Clock:
             latest = max(latest, self.now)
         self.entry, self.now = entry, latest
         if loop.kind is not LoopKind.UNROLL:
-            self.serial = before + (self.serial - before) // loop.trips
+            self.serial = before + (self.serial - before) / loop.trips
+        if loop.kind is not LoopKind.THREAD:
+            self.loops.pop()
 
     def _start(self, statement: Statement, index: Index) -> None:
         places = [each for each in statement.inputs if isinstance(each, Place)]

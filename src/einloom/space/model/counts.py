@@ -6,7 +6,9 @@ Everything here is a least or a greatest number. An open decision counts as what
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
+from einloom.space.device import VECTOR_BYTES
 from einloom.space.model.rows import (
     BLOCK,
     LOOP,
@@ -34,6 +36,8 @@ class Surroundings:
         own_lanes: the same of its own dimensions: how many of its values one execution makes at most. Threads of
             foreign dimensions make the same ones again.
         width: most elements that one execution moves.
+        joined: most executions of one thread that a compiler may make one: accesses of shared memory side by side.
+        moved: most elements that such a one moves.
         repeats: least number of times that foreign dimensions repeat it.
         apart: the same without dimensions that may be threads: such repetitions are never in one warp's execution.
         serial: least number of times that one thread executes it.
@@ -49,6 +53,8 @@ class Surroundings:
     lanes: float
     own_lanes: float
     width: int
+    joined: float
+    moved: float
     repeats: float
     apart: float
     serial: float
@@ -62,6 +68,11 @@ class Surroundings:
     def executions(self) -> float:
         """Least number of executions by warps, in the whole grid."""
         return self.table.instances * max(self.repeats / self.lanes, self.apart / self.own_lanes) / self.width
+
+    @property
+    def started(self) -> float:
+        """Least number of instructions that warps start for it, in the whole grid."""
+        return self.executions * self.width / self.moved
 
 
 @dataclass(slots=True)
@@ -145,7 +156,7 @@ class _Reader:
                 self.asleep |= bit
 
     def _surroundings(self, table: InstructionTable) -> Surroundings:
-        found = Surroundings(table, 1.0, 1.0, 1, 1.0, 1.0, 1.0, 0, 0, 0, [], [])
+        found = Surroundings(table, 1.0, 1.0, 1, 1.0, 1.0, 1.0, 1.0, 1.0, 0, 0, 0, [], [])
         for group in table.groups:
             own = group[0].own
             if own:
@@ -155,7 +166,18 @@ class _Reader:
         warp = self.tables.device.warp
         found.lanes, found.own_lanes = min(found.lanes, warp), min(found.own_lanes, warp)
         found.width = min(found.width, self.tables.widest)
+        self._join(found)
         return found
+
+    def _join(self, found: Surroundings) -> None:
+        """Count what may become one: compilers align shared arrays, and join copies of a loop that is unrolled, or that
+        they unroll."""
+        table, most = found.table, VECTOR_BYTES / self.tables.device.element_bytes
+        if table.space >= 0 and self.domains[table.space] & table.shared:
+            copies = prod(size for _, size, _ in found.copied)
+            found.joined = max(min(most, copies), 1.0)
+            found.moved = min(most, found.width * copies)
+        found.moved = max(found.moved, found.width)
 
     def _count_own(self, found: Surroundings, own: Around) -> None:
         kind = self.domains[own.kind]

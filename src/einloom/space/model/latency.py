@@ -73,7 +73,7 @@ class Latency:
 
     def _cycles(self, counts: Counts, levels: Sequence[_Level]) -> dict[str, float]:
         """Return the least cycles of a block: of the chains of values, and of one warp's instructions."""
-        issue = sum(each.serial for each in counts.around.values()) / self.rates.warp_issue
+        issue = sum(each.serial / each.joined for each in counts.around.values()) / self.rates.warp_issue
         chains = max(self._iterations(level.tiles, counts.low) * level.length for level in levels)
         return {"chains of values": chains, "instructions of a warp": issue}
 

@@ -39,10 +39,9 @@ class Resources:
         rates = self.rates
         issue = arithmetic = accesses = shared = far = 0.0
         for each in counts.around.values():
-            executions = each.executions
-            issue += executions
+            issue += each.started
             if each.table.cache < 0:
-                arithmetic += executions
+                arithmetic += each.executions
                 continue
             accesses += self._requests(each, domains)
             if self._is_shared(each, domains):
@@ -86,13 +85,13 @@ class Resources:
         vector of four words is four requests.
         """
         if domains[each.table.space] & each.table.shared:
-            return each.executions
-        return max(each.executions, each.table.instances * each.apart * self.memory_words / self.warp)
+            return each.started
+        return max(each.started, each.table.instances * each.apart * self.memory_words / self.warp)
 
     def _shared_cycles(self, each: Surroundings) -> float:
         """Return the cycles that a load or store of shared memory takes to start, and its words without conflicts."""
         words = each.table.instances * each.apart * self.element_words / self.rates.shared_words
-        return max(each.executions * self.warp / self.rates.memory_lanes, words)
+        return max(each.started * self.warp / self.rates.memory_lanes, words)
 
     def _sectors(self, each: Surroundings, counts: Counts, domains: Sequence[int]) -> float:
         """Return the least sectors that a load or store asks of L2."""
@@ -129,7 +128,7 @@ class Resources:
         def of(which: Callable[[Surroundings], bool], amount: Callable[[Surroundings], float]) -> list[Figure]:
             return [Figure(each.table.name, amount(each)) for each in counts.around.values() if which(each)]
 
-        yield term("issue", of(lambda e: True, lambda e: e.executions), rates.issue)
+        yield term("issue", of(lambda e: True, lambda e: e.started), rates.issue)
         yield term(
             "arithmetic", of(lambda e: e.table.cache < 0, lambda e: e.executions), rates.arithmetic_lanes / self.warp
         )
