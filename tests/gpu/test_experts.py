@@ -34,7 +34,7 @@ def passes(line: str) -> float:
     """How many turns of its memory a line takes for one warp on one processor."""
     assert H200.rates is not None
     launch = read_launch(COPY.format(line.replace("\n", "\n  ")))
-    return round(expected_seconds(launch, NOTHING, H200.rates) * H200.rates.clock, 6)
+    return round(expected_seconds(launch, NOTHING, H200.rates, H200.rates.registers) * H200.rates.clock, 6)
 
 
 @pytest.mark.parametrize(

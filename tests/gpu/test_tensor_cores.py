@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from einloom.jit.gpu.cuda import compile_cuda
 from einloom.search.on_gpu.work import OperationWork
 from einloom.space.device import H200
 from einloom.space.on_cpu.given import operation_of_equation
-from einloom.space.on_gpu.experts import spaces_of
+from einloom.space.on_gpu.experts import best_expert, spaces_of
 from einloom.space.on_gpu.operations import fragment_kernel
+from einloom.targets.gpu.cuda import CUDA
 from einloom.targets.gpu.device import device_of
+from einloom.targets.gpu.printer import print_launch
 from tests.gpu.test_device_arrays import Recording
 from tests.gpu.test_texts import skip_without_nvrtc
 
@@ -57,6 +60,38 @@ def test_contractions_of_half_floats_take_tensor_cores(name: str, device: Record
     expected = work.expected(outputs)
     assert expected is not None and all(np.array_equal(outputs[name], each) for name, each in expected.items())
     assert step.leaf.launch() == step.launch and step.leaf.bound().seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "aligned", "expected"),
+    [
+        ("mk,nk->mn", [(64, 32), (32, 32)], True, {"in0": {2}, "in1": {2}, "out": {2}}),
+        ("km,kn->mn", [(32, 64), (32, 32)], True, {"in0": {1}, "in1": {1}, "out": {2}}),
+        ("mk,nk->mn", [(64, 32), (32, 32)], False, {"in0": {1}, "in1": {1}, "out": {1}}),
+    ],
+)
+def test_pairs_are_one_word(
+    equation: str, shapes: list[tuple[int, ...]], aligned: bool, expected: dict[str, set[int]], device: Recording
+):
+    """Factors that are contiguous along the sum, and results along the columns, where arrays begin at such pairs."""
+    operation = operation_of_equation(equation, shapes, "float16")
+    with_fragments, _ = spaces_of(operation, device_of(device.limits, [operation.output.dtype], aligned))
+    assert moved(print_launch(best_expert([with_fragments]).launch(), CUDA)) == expected
+
+
+def moved(text: str) -> dict[str, set[int]]:
+    """How many elements the loads and stores of each array move at a time."""
+    found: dict[str, set[int]] = {}
+    for vector, name in re.findall(r"__(?:ld|st)\w+\((?:\(ushort(\d) \*\)\()?(in0|in1|out) ", text):
+        found.setdefault(name, set()).add(int(vector or 1))
+    return found
+
+
+def test_tensor_cores_are_ranked_beside_ordinary_kernels():
+    """By the registers of a thread, not of a warp that holds fragments: no leaf of a large product spills."""
+    half = operation_of_equation("mk,kn->mn", [(1024, 1024), (1024, 1024)], "float16")
+    device = device_of(Recording("sm_90").limits, [half.output.dtype])
+    assert best_expert(spaces_of(half, device)).space.kernel.grain is not None
 
 
 def test_their_text_compiles_without_spills(device: Recording):

@@ -112,7 +112,7 @@ class Space(SearchSpace):
             ScheduleError: a decision is missing.
         """
         launch = launch_of(Assignment(self.backbone, decided), self.device)
-        return launch if self.kernel.grain is None else with_lanes(launch, self.kernel.grain)
+        return launch if self.kernel.grain is None else with_lanes(launch, self.kernel.grain, self.device.aligned)
 
     def load(self, path: str | Path) -> Candidate:
         """Return the candidate that `Candidate.save` wrote."""

@@ -41,6 +41,7 @@ class GpuDevice:
         warp: threads that run as one; what is held by a warp together counts as one thread.
         tensor_cores: whether warps multiply fragments (`mma`).
         rates: how fast it can be at best, which bounds need and constraints do not.
+        aligned: whether arrays begin at multiples of a vector.
         emulated: whether a processor runs the kernels, its threads being iterations of loops: then the statements of
             all threads together say which kernel is fast, and no rate of a GPU's does.
     """
@@ -61,6 +62,7 @@ class GpuDevice:
     warp: int = field(default=32, repr=False)
     tensor_cores: bool = field(default=False, repr=False)
     rates: GpuRates | None = field(default=None, repr=False)
+    aligned: bool = field(default=True, repr=False)
     emulated: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:

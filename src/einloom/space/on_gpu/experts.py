@@ -16,7 +16,7 @@ from einloom.ir.operation import Operation
 from einloom.space.candidate import Candidate, Space
 from einloom.space.device import GpuDevice
 from einloom.space.kernels import Kernel, kernel
-from einloom.space.on_gpu.fragments import fitted
+from einloom.space.on_gpu.fragments import fitted, thread_registers
 from einloom.space.on_gpu.operations import fragment_kernel, kernel_of
 from einloom.space.on_gpu.sketches import Decisions, Sketcher
 from einloom.space.on_gpu.work import emulated_work, expected_seconds
@@ -92,7 +92,7 @@ def spaces_of(operation: Operation, device: GpuDevice) -> tuple[Space, ...]:
 
 
 def best_expert(spaces: Sequence[Space]) -> Candidate:
-    """Return the expert leaf with the least bound of several spaces of one kernel; the first ones are the likelier.
+    """Return the expert leaf of several spaces of one kernel that is ranked first; the first ones are the likelier.
 
     Raises:
         DeadEnd: no implementation fits the device.
@@ -100,9 +100,8 @@ def best_expert(spaces: Sequence[Space]) -> Candidate:
     best: tuple[float, Candidate] | None = None
     for space in spaces:
         if best is None or _floor(space, space.problem.state()) < best[0]:
-            leaf = expert_leaf(space)
-            floor = _floor(space, leaf.inner.state())
-            best = (floor, leaf) if best is None or floor < best[0] else best
+            found = _ranked(space, 0, cut=True)[0]
+            best = found if best is None or found[0] < best[0] else best
     assert best is not None
     return best[1]
 
@@ -156,7 +155,8 @@ def _rank(space: Space, state: csp.State) -> float:
         return emulated_work(space.launch(space.decided(state)))
     if device.rates is None:
         return 0.0
-    return expected_seconds(space.launch(space.decided(state)), space.model.bound(state), device.rates)
+    registers = thread_registers(device.rates, space.kernel.grain)
+    return expected_seconds(space.launch(space.decided(state)), space.model.bound(state), device.rates, registers)
 
 
 def _sketch(state: csp.State, sketch: Decisions) -> None:

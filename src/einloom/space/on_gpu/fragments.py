@@ -21,7 +21,7 @@ from einloom.space.device import GpuDevice
 from einloom.space.kernels import Grain, Kernel
 from einloom.space.rates import GpuRates
 
-__all__ = ["fitted", "with_lanes"]
+__all__ = ["fitted", "thread_registers", "with_lanes"]
 
 THREAD, GROUP = Level("lane.thread", MEMBERS), Level("lane.group", GROUPS)
 """The innermost hardware dimensions of a block: the threads of a group of four, and the groups of a warp."""
@@ -61,12 +61,22 @@ def _rates(rates: GpuRates | None, shape: MmaShape, ratio: float) -> GpuRates | 
     )
 
 
-def with_lanes(launch: Launch, grain: Grain) -> Launch:
+def thread_registers(rates: GpuRates, grain: Grain | None) -> int:
+    """Return the registers of a processor, in words, from rates of warps or of threads."""
+    return rates.registers * (1 if grain is None else WARP * MMA[grain.shape].c.registers)
+
+
+def with_lanes(launch: Launch, grain: Grain, aligned: bool = True) -> Launch:
     """Return the launch of threads from the launch of warps.
+
+    Args:
+        launch: of warps, its elements being fragments.
+        grain: which fragments.
+        aligned: whether arrays in the device's memory begin at multiples of two elements.
 
     `r_mad[0] = mad(r_load_a[0], r_load_b[0], r_mad[0])` -> `mma m16n8k16 r_mad[0] += r_load_a[0] r_load_b[0]`
     """
-    return _Expansion(launch, grain).launch_of_threads()
+    return _Expansion(launch, grain, aligned).launch_of_threads()
 
 
 @dataclass(frozen=True)
@@ -80,8 +90,8 @@ class _Held:
 
 
 class _Expansion:
-    def __init__(self, launch: Launch, grain: Grain) -> None:
-        self.launch, self.grain = launch, grain
+    def __init__(self, launch: Launch, grain: Grain, aligned: bool) -> None:
+        self.launch, self.grain, self.aligned = launch, grain, aligned
         self.shape: MmaShape = MMA[grain.shape]
         letters = dict(grain.letters)
         statements = list(_statements(launch.body))
@@ -138,14 +148,31 @@ class _Expansion:
         return Place(place.buffer, tuple((name, count * factor) for name, factor in place.terms))
 
     def _of_elements(self, statement: Statement) -> LaunchNode:
-        """Return a statement for each element that a thread holds, in loops over the digits of its register."""
+        """Return a statement for each element that a thread holds, in loops over the digits of its register.
+
+        The first digit is a vector where both its elements lie side by side in memory, as factors do along the sum.
+        """
         fragment = self.held[statement.output.buffer].fragment
         names = [f"digit.{place}" for place in range(len(fragment.digits))]
         inputs = tuple(self._element(each, names) if isinstance(each, Place) else each for each in statement.inputs)
-        node: LaunchNode = replace(statement, output=self._element(statement.output, names), inputs=inputs)
+        element = replace(statement, output=self._element(statement.output, names), inputs=inputs)
+        node: LaunchNode = element
         for name, digit in zip(names, fragment.digits):
-            node = Repeat(name, digit.extent, LoopKind.UNROLL, (node,))
+            is_vector = node is element and self._is_pair(element, name)
+            node = Repeat(name, digit.extent, LoopKind.VECTOR if is_vector else LoopKind.UNROLL, (node,))
         return node
+
+    def _is_pair(self, statement: Statement, digit: str) -> bool:
+        """Whether the elements of a digit are neighbours in memory, the first of them at a multiple of two."""
+        if statement.operator not in ("load", "store"):
+            return False
+        place = statement.output if statement.operator == "store" else statement.inputs[0]
+        if not isinstance(place, Place):
+            return False
+        strides, array = dict(place.terms), self.launch.array[place.buffer]
+        first = (array.origin, *(stride for name, stride in place.terms if name != digit))
+        begins_anywhere = array.space is Space.GLOBAL and not self.aligned
+        return strides.get(digit) == 1 and not begins_anywhere and all(each % 2 == 0 for each in first)
 
     def _element(self, place: Place, names: list[str]) -> Place:
         """Return a thread's element of a fragment: of its registers, of shared memory, or where the table says."""
@@ -155,10 +182,13 @@ class _Expansion:
             return place
         if array.space is Space.GLOBAL and array.role is not Role.LOCAL:
             return Place(place.buffer, (*place.terms, *_by_table(held, names)))
-        lanes, unit = ((), 1) if array.space is Space.REGISTER else (((THREAD.name, 1), (GROUP.name, MEMBERS)), WARP)
-        sizes = accumulate((digit.extent for digit in fragment.digits[:-1]), mul, initial=unit)
+        pair, *rest = fragment.digits
+        lanes, unit = (), 1
+        if array.space is not Space.REGISTER:  # A thread's pairs lie together, beside those of its neighbours.
+            lanes, unit = ((THREAD.name, pair.extent), (GROUP.name, pair.extent * MEMBERS)), WARP
+        sizes = accumulate((digit.extent for digit in rest[:-1]), mul, initial=unit * pair.extent)
         scaled = tuple((name, unit * fragment.registers * factor) for name, factor in place.terms)
-        return Place(place.buffer, (*scaled, *zip(names, sizes), *lanes))
+        return Place(place.buffer, (*scaled, (names[0], 1), *zip(names[1:], sizes), *lanes))
 
 
 def _by_table(held: _Held, names: list[str]) -> Terms:

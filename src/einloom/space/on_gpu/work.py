@@ -37,7 +37,7 @@ ADDRESSES, MOST_REGISTERS = 24, 255
 SPILLED = 4
 """How many times as long a kernel takes whose threads keep registers in memory."""
 
-FAR = (Space.GLOBAL, Space.SHARED)
+FAR, HELD = (Space.GLOBAL, Space.SHARED), (Space.REGISTER, Space.FRAGMENT)
 
 CACHED = 64 * 1024
 """Bytes of a block's registers that the caches of a core still hold beside everything else."""
@@ -66,15 +66,22 @@ def _weight(statement: Statement, launch: Launch) -> int:
     return SCATTERED if any(step not in (0, 1) for step in steps) else 1
 
 
-def expected_seconds(launch: Launch, bound: Bound, rates: GpuRates) -> float:
-    """Return about how long a launch takes: resources that are busy at the same time still get in each other's way."""
+def expected_seconds(launch: Launch, bound: Bound, rates: GpuRates, registers: int) -> float:
+    """Return about how long a launch takes: resources that are busy at the same time still get in each other's way.
+
+    Args:
+        launch: the kernel.
+        bound: of the same leaf.
+        rates: of the device.
+        registers: of a processor.
+    """
     busiest = -(-launch.blocks // rates.processors)
     threads = _Threads(launch)
     passes = sum(_trips(around) * threads.passes(each, around) for each, around in statements(launch))
     seconds = hypot(*bound.terms.values(), busiest * passes / rates.clock)
-    held = sum(each.size * each.dtype.size // WORD for each in launch.arrays if each.space is Space.REGISTER)
+    held = sum(each.size * each.dtype.size // WORD for each in launch.arrays if each.space in HELD)
     needed = held + ADDRESSES
-    spills = needed > MOST_REGISTERS or needed * launch.threads > rates.registers
+    spills = needed > MOST_REGISTERS or needed * launch.threads > registers
     return seconds * (SPILLED if spills else 1)
 
 

@@ -85,6 +85,7 @@ def device_of(limits: GpuLimits, types: Sequence[DType], aligned: bool = True) -
         warp=1 if emulated else WARP,
         rates=_emulated_rates(limits) if emulated else _rates(limits),
         tensor_cores=_has_tensor_cores(limits.architecture),
+        aligned=aligned,
         emulated=emulated,
     ).of(*types)
     return device if aligned and not emulated else replace(device, vector_widths=())

@@ -219,10 +219,12 @@ class _Printer:
         far, near = (source, statement.output) if is_load else (statement.output, source)
         array = self.launch.array[far.buffer]
         held = self._type(array)
-        # Shared arrays hold what registers hold.
-        element, read, written, kind = held.held, "{0}", "{0}", self.dialect.shared_pointer
+        # Shared arrays hold what registers hold, and fragments what memory holds.
+        element, read, written, kind = self._held(array), "{0}", "{0}", self.dialect.shared_pointer
         if array.space is Space.GLOBAL:
-            element, read, written, kind = held.stored, held.read, held.written, self.dialect.pointer
+            element, kind = held.stored, self.dialect.pointer
+            if not self._is_raw(self.launch.array[near.buffer]):
+                read, written = held.read, held.written
         vector = f"{element}{loop.trips}"
         pointer = f"({kind.format(vector)})({self.names[array.name]} + {self._position(far, (loop.name, 0))})"
         parts = [(f"v.{COMPONENTS[i]}", self._element(near, (loop.name, i))) for i in range(loop.trips)]
