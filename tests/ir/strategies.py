@@ -12,6 +12,7 @@ from einloom.errors import ScheduleError
 from einloom.ir.bind import bind
 from einloom.ir.fused import FusedView, rows_of
 from einloom.ir.interpret import Memory
+from einloom.ir.numbers import narrowed
 from einloom.ir.operation import NO_TOUCH, Axis, DimType, Operand, Operation, Primitive, Touch, reach
 from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
 
@@ -214,10 +215,10 @@ def random_memories(rng: random.Random, operation: Operation) -> list[Memory]:
     for operand in operation.operands:
         low, high = reach(operation, operand) or (0, -1)
         count = max(high - low + 1, 0)
-        values = generator.integers(-3, 4, count).astype(operand.dtype.name)
+        values = generator.integers(-3, 4, count)
         if operand.dtype.kind is Kind.COMPLEX:
-            values += 1j * generator.integers(-3, 4, count)
-        memories.append(Memory(values, -low))
+            values = values + 1j * generator.integers(-3, 4, count)
+        memories.append(Memory(narrowed(values, operand.dtype), -low))
     return memories
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from einloom.ir.bind import bind
 from einloom.ir.held import packs_apart
 from einloom.ir.interpret import Memory, interpret
+from einloom.ir.numbers import widened
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
@@ -27,7 +28,7 @@ def difference(
     rng: random.Random,
     held: tuple[int, ...] = (),
 ) -> str | None:
-    """Run `schedule` of `walked` (`operation` with axes fused) on random data; what it is if any byte is wrong.
+    """Run `schedule` of `walked` (`operation` with axes fused) on random data; what it is if any element is wrong.
 
     What it packs of `held` inputs at its beginning is packed before, into memory whose gaps nobody writes.
     """
@@ -47,7 +48,11 @@ def difference(
     for position, array in panels.items():
         addresses[position] = array.values.ctypes.data
     Executable(image)(addresses, rng.choice((1, 2)))
-    wrong = [a for a, wanted in zip(guarded, expected) if not np.array_equal(a.values, wanted.elements)]
+    wrong = [
+        operand
+        for operand, array, wanted in zip(operation.operands, guarded, expected)
+        if not np.array_equal(widened(array.values, operand.dtype), widened(wanted.elements, operand.dtype))
+    ]
     for array in (*guarded, *panels.values()):
         array.close()
     return f"{operation}\n{schedule}" if wrong else None

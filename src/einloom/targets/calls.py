@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from einloom.asm import Label
-from einloom.dtypes import DType, Kind
+from einloom.dtypes import INT32, UINT32, DType, Kind
 from einloom.errors import UnsupportedTarget
 from einloom.ir.nest import Call, Iteration
 from einloom.kernels import Brgemm, Spec
+from einloom.kernels.contraction.tiled import suits_tiles
 from einloom.kernels.emit import emit_kernel
 from einloom.kernels.specs import signature
 from einloom.kernels.specs.calls import is_far, kernel_spec, one_by_one
@@ -68,9 +69,10 @@ class CallLowering:
         undecided = [state for state in starts if not state.is_single]
         beta = 1 if call.starts is None else None if undecided else 0
         types = tuple(access.dtype or positions.dtypes[access.buffer] for access in call.accesses)
-        if call.group > 1 and call.primitive.is_contraction and not self._sums_groups(types):
-            call, sizes, types = *one_by_one(call, sizes), tuple(each.alone for each in types)
         spec, places = kernel_spec(call, sizes, types, beta)
+        if isinstance(spec, Brgemm) and spec.grouped and not self._sums_groups(spec, types):
+            call, sizes = one_by_one(call, sizes)
+            spec, places = kernel_spec(call, sizes, _of_single_elements(types), beta)
         if isinstance(spec, Brgemm) and is_far(positions.nest.operation, call.accesses[-1], vm.machine):
             spec = replace(spec, far=True)
         asked = self._asked if isinstance(spec, Brgemm) and (not spec.grouped or vm.tiles) else None
@@ -93,10 +95,10 @@ class CallLowering:
             label = self._kernels[spec] = positions.asm.forward(f"kernel{len(self._kernels)}")
         vm.call(label)
 
-    def _sums_groups(self, types: tuple[DType, ...]) -> bool:
-        """Whether the machine multiplies groups of such types; of integers only such are packed."""
+    def _sums_groups(self, spec: Brgemm, types: tuple[DType, ...]) -> bool:
+        """Whether the machine multiplies such groups, some perhaps in tiles alone; of integers only such are packed."""
         vm, (first, second, total) = self.positions.vm, types
-        if first.kind is not Kind.FLOAT or (vm.tiles and vm.tiles.multiplies(second, first)):
+        if suits_tiles(spec, vm.tiles, vm.reach) if vm.tiles else first.kind is not Kind.FLOAT:
             return True
         try:
             vm.sums(total.accumulate, (first, second))
@@ -112,3 +114,9 @@ class CallLowering:
             self._loops.unless(Iteration.FIRST, state, done)
         vm.constant(register, 0)
         self.positions.asm.bind(done)
+
+
+def _of_single_elements(types: tuple[DType, ...]) -> tuple[DType, ...]:
+    """Return the types of a product of single elements: sums of signed numbers wrap as unsigned ones do."""
+    *factors, total = (each.alone for each in types)
+    return *factors, INT32 if total is UINT32 and any(each.kind is Kind.SIGNED for each in factors) else total

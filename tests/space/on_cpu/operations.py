@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 
 from einloom import csp
@@ -11,11 +12,17 @@ from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_operation
 from einloom.machine import AVX512, Machine
+from einloom.passes.fuse import fuse
 from einloom.passes.parallelise import parallelise
+from einloom.space.on_cpu.given import operation_of_equation
 from einloom.space.on_cpu.space import CpuSpace
 from tests.targets.test_proposals import _operation, _proposals, _tiny
+from tests.targets.test_residues import schedules
 
-__all__ = ["PRODUCT", "TINY", "considered", "random_leaves", "tiny_space"]
+__all__ = ["PRODUCT", "TINY", "considered", "grouped", "proposed", "random_leaves", "tiny_space"]
+
+GROUPED = ("bfloat16", "int8", "uint8")
+"""Types whose products take groups of elements along k, on some machines."""
 
 PRODUCT = parse_operation(
     """
@@ -53,17 +60,42 @@ TINY = {
 def considered(seed: int) -> tuple[Operation, list[Schedule]]:
     """Return a random contraction and every schedule of the heuristic's families for it, on one thread and on two."""
     rng = random.Random(seed)
-    operation = _operation(rng)
-    operation, found = _proposals(operation, rng.choice((AVX512, _tiny(AVX512))))
+    return _considered(rng, _operation(rng), AVX512)
+
+
+def proposed(rng: random.Random, machine: Machine) -> tuple[Operation, list[Schedule]]:
+    """Return an operation, on groups of elements too, and schedules that families propose for it on a machine."""
+    if rng.random() < 0.25:
+        return grouped(rng, [rng.randint(1, 24) for _ in "mnk"], rng.choice(GROUPED), machine)
+    return _considered(rng, _operation(rng), machine)
+
+
+def grouped(rng: random.Random, sizes: Sequence[int], dtype: str, machine: Machine) -> tuple[Operation, list[Schedule]]:
+    """Return a product of matrices whose elements may be multiplied in groups, with all that is proposed for it."""
+    m, n, k = sizes
+    equation, second = rng.choice((("mk,kn->mn", (k, n)), ("mk,nk->mn", (n, k))))
+    operation = fuse(operation_of_equation(equation, [(m, k), second], dtype))
+    if rng.random() < 0.5:
+        *inputs, output = operation.operands
+        wide = replace(output, dtype=operation.accumulate)
+        operation = replace(operation, operands=(*inputs, wide))
+    return operation, list(dict.fromkeys(schedule for _, schedule in schedules(operation, machine)))
+
+
+def _considered(rng: random.Random, made: Operation, machine: Machine) -> tuple[Operation, list[Schedule]]:
+    operation, found = _proposals(made, rng.choice((machine, _tiny(machine))))
     schedules = [each.schedule for each in found]
     return operation, list(dict.fromkeys([*schedules, *(parallelise(operation, each, 2) for each in schedules)]))
 
 
 def random_leaves(space: CpuSpace, count: int, seed: int) -> Iterator[tuple[csp.State, Schedule]]:
-    """Yield leaves of uniform descents over randomly chosen decisions."""
+    """Yield leaves of uniform descents over randomly chosen decisions; how elements lie is the first one, since few
+    others go with groups."""
     rng = random.Random(seed)
+    manners = [space.problem.variable(f"manner({each.name})").slot for each in space.backbone.manners]
     for _ in range(count):
         state = space.problem.state()
+        state.restrict(rng.choice(manners), 1)
         assert csp.complete(state, rng, seconds=20)
         yield state, space.schedule(state)
 

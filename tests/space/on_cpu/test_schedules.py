@@ -13,21 +13,20 @@ from einloom.ir.bind import bind
 from einloom.ir.schedule import Prims, Schedule
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.jit.host import host
+from einloom.jit.tiles import host_with_tiles
 from einloom.loops.generate import LoopStrings
 from einloom.machine import AVX512
 from einloom.space import cpu
-from einloom.space.on_cpu.given import operation_of_equation
 from einloom.space.on_cpu.schedules import decisions_of
 from einloom.space.on_cpu.space import CpuSpace
 from tests.ir.strategies import random_contraction, random_reading
 from tests.kernels.guarded import run_guarded
 from tests.soak import soak_count
-from tests.space.on_cpu.operations import PRODUCT, considered, random_leaves
+from tests.space.on_cpu.operations import PRODUCT, considered, grouped, proposed, random_leaves
 from tests.targets.programs import difference
-from tests.targets.test_proposals import _proposals
 
-GROUPS = replace(AVX512, features=AVX512.features | {"avx512vnni"})
-"""A machine that multiplies groups of bytes."""
+GROUPS = replace(AVX512, features=AVX512.features | {"avx512vnni", "avx512bf16"})
+"""A machine that multiplies groups of bytes and of bfloat16."""
 
 
 @pytest.mark.soak
@@ -74,6 +73,23 @@ def test_random_leaves_equal_the_interpreter() -> None:
         multiplies = rng.random() < 2 / 3
         operation = random_contraction(rng, FLOAT32, points=2000) if multiplies else random_reading(rng, FLOAT32)
         space = CpuSpace(operation, machine, threads=2, curves=True)
+        for _, schedule in random_leaves(space, 5, seed):
+            if wrong := difference(operation, operation, schedule, machine, random.Random(seed)):
+                return f"seed {seed}\n{wrong}"
+        return None
+
+    assert run_guarded(range(soak_count(400)), complaint) is None
+
+
+@pytest.mark.soak
+def test_random_leaves_beside_proposals_equal_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fused axes, rows that panels cut, packs of what touches read, groups, matrices: what families bring in."""
+    monkeypatch.setattr("einloom.passes.parallelise.LEAST_WORK", 1)
+    machine = host_with_tiles()
+
+    def complaint(seed: int) -> str | None:
+        operation, schedules = proposed(random.Random(seed), machine)
+        space = CpuSpace(operation, machine, tuple(schedules), threads=2, curves=seed % 2 == 0)
         for _, schedule in random_leaves(space, 5, seed):
             if wrong := difference(operation, operation, schedule, machine, random.Random(seed)):
                 return f"seed {seed}\n{wrong}"
@@ -158,14 +174,12 @@ def test_loop_strings_are_leaves_and_leaves_loop_strings() -> None:
 @pytest.mark.parametrize("dtype", ["complex64", "bfloat16", "int8"])
 def test_elements_in_groups_and_as_matrices_are_part_of_leaves(dtype: str) -> None:
     """All that the heuristic considers is a leaf of one space, exactly; random leaves lead back to themselves."""
-    given = operation_of_equation("mk,kn->mn", [(48, 40), (40, 56)], dtype)
-    operation, found = _proposals(given, GROUPS)
-    schedules = list(dict.fromkeys(each.schedule for each in found))
+    operation, schedules = grouped(random.Random(1), (48, 56, 40), dtype, GROUPS)
     space = CpuSpace(operation, GROUPS, tuple(schedules))
     assert [space.leaf(each).schedule for each in schedules] == schedules
-    lies = {any(pack.grouped or pack.turned for pack in each.packs) for each in schedules}
+    assert any(pack.grouped or pack.turned for each in schedules for pack in each.packs)
     leaves = [schedule for _, schedule in random_leaves(space, 20, seed=4)]
-    assert {any(pack.grouped or pack.turned for pack in each.packs) for each in leaves} >= lies
+    assert any(pack.grouped or pack.turned for each in leaves for pack in each.packs)
     for schedule in leaves:
         bind(operation, schedule)
         assert space.leaf(schedule).schedule == schedule
