@@ -192,12 +192,12 @@ class _Tiled(Generic[R, V, A]):
         return SIDE * (tile // 2 * self.c_n + tile % 2 * GROUP_BYTES)
 
     def _step(self, across: range, down: range) -> None:
-        """Add one step of k: all loads first, so that they run ahead of the products."""
+        """Add one step of k: a tile is loaded where it is first multiplied, so that loads and products take turns."""
         frame, tiles, once = self.frame, self.tiles, self.spec.n > 2 * SIDE
-        for j in across:
-            tiles.load(COLUMNS + j, frame.read("a_walk"), j * ROW_BYTES, frame.read("a_k"))
-        for i in down:
-            tiles.load(ROWS + i, frame.read("b_walk"), i * SIDE * self.b_n, frame.read("b_n"), once)
         for i in down:
             for j in across:
+                if i == 0:
+                    tiles.load(COLUMNS + j, frame.read("a_walk"), j * ROW_BYTES, frame.read("a_k"))
+                if j == 0:
+                    tiles.load(ROWS + i, frame.read("b_walk"), i * SIDE * self.b_n, frame.read("b_n"), once)
                 tiles.multiply_add(SUMS + 2 * i + j, ROWS + i, COLUMNS + j, self.types)

@@ -4,11 +4,13 @@ For vectors the proposals are those of any contraction with groups as elements: 
 many times fewer steps. Matrix tiles have a nest of their own, for they compute faster than the second-level cache is
 read: a panel of the vector operand stays in the first-level one, which bounds k, while many rows of the other operand
 pass. These are packed where several panels meet them: tiles read whole lines, of which rows that begin anywhere in one
-take two each. A block of the vector operand is packed once with all of k:
+take two each. Copies wait for memory while nothing is computed, so each operand is packed as rarely as can be: a block
+of the vector operand once with all of k, for as much of the output as scratch has room for. Its panels follow each
+other in memory, which processors notice and fetch in time from beyond L2:
 
-    seq j:416   pack the vector operand's block, all of k
-      seq i:320   stage the output's block, if there are several of k
-        seq l:544   pack the rows of the other operand
+    seq j:1600   pack the vector operand's block, all of k
+      seq i:544    stage the output's block, if there are several of k
+        seq l:544    pack the rows of the other operand
           seq j:32
             tiles of 32 x 32 sums
 """
@@ -54,12 +56,12 @@ BLOCKED_TILE = (8, 12)
 BIASED_TILES = 3
 """Tiles beside each other of which one has a column more."""
 
-STAGED_SHARE, PANEL_SHARE = 0.25, 0.8
-"""Shares of L2 that a block of the output may take, and of L1 that a panel of the vector operand takes."""
+ROWS_SHARE, PANEL_SHARE = 0.28, 0.8
+"""Shares of L2 that the rows of the other operand may take, and of L1 that a panel of the vector operand takes."""
 
-MANY, FEW_AT_ONCE, MANY_AT_ONCE = 1024, (0.4, 128), (0.65, 256)
-"""Rows that are many; the share of L2 that a block of the vector operand may take, and the rows that pass a panel of it
-in one go, for few and for many rows. Many rows do not stay in L2: the larger the block, the less often they come back.
+BLOCK_ONCE, BLOCK, STAGED = 0.4, 4.0, 2.0
+"""What a block of the vector operand may take, in multiples of L2, where it meets all rows at once and where it is read
+again for others; and a staged block of the output.
 """
 
 PANELS = 3
@@ -215,13 +217,15 @@ def _tiled(
     extents = {axis.name: axis.extent for axis in counted.axes}
     passes = prims.n is not None and extents[prims.n] > 2 * height
     panel = _panel(extents[k], machine, width) if passes else extents[k]
-    share, rows = MANY_AT_ONCE if prims.n is not None and extents[prims.n] > MANY else FEW_AT_ONCE
-    across = _cut(extents, prims.m, int(share * machine.l2) // (GROUP * extents[k]), width)
     outer, reduced = _single_indices(counted, prims)
     sums = [*reduced, *_loop(k, panel, extents)]
     stages = bool(sums) and operation.output.dtype != operation.accumulate
-    room = int(STAGED_SHARE * machine.l2) // (GROUP * across)
-    down = _cut(extents, prims.n, min(rows, room), height)
+    down = _cut(extents, prims.n, int(ROWS_SHARE * machine.l2) // (GROUP * panel), height)
+    again = prims.n is not None and down < extents[prims.n]
+    room = int((BLOCK if again else BLOCK_ONCE) * machine.l2) // extents[k]
+    if stages:
+        room = min(room, int(STAGED * machine.l2) // down)
+    across = _cut(extents, prims.m, room // GROUP, width)
     loops = [*outer, *_loop(prims.m, across, extents)]
     packs = [_panels(counted, prims, vector, len(loops), width)]
     loops += _loop(prims.n, down, extents)
