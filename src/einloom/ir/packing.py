@@ -181,7 +181,8 @@ class Packing:
             others = levels_of(layout.without(rows.axis), lengths, strides, parts)
             return CutCopy(operand.name, scratch, rows, lengths, staged).node(others)
         levels = levels_of(layout, lengths, strides, parts)
-        return _copied(operand.name, scratch, levels if staged else few_rows_at_once(levels, lengths), staged)
+        streams = staged and operand.dtype == self.buffers[position].dtype
+        return _copied(operand.name, scratch, levels if streams else few_rows_at_once(levels, lengths), staged)
 
 
 def _copied(tensor: str, scratch: str, levels: list[Level], staged: bool) -> Pack:

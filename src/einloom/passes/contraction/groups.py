@@ -13,12 +13,14 @@ other in memory, which processors notice and fetch in time from beyond L2:
         seq l:544    pack the rows of the other operand
           seq j:32
             tiles of 32 x 32 sums
+
+Where rows with all of k fit into L2, they are packed so, and fewer columns of the output are staged at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from einloom.dtypes import FLOAT32, FLOAT64, LOWERED, RAISED, DType
 from einloom.group_products import GROUP, GroupProducts, outer_products_of, products_of, takes_scalable
@@ -62,6 +64,11 @@ ROWS_SHARE, PANEL_SHARE = 0.28, 0.8
 BLOCK_ONCE, BLOCK, STAGED = 0.4, 4.0, 2.0
 """What a block of the vector operand may take, in multiples of L2, where it meets all rows at once and where it is read
 again for others; and a staged block of the output.
+"""
+
+NEAR, TOGETHER = 2, 4
+"""Panels of k up to which rows are packed with all of it: the output is then staged by so many panels of columns alone,
+which stay in L2.
 """
 
 PANELS = 3
@@ -213,30 +220,58 @@ def _tiled(
 ) -> Schedule:
     """Return the schedule of matrix tiles, k counted in groups."""
     assert products.tile is not None and prims.k is not None
-    (width, height), k, vector = products.tile, prims.k, vector_operand(operation, prims)
+    width, vector = products.tile[0], vector_operand(operation, prims)
     extents = {axis.name: axis.extent for axis in counted.axes}
-    passes = prims.n is not None and extents[prims.n] > 2 * height
-    panel = _panel(extents[k], machine, width) if passes else extents[k]
     outer, reduced = _single_indices(counted, prims)
-    sums = [*reduced, *_loop(k, panel, extents)]
-    stages = bool(sums) and operation.output.dtype != operation.accumulate
-    down = _cut(extents, prims.n, int(ROWS_SHARE * machine.l2) // (GROUP * panel), height)
-    again = prims.n is not None and down < extents[prims.n]
-    room = int((BLOCK if again else BLOCK_ONCE) * machine.l2) // extents[k]
-    if stages:
-        room = min(room, int(STAGED * machine.l2) // down)
-    across = _cut(extents, prims.m, room // GROUP, width)
-    loops = [*outer, *_loop(prims.m, across, extents)]
+    stages = operation.output.dtype != operation.accumulate
+    blocks = _tile_blocks(extents, prims, products.tile, machine, stages, bool(reduced))
+    sums = [*reduced, *_loop(prims.k, blocks.panel, extents)]
+    loops = [*outer, *_loop(prims.m, blocks.across, extents)]
     packs = [_panels(counted, prims, vector, len(loops), width)]
-    loops += _loop(prims.n, down, extents)
-    if stages:
+    loops += _loop(prims.n, blocks.down, extents)
+    rows = len(loops) if blocks.near else len(loops) + len(sums)
+    within = {**extents, prims.m or "": blocks.across}
+    loops += _loop(prims.m, TOGETHER * width, within) if blocks.near else []
+    if stages and sums:
         packs.append(_staged(counted, prims, len(loops), width))
-    loops += sums
-    meets = -(-across // width) >= PANELS
-    if meets or not _lies_in_groups(operation, operation.inputs[1 - vector], prims, products.group):
-        packs.append(_rows(counted, prims, 1 - vector, len(loops)))
-    loops += _loop(prims.m, width, extents | {prims.m or "": across})
-    return Schedule(tuple(loops), prims, tuple(packs))
+    in_place = _lies_in_groups(operation, operation.inputs[1 - vector], prims, products.group)
+    if not in_place or blocks.across > (PANELS - 1) * width:
+        packs.append(_rows(counted, prims, 1 - vector, rows))
+    return Schedule((*loops, *sums, *_loop(prims.m, width, within)), prims, tuple(packs))
+
+
+@dataclass(frozen=True, slots=True)
+class _TileBlocks:
+    """Blocks of the nest of matrix tiles, in indices and groups.
+
+    Attributes:
+        panel: groups of k that tiles take in one go.
+        down: rows of the other operand.
+        across: columns of the vector operand's block.
+        near: whether rows are packed with all of k, so that a staged block is left after a few panels.
+    """
+
+    panel: int
+    down: int
+    across: int
+    near: bool
+
+
+def _tile_blocks(
+    extents: dict[str, int], prims: Prims, tile: tuple[int, int], machine: Machine, stages: bool, reduced: bool
+) -> _TileBlocks:
+    """Return the blocks; `stages`: sums that are not complete are staged; `reduced`: other axes are summed as well."""
+    (width, height), k = tile, extents[prims.k or ""]
+    columns, rows = (1 if name is None else extents[name] for name in (prims.m, prims.n))
+    panel = _panel(k, machine, width) if rows > 2 * height else k
+    parts = -(-k // panel)
+    near = stages and not reduced and 1 < parts <= NEAR
+    depth = k if near else panel
+    down = _cut(rows, int(ROWS_SHARE * machine.l2) // (GROUP * depth), height)
+    room = int((BLOCK if down < rows else BLOCK_ONCE) * machine.l2) // k
+    if stages and not near and (reduced or parts > 1):
+        room = min(room, int(STAGED * machine.l2) // down)
+    return _TileBlocks(panel, down, _cut(columns, room // GROUP, width), near)
 
 
 def _panel(extent: int, machine: Machine, width: int) -> int:
@@ -264,11 +299,9 @@ def _loop(name: str | None, step: int, extents: dict[str, int]) -> list[Schedule
     return [ScheduledLoop(name, step)] if name is not None and step < extents[name] else []
 
 
-def _cut(extents: dict[str, int], name: str | None, target: int, multiple: int) -> int:
+def _cut(extent: int, target: int, multiple: int) -> int:
     """Return how far a block reaches along an axis that the primitive takes."""
-    if name is None:
-        return 1
-    return min(balanced_block(extents[name], max(target, multiple), multiple), max(extents[name], 1))
+    return max(min(balanced_block(extent, max(target, multiple), multiple), extent), 1)
 
 
 def _panels(counted: Operation, prims: Prims, position: int, depth: int, width: int) -> ScheduledPack:
