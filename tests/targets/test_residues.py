@@ -254,6 +254,24 @@ def test_sums_along_groups_of_different_signs_know_which_is_which(types: Types) 
     assert run_guarded([Case(name, types, "k,k->", (26, 20, 13), False, False) for name in names], check) is None
 
 
+WIDE = [
+    Case("tiles", types, layout, sizes, at_end, special=False)
+    for types in ((BFLOAT16, BFLOAT16, BFLOAT16), (INT8, UINT8, INT8))
+    for layout in ("mk,kn->mn", "km,nk->mn")
+    for sizes, at_end in (((37, 150, 63), True), ((70, 161, 34), False), ((65, 129, 127), True), ((97, 203, 64), False))
+]
+"""Columns of several panels that are staged at once; k of two panels, and of more than that."""
+
+
+def test_what_matrix_tiles_stage_by_a_few_panels_is_right_at_every_rest() -> None:
+    target = machine("tiles")
+    if target is None:
+        pytest.skip("no matrix tiles here")
+    texts = [str(schedule) for case in WIDE for _, schedule in schedules(case.operation, target)]
+    assert any("seq n:128 seq k:" in text for text in texts)
+    assert run_guarded(WIDE, check) is None
+
+
 def test_products_of_groups_and_of_single_elements_are_among_what_is_tried() -> None:
     packs: set[str] = set()
     for name in MACHINES:

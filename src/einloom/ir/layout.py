@@ -9,9 +9,9 @@ wide, are `m:16 k m`:
 >>> layout.strides, layout.size
 ((128, 16, 1), 384)
 
-Where elements are groups of neighbours along k, distances are not multiples of what caches cannot keep apart:
+Where elements are groups of neighbours along k, rows of them begin at lines, at distances that caches can keep apart:
 
->>> PackedLayout.of((Digit("n"), Digit("k")), {"n": 32, "k": 256}, "in1", rows="k").strides
+>>> PackedLayout.of((Digit("n"), Digit("k")), {"n": 32, "k": 250}, "in1", rows="k").strides
 (272, 1)
 """
 
@@ -50,7 +50,8 @@ class PackedLayout:
         """Return the layout of a block with the extents `block`.
 
         With `rows`, the axis that groups lie along, neither rows of it nor panels share few sets of a cache: kernels
-        read several rows at once, and copies write into several panels.
+        read several rows at once, and copies write into several panels. Rows of a line and more begin at lines, which
+        matrix tiles read whole.
 
         Raises:
             ScheduleError: a digit of an axis that the operand lacks, steps that do not nest, or an axis without its
@@ -103,8 +104,10 @@ def _distances(sizes: list[int], digits: tuple[Digit, ...], rows: str | None) ->
     distances = [1]
     for place in reversed(range(len(sizes))):
         distance = distances[-1] * sizes[place]
-        innermost = place == len(sizes) - 1
-        aliased = ALIASED if innermost and digits[place].axis == rows else PAGE
+        along = place == len(sizes) - 1 and digits[place].axis == rows
+        if along and place and distance > SPREAD:
+            distance = -(-distance // SPREAD) * SPREAD
+        aliased = ALIASED if along else PAGE
         spread = rows is not None and place and distance % aliased == 0
         distances.append(distance + SPREAD if spread else distance)
     return distances

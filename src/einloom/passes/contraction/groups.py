@@ -1,41 +1,28 @@
 """Contractions whose products are those of groups: neighbours along k that lie side by side, multiplied at once.
 
 For vectors the proposals are those of any contraction with groups as elements: a group is 4 bytes long, and k has that
-many times fewer steps. Matrix tiles have a nest of their own, for they compute faster than the second-level cache is
-read: a panel of the vector operand stays in the first-level one, which bounds k, while many rows of the other operand
-pass. These are packed where several panels meet them: tiles read whole lines, of which rows that begin anywhere in one
-take two each. Copies wait for memory while nothing is computed, so each operand is packed as rarely as can be: a block
-of the vector operand once with all of k, for as much of the output as scratch has room for. Its panels follow each
-other in memory, which processors notice and fetch in time from beyond L2:
-
-    seq j:1600   pack the vector operand's block, all of k
-      seq i:544    stage the output's block, if there are several of k
-        seq l:544    pack the rows of the other operand
-          seq j:32
-            tiles of 32 x 32 sums
-
-Where rows with all of k fit into L2, they are packed so, and fewer columns of the output are staged at once.
+many times fewer steps. Matrix tiles have a nest of their own (`matrix_tiles.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from einloom.dtypes import FLOAT32, FLOAT64, LOWERED, RAISED, DType
 from einloom.group_products import GROUP, GroupProducts, outer_products_of, products_of, takes_scalable
 from einloom.ir.layout import ALIASED, SPREAD
-from einloom.ir.operation import DimType, Operand, Operation, Primitive
-from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
+from einloom.ir.operation import Operand, Operation, Primitive
+from einloom.ir.schedule import OUTPUT, Prims, Schedule, ScheduledPack
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
+from einloom.passes.contraction.matrix_tiles import tiled_schedule
 from einloom.passes.contraction.outer import OuterModel, outer_proposals
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.identify import takes_outer_products, vector_operand
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.rates import rates_of
-from einloom.passes.model.sizes import balanced_block, round_up
 from einloom.passes.parallelise import parallelise
 from einloom.passes.values import Context
 
@@ -49,30 +36,11 @@ PLANS = (
 )
 """Vectors of groups are always packed: no tensor has pairs of rows side by side."""
 
-STEP = 16
-"""Groups of k that tiles take at once."""
-
 BLOCKED_TILE = (8, 12)
 """Sums along m and n of a kernel that multiplies two rows by two columns: 24 registers, four for rows."""
 
 BIASED_TILES = 3
 """Tiles beside each other of which one has a column more."""
-
-ROWS_SHARE, PANEL_SHARE = 0.28, 0.8
-"""Shares of L2 that the rows of the other operand may take, and of L1 that a panel of the vector operand takes."""
-
-BLOCK_ONCE, BLOCK, STAGED = 0.4, 4.0, 2.0
-"""What a block of the vector operand may take, in multiples of L2, where it meets all rows at once and where it is read
-again for others; and a staged block of the output.
-"""
-
-NEAR, TOGETHER = 2, 4
-"""Panels of k up to which rows are packed with all of it: the output is then staged by so many panels of columns alone,
-which stay in L2.
-"""
-
-PANELS = 3
-"""Panels from which on the rows that meet them are packed."""
 
 
 def grouped_schedules(operation: Operation, prims: Prims, context: Context) -> Iterator[tuple[str, Schedule, Cost]]:
@@ -102,7 +70,10 @@ def _proposed(
 ) -> Iterator[tuple[str, Schedule]]:
     """Yield (family, schedule) with k counted in groups."""
     if products.tile is not None:
-        yield "tiles", _tiled(counted, operation, prims, products, context.machine)
+        other = operation.inputs[1 - vector_operand(operation, prims)]
+        in_place = _lies_in_groups(operation, other, prims, products.group)
+        stages = operation.output.dtype != operation.accumulate
+        yield "tiles", tiled_schedule(counted, prims, products.tile, context.machine, in_place, stages)
         return
     if products.outer:
         for family, schedule in outer_proposals(counted, prims, context):
@@ -213,110 +184,3 @@ def _lies_in_groups(operation: Operation, operand: Operand, prims: Prims, group:
         return False
     taken = (name for name in (prims.m, prims.n, prims.batch) if name is not None)
     return all(operation.stride(operand, name) % group == 0 for name in taken)
-
-
-def _tiled(
-    counted: Operation, operation: Operation, prims: Prims, products: GroupProducts, machine: Machine
-) -> Schedule:
-    """Return the schedule of matrix tiles, k counted in groups."""
-    assert products.tile is not None and prims.k is not None
-    width, vector = products.tile[0], vector_operand(operation, prims)
-    extents = {axis.name: axis.extent for axis in counted.axes}
-    outer, reduced = _single_indices(counted, prims)
-    stages = operation.output.dtype != operation.accumulate
-    blocks = _tile_blocks(extents, prims, products.tile, machine, stages, bool(reduced))
-    sums = [*reduced, *_loop(prims.k, blocks.panel, extents)]
-    loops = [*outer, *_loop(prims.m, blocks.across, extents)]
-    packs = [_panels(counted, prims, vector, len(loops), width)]
-    loops += _loop(prims.n, blocks.down, extents)
-    rows = len(loops) if blocks.near else len(loops) + len(sums)
-    within = {**extents, prims.m or "": blocks.across}
-    loops += _loop(prims.m, TOGETHER * width, within) if blocks.near else []
-    if stages and sums:
-        packs.append(_staged(counted, prims, len(loops), width))
-    in_place = _lies_in_groups(operation, operation.inputs[1 - vector], prims, products.group)
-    if not in_place or blocks.across > (PANELS - 1) * width:
-        packs.append(_rows(counted, prims, 1 - vector, rows))
-    return Schedule((*loops, *sums, *_loop(prims.m, width, within)), prims, tuple(packs))
-
-
-@dataclass(frozen=True, slots=True)
-class _TileBlocks:
-    """Blocks of the nest of matrix tiles, in indices and groups.
-
-    Attributes:
-        panel: groups of k that tiles take in one go.
-        down: rows of the other operand.
-        across: columns of the vector operand's block.
-        near: whether rows are packed with all of k, so that a staged block is left after a few panels.
-    """
-
-    panel: int
-    down: int
-    across: int
-    near: bool
-
-
-def _tile_blocks(
-    extents: dict[str, int], prims: Prims, tile: tuple[int, int], machine: Machine, stages: bool, reduced: bool
-) -> _TileBlocks:
-    """Return the blocks; `stages`: sums that are not complete are staged; `reduced`: other axes are summed as well."""
-    (width, height), k = tile, extents[prims.k or ""]
-    columns, rows = (1 if name is None else extents[name] for name in (prims.m, prims.n))
-    panel = _panel(k, machine, width) if rows > 2 * height else k
-    parts = -(-k // panel)
-    near = stages and not reduced and 1 < parts <= NEAR
-    depth = k if near else panel
-    down = _cut(rows, int(ROWS_SHARE * machine.l2) // (GROUP * depth), height)
-    room = int((BLOCK if down < rows else BLOCK_ONCE) * machine.l2) // k
-    if stages and not near and (reduced or parts > 1):
-        room = min(room, int(STAGED * machine.l2) // down)
-    return _TileBlocks(panel, down, _cut(columns, room // GROUP, width), near)
-
-
-def _panel(extent: int, machine: Machine, width: int) -> int:
-    """Return how many groups of k a panel has that stays in L1."""
-    most = int(PANEL_SHARE * machine.l1d) // (GROUP * width) // STEP * STEP
-    return round_up(-(-extent // -(-extent // most)), STEP)
-
-
-def _staged(counted: Operation, prims: Prims, depth: int, width: int) -> ScheduledPack:
-    """Return the staging of the output, in panels of `width` columns."""
-    m, axes = prims.m, [name for name in (prims.n, prims.m) if name is not None and counted.axis(name).extent > 1]
-    panels = [Digit(m, width)] if m is not None and counted.axis(m).extent > width else []
-    return ScheduledPack(OUTPUT, depth, (*panels, *map(Digit, axes)))
-
-
-def _single_indices(counted: Operation, prims: Prims) -> tuple[list[ScheduledLoop], list[ScheduledLoop]]:
-    """Return loops over the axes that the primitive lacks: those of the output, in its order, and reduced ones."""
-    others = [axis for axis in counted.axes if axis.name not in prims.names and axis.extent > 1]
-    ordered = counted.outermost_first(counted.output, others)
-    kept = [ScheduledLoop(axis.name, 1) for axis in ordered if axis.role is not DimType.K]
-    return kept, [ScheduledLoop(axis.name, 1) for axis in ordered if axis.role is DimType.K]
-
-
-def _loop(name: str | None, step: int, extents: dict[str, int]) -> list[ScheduledLoop]:
-    return [ScheduledLoop(name, step)] if name is not None and step < extents[name] else []
-
-
-def _cut(extent: int, target: int, multiple: int) -> int:
-    """Return how far a block reaches along an axis that the primitive takes."""
-    return max(min(balanced_block(extent, max(target, multiple), multiple), extent), 1)
-
-
-def _panels(counted: Operation, prims: Prims, position: int, depth: int, width: int) -> ScheduledPack:
-    """Return the pack of the vector operand: panels of `width` columns, with all of the reduced axes."""
-    operand, m, k = counted.inputs[position], prims.m, prims.k or ""
-    summed = [axis.name for axis in counted.axes if axis.role is DimType.K and axis.name != k and axis.extent > 1]
-    digits = [Digit(name) for name in summed if counted.stride(operand, name)]
-    extent = 1 if m is None else counted.axis(m).extent
-    digits += [Digit(m, width)] if m is not None and extent > width else []
-    digits += [Digit(k), *([Digit(m)] if m is not None and extent > 1 else [])]
-    return ScheduledPack(position, depth, tuple(digits))
-
-
-def _rows(counted: Operation, prims: Prims, position: int, depth: int) -> ScheduledPack:
-    """Return the pack of the other operand: rows of k."""
-    names = [name for name in (prims.batch, prims.n) if name is not None and counted.axis(name).extent > 1]
-    digits = [Digit(name) for name in names if counted.stride(counted.inputs[position], name)]
-    return ScheduledPack(position, depth, (*digits, Digit(prims.k or "")))
