@@ -133,6 +133,14 @@ def test_kernels_take_a_vector_axis_whole_that_would_be_two_panels() -> None:
     assert Blocking(three, prims, LARGE).schedule(plan) is None
 
 
+def test_both_operands_are_copied_as_they_lie_where_whole_rows_are_two_panels() -> None:
+    operation = contraction("b 32 c, k 512 m, d 64 n, q 512 k", "bqk", "bqd", "bkd")
+    best = str(_costed(operation)[0].proposal.schedule)
+    assert best == "seq b:1 seq q:57 prim m=d n=k k=q pack in0@2 q k pack in1@2 q d"
+    turned = contraction("b 32 c, k 512 m, d 64 n, q 512 k", "bkq", "bqd", "bkd")
+    assert all(each.proposal.family != "straight copies" for each in _costed(turned))
+
+
 def test_rests_of_vectors_are_filled_in_scratch_where_the_output_has_no_longer_runs() -> None:
     operation = contraction("a 52 m, b 56 n, c 56 m, d 56 n, e 56 k, f 56 k", "aecf", "fbed", "abcd")
     (first, *_) = [each.proposal for each in _costed(operation) if each.proposal.family == "staged rows"]
