@@ -1,4 +1,6 @@
-"""The code that einloom generates for every benchmark case and a sample of primitives, as hashes, on three vector ISAs.
+"""The code that einloom generates, as hashes, on three vector ISAs.
+
+That is the code of every benchmark case, of a sample of primitives, and of a few contractions of complex numbers.
 
 Code that is only moved or said otherwise keeps every byte. After a change that means to alter code, write them again:
 
@@ -9,8 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from einloom.asm import Assembler
 from einloom.bench import elementwise
@@ -29,6 +32,14 @@ RECORDED = Path(__file__).with_name("programs.json")
 MACHINES = (AVX512, AVX2, NEON)
 THREADS = (1, 2)
 
+COMPLEX = (  # A matrix, a tensor whose packs transpose, and gates on a late site, and on the last one.
+    ("ac,cb->ab", ((130, 200), (200, 110)), "complex64"),
+    ("eafd,fbec->abcd", ((30, 24, 30, 24), (30, 24, 30, 24)), "complex128"),
+    ("abcde,XYbd->aXcYe", ((16, 2, 512, 2, 2), (2, 2, 2, 2)), "complex64"),
+    ("abcd,XYbd->aXcY", ((16, 2, 512, 2), (2, 2, 2, 2)), "complex64"),
+)
+"""Equation, shapes and type."""
+
 
 def digests() -> dict[str, str]:
     """Return the hash of the code of each case, by ISA and name."""
@@ -43,6 +54,8 @@ def _programs(machine: Machine) -> Iterator[tuple[str, bytes]]:
     for suite in SUITES:
         for case in load_suite(suite):
             yield f"{suite} {case.name}", _case_code(case, machine)
+    for equation, shapes, dtype in COMPLEX:
+        yield f"{dtype} {equation}", _expression_code(equation, shapes, dtype, machine)
     for case in elementwise.load_cases():
         yield f"elementwise {case.name}", _kernel_code(case.spec, machine)
 
@@ -56,16 +69,21 @@ def _case_code(case: Case, machine: Machine) -> bytes:
         config = case.configuration
         assert config is not None
         return lower_nest(bind(config.operation, config.schedule), machine).assembler.bytes()
-    codes = []
-    for threads in THREADS:
-        expression = Expression(
-            case.equation,
-            case.shapes[:-1],
-            case.dtype,
-            options=Options(optimize=case.optimize, threads=threads, target=machine),
-        )
-        codes.append(expression.code)
-    return b"".join(codes)
+    return _expression_code(case.equation, case.shapes[:-1], case.dtype, machine, case.optimize)
+
+
+def _expression_code(
+    equation: str,
+    shapes: Sequence[tuple[int, ...]],
+    dtype: str,
+    machine: Machine,
+    optimize: Any = "auto",
+) -> bytes:
+    made = (
+        Expression(equation, shapes, dtype, options=Options(optimize=optimize, threads=threads, target=machine))
+        for threads in THREADS
+    )
+    return b"".join(each.code for each in made)
 
 
 def _kernel_code(spec: Spec, machine: Machine) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 
@@ -157,6 +158,31 @@ def random_complex_reading(rng: random.Random, dtype: DType) -> Operation:
     factors = (replace(operand, conjugated=rng.random() < 0.5) for operand in operation.inputs)
     operands = (*factors, operation.output)
     return Operation(operation.axes, operands, Primitive.GEMM, Touch(Primitive.ZERO))
+
+
+def random_gate(rng: random.Random, dtype: DType) -> Operation:
+    """A complex matrix on two axes of a tensor, which lie anywhere in it: what is behind them is short, if anything."""
+    outer, first, middle, second, tail = (rng.randint(1, most) for most in (4, 3, 9, 4, 9))
+    sizes = {"a": outer, "X": rng.choice((first, 2)), "c": middle, "Y": rng.choice((second, second, 3)), "e": tail}
+    sizes |= {"b": first, "d": second}
+    state, matrix, result = "abcde", "XYbd", "aXcYe"
+    own, other = (DimType.M, DimType.N) if rng.random() < 0.5 else (DimType.N, DimType.M)
+    roles = {**dict.fromkeys("ace", own), **dict.fromkeys("XY", other), "b": DimType.K, "d": DimType.K}
+    axes = tuple(Axis(name, size, roles[name]) for name, size in sizes.items())
+    places = [matrix, state] if own is DimType.N else [state, matrix]
+    operands = tuple(
+        Operand(name, dtype, _dense_strides(labels, sizes), conjugated=name != "out" and rng.random() < 0.5)
+        for name, labels in zip(("in0", "in1", "out"), (*places, result))
+    )
+    first_touch = rng.choice((NO_TOUCH, Touch(Primitive.ZERO), Touch(Primitive.ZERO)))
+    return Operation(axes, operands, Primitive.GEMM, first_touch)
+
+
+def _dense_strides(labels: str, sizes: dict[str, int]) -> tuple[int, ...]:
+    """The strides of a row-major tensor, in the order of `sizes`."""
+    return tuple(
+        math.prod(sizes[each] for each in labels[labels.index(name) + 1 :]) if name in labels else 0 for name in sizes
+    )
 
 
 def with_turned_pack(rng: random.Random, operation: Operation, schedule: Schedule) -> Schedule:

@@ -28,6 +28,7 @@ from ..ir.strategies import (
     random_complex_reading,
     random_contraction,
     random_copy,
+    random_gate,
     random_product,
     random_reading,
     touched,
@@ -55,7 +56,8 @@ def _operation(rng: random.Random) -> Operation:
 
 def _complex(rng: random.Random) -> Operation:
     dtype = rng.choice((COMPLEX64, COMPLEX128))
-    return random_complex_reading(rng, dtype) if rng.random() < 0.3 else random_product(rng, dtype, points=4000)
+    made = rng.choice((random_complex_reading, random_gate, None, None))
+    return random_product(rng, dtype, points=4000) if made is None else made(rng, dtype)
 
 
 def _small_sums(rng: random.Random, dtype: DType) -> Operation:
@@ -139,6 +141,24 @@ def test_every_proposal_equals_the_interpreter(vector: str, monkeypatch: pytest.
     assert run_guarded(range(soak_count(OPERATIONS, share=0.05)), complaint) is None
 
 
+def test_vectors_of_several_short_runs_equal_the_interpreter(vector: str) -> None:
+    machine = host().with_vector(vector)
+
+    def found(seed: int) -> tuple[Operation, Operation, list[Schedule]]:
+        rng = random.Random(seed)
+        operation = random_gate(rng, rng.choice((COMPLEX64, COMPLEX128)))
+        fused, every = _proposals(operation, rng.choice((machine, _tiny(machine))))
+        return operation, fused, [each.schedule for each in every if each.family == "in short runs"]
+
+    def complaint(seed: int) -> str | None:
+        operation, fused, schedules = found(seed)
+        wrong = (difference(operation, fused, each, machine, random.Random(seed)) for each in schedules)
+        return next((f"seed {seed}\n{each}" for each in wrong if each), None)
+
+    assert run_guarded(range(80), complaint) is None
+    assert sum(len(found(seed)[2]) for seed in range(80)) > 12
+
+
 def test_rows_that_panels_cut_and_sums_of_many_axes_are_among_what_was_tried() -> None:
     cut = summed = extras = 0
     for seed in range(360):
@@ -161,6 +181,7 @@ def test_every_family_is_among_what_was_tried() -> None:
     families = ["in place", "vector block", "vector block, element in place", "element once", "five loops"]
     families += ["vector block, fused", "element once, fused", "five loops, fused"]
     families += ["direct"]
+    families += ["in short runs"]
     families += [f"{way}, in the order of the {name}" for way in ("direct", "staged") for name in ("input", "output")]
     assert {*families, "staged blocks", "staged tiles", "large input in order", "one by one"} <= set(tried)
     assert min(tried.values()) > 3

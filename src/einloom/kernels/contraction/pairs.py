@@ -6,6 +6,8 @@ their own; at the end the parts of the second sum trade places and are added to 
     (re a, im a) re b  +  (-im a, re a) im b
 
 Conjugation changes signs there, and only there. Where vectors do not run along memory, a register holds one element.
+Short runs that follow each other at the same small distance in A and in C are loaded and stored with what lies between
+them, which is masked.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ def emit_pair_product(km: KernelMachine[R, V, A], spec: PairProduct) -> None:
     if spec.m == 0 or spec.n == 0 or (spec.k * spec.batch == 0 and spec.beta == 1):
         km.return_()
     else:
-        along_k = None if spec.batch != 1 or _runs_along_memory(_along_memory(spec)[0]) else _along_k(spec)
+        vec = km.vectors(spec.dtype)
+        runs = _vectors_of(spec, vec.lanes // 2, km.machine.vectors.masks_any)[2]
+        fills = runs.number * runs.length >= min(spec.k, vec.lanes // 2)
+        along_k = None if spec.batch != 1 or fills else _along_k(spec)
         (_PairProduct(km, spec) if along_k is None else _PairDot(km, spec, *along_k)).emit()
 
 
@@ -52,15 +57,23 @@ class _Tile(NamedTuple):
     mask: Mask
 
 
+class _Runs(NamedTuple):
+    """The elements in a vector: so many runs, how long each is, and how far the next one begins."""
+
+    number: int
+    length: int = 1
+    pitch: int = 1
+
+
 class _PairProduct(Generic[R, V, A]):
     """One run of the generator."""
 
     def __init__(self, km: KernelMachine[R, V, A], spec: PairProduct) -> None:
         arguments = signature(spec)
-        self.km, self.vec, (self.spec, names) = km, km.vectors(spec.dtype), _along_memory(spec)
+        self.km, self.vec = km, km.vectors(spec.dtype)
+        self.spec, names, self.runs = _vectors_of(spec, self.vec.lanes // 2, km.machine.vectors.masks_any)
         self.size = 2 * spec.dtype.size
-        self.fits = _runs_along_memory(self.spec)
-        self.each = self.vec.lanes // 2 if self.fits else 1
+        self.each = self.runs.number
         a, b = dict(zip(names, (self.spec.a, self.spec.b))), self.spec.b
         self.a, self.b = names
         self.strides = {name: [self.size * stride for stride in along] for name, along in a.items()}
@@ -75,10 +88,10 @@ class _PairProduct(Generic[R, V, A]):
         spec, frame = self.spec, self.frame
         frame.enter()
         whole, tail = divmod(spec.m, self.each)
-        part = self.vec.mask(2 * self.each)
+        part = self._mask(self.each)
         vectors, columns = self._tile_size(whole)
         groups = [(_Tile(count, columns, part), times) for count, times in parts(whole, vectors)]
-        groups += [(_Tile(1, columns, self.vec.mask(2 * tail)), 1)] if tail else []
+        groups += [(_Tile(1, columns, self._mask(tail)), 1)] if tail else []
         for tile, times in groups:
             with frame.loop(times, "m"):
                 for width, count in parts(spec.n, columns):
@@ -89,6 +102,13 @@ class _PairProduct(Generic[R, V, A]):
                 self._move(0, tile.vectors * self.each)
         self.vec.finish()
         frame.leave()
+
+    def _mask(self, count: int) -> Mask:
+        """The mask of the elements of so many indices of m."""
+        if self.runs.number == 1 or self.runs.pitch == 1:
+            return self.vec.mask(2 * count * self.runs.length)
+        run = (1 << 2 * self.runs.length) - 1
+        return self.vec.lane_mask(sum(run << 2 * self.runs.pitch * index for index in range(count)))
 
     def _tile_size(self, whole: int) -> tuple[int, int]:
         """Vectors and columns of the tiles that take the fewest cycles: two products or two loads in each."""
@@ -317,10 +337,7 @@ def _add_c(
 
 def _along_k(spec: PairProduct) -> tuple[PairProduct, Sequence[str]] | None:
     """Return the spec with m and n, or A and B, exchanged so that sums run along memory, B's column for all rows."""
-    found = [
-        each for way in (spec, spec.exchanged) for each in ((way, ("a", "b")), (_with_other_first(way), ("b", "a")))
-    ]
-    fits = [each for each in found if each[0].a[2] == each[0].b[2] == 1 and each[0].b[0] == 0 and each[0].k > 1]
+    fits = [each for each in _ways(spec) if each[0].a[2] == each[0].b[2] == 1 and each[0].b[0] == 0 and each[0].k > 1]
     return max(fits, key=lambda each: each[0].m, default=None)
 
 
@@ -331,12 +348,42 @@ def _runs_along_memory(spec: PairProduct) -> bool:
 
 def _along_memory(spec: PairProduct) -> tuple[PairProduct, Sequence[str]]:
     """Return the spec with m and n, or A and B, exchanged so that vectors run along memory; what A and B are called."""
+    return next((way for way in _ways(spec) if _runs_along_memory(way[0])), (spec, ("a", "b")))
+
+
+def _vectors_of(spec: PairProduct, room: int, masks_any: bool) -> tuple[PairProduct, Sequence[str], _Runs]:
+    """Return the spec with vectors along m; what A and B are called; and the elements in vectors of so many."""
+    dense, names = _along_memory(spec)
+    fits = _runs_along_memory(dense)
+    runs, found = _Runs(room if fits else 1), (dense, names)
+    used = min(dense.m, runs.number)
+    for each in _ways(spec):
+        way, length = _with_short_runs(each[0], room)
+        count = min(max(room // way.a[0], 1), way.m if masks_any else 1) if length else 0
+        if count * length > used:
+            used, found, runs = count * length, (way, each[1]), _Runs(count, length, way.a[0])
+    return *found, runs
+
+
+def _with_short_runs(spec: PairProduct, room: int) -> tuple[PairProduct, int]:
+    """Return the spec with the runs that follow each other along m in A and C as its elements, and how long they are.
+
+    0 where there are none. Runs along n are of one element then: n is 1.
+    """
+    pitch = spec.a[0]
+    if pitch <= 1 or spec.c[0] != pitch or spec.b[0]:
+        return spec, 0
+    along_n = spec.a[1] == spec.c[1] == 1 and spec.b[1] == 0 and 1 < spec.n < pitch
+    if along_n and spec.n <= room:
+        return replace(spec, n=1), spec.n
+    return spec, 1
+
+
+def _ways(spec: PairProduct) -> Iterator[tuple[PairProduct, Sequence[str]]]:
+    """Yield the spec with m and n, or A and B, exchanged or not, and what A and B are called."""
     for each in (spec, spec.exchanged):
-        if _runs_along_memory(each):
-            return each, ("a", "b")
-        if _runs_along_memory(other := _with_other_first(each)):
-            return other, ("b", "a")
-    return spec, ("a", "b")
+        yield each, ("a", "b")
+        yield _with_other_first(each), ("b", "a")
 
 
 def _with_other_first(spec: PairProduct) -> PairProduct:

@@ -51,7 +51,6 @@ class Avx512Vectors(X86Vectors):
         return None if count == self.lanes else self.lane_mask((1 << count) - 1)
 
     def lane_mask(self, lanes: int) -> int:
-        """Return the mask of the lanes whose bit is set; emits what sets it up, once."""
         if lanes not in self._masks and len(self._masks) < len(self.kept_masks):
             register = self.kept_masks[len(self._masks)]
             self._set(register, lanes)

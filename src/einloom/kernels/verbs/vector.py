@@ -85,6 +85,10 @@ class CopyVerbs(ABC, Generic[R, V, A]):
         """Return the mask of the first `count` lanes; emits what sets it up, once."""
         return None if count == self.lanes else (1 << count) - 1
 
+    def lane_mask(self, lanes: int) -> int:
+        """Return the mask of the lanes whose bit is set, where the ISA has them; emits what sets it up, once."""
+        return lanes
+
     @abstractmethod
     def load(self, dst: V, place: A, mask: Mask = None) -> None:
         """dst = the lanes at a place, 0 where masked; masked bytes are not touched."""

@@ -25,6 +25,7 @@ from einloom.passes.contraction.narrow import in_computed_type, staged_in_comput
 from einloom.passes.contraction.outer import outer_schedules
 from einloom.passes.contraction.pairs import Reals
 from einloom.passes.contraction.plan import Plan
+from einloom.passes.contraction.short_runs import ShortRuns
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.parallelise import parallelise
@@ -35,6 +36,8 @@ __all__ = ["CHOOSE_CONTRACTION", "Costed", "costed", "every_proposal", "listed"]
 LITTLE = 100_000
 """Up to so many products nothing but what kernels need is packed: choosing would take longer than computing."""
 
+NOTHING = Cost(0.0, 0.0, 0.0, 0.0, 0.0)
+"""Of proposals that are not compared: the first one is taken."""
 
 IN_PLACE = 1.05
 """How much longer sums of complex products take where one operand is not packed at all: between other packed blocks,
@@ -54,7 +57,7 @@ def every_proposal(operation: Operation, schedule: Schedule, context: Context) -
     if operation.multiplies_pairs:
         reals = Reals.of(operation, schedule.prims)
         turned = _of_pairs(reals, _uncosted(every_proposal(*reals.undecided, context)), context)
-        others = (*_where_they_lie(operation, schedule, context), *_large_input(operation, context))
+        others = _of_complex(operation, schedule, context)
         return [each.proposal for each in (*others, *turned)]
     setting = _setting(operation, schedule, context)
     found = list(_of_families(setting))
@@ -72,7 +75,7 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
     if operation.multiplies_pairs:
         reals = Reals.of(operation, schedule.prims)
         turned = _of_pairs(reals, costed(*reals.undecided, context), context)
-        others = (*_where_they_lie(operation, schedule, context), *_large_input(operation, context))
+        others = _of_complex(operation, schedule, context)
         return sorted([*others, *turned], key=_seconds)
     setting = _setting(operation, schedule, context)
     if operation.points <= LITTLE or not context.options.packing:
@@ -87,7 +90,7 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
 
 
 def _uncosted(found: Iterable[Proposal]) -> list[Costed]:
-    return [Costed(each, Cost(0.0, 0.0, 0.0, 0.0, 0.0)) for each in found]
+    return [Costed(each, NOTHING) for each in found]
 
 
 class _Choice:
@@ -197,6 +200,15 @@ def _with_short_runs(reals: Reals, found: Costed) -> Costed:
     return replace(found, cost=found.cost._replace(arithmetic=IN_PLACE * found.cost.arithmetic))
 
 
+def _of_complex(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:
+    """Return the proposals for complex numbers that are none for reals."""
+    return [
+        *_where_they_lie(operation, schedule, context),
+        *_in_short_runs(operation, context),
+        *_large_input(operation, context),
+    ]
+
+
 def _where_they_lie(operation: Operation, schedule: Schedule, context: Context) -> Iterator[Costed]:
     """Yield what multiplies complex numbers without packs."""
     reals = Reals.where_they_lie(operation, schedule.prims)
@@ -205,10 +217,20 @@ def _where_they_lie(operation: Operation, schedule: Schedule, context: Context) 
     setting = _setting(*reals.undecided, context)
     model, small = CostModel(reals.operation, context.machine), 4 * operation.points <= LITTLE
     for proposal in _made(setting, in_place(setting)):
-        cost = Cost(0.0, 0.0, 0.0, 0.0, 0.0) if small else model.cost(proposal.schedule, context.options.threads)
+        cost = NOTHING if small else model.cost(proposal.schedule, context.options.threads)
         restored = _restored(reals, Costed(proposal, cost))
         if restored is not None:
             yield restored
+
+
+def _in_short_runs(operation: Operation, context: Context) -> Iterator[Costed]:
+    """Yield what multiplies complex numbers without packs where vectors hold several short runs."""
+    runs = ShortRuns.of(operation, context.machine)
+    if runs is None or context.options.max_kernel_size is not None:
+        return
+    schedule, small = runs.schedule(context.machine), 4 * operation.points <= LITTLE
+    cost = NOTHING if small else runs.cost(schedule, context.machine, context.options.threads)
+    yield Costed(Proposal("in short runs", schedule), cost)
 
 
 def _large_input(operation: Operation, context: Context) -> Iterator[Costed]:
