@@ -117,6 +117,30 @@ def test_out_of_another_type_is_read_and_written() -> None:
     assert np.allclose(out, 2 + a @ b, rtol=1e-6)
 
 
+@pytest.mark.parametrize("factor", [-1, 300, 2**70 + 3, np.int64(-3), -2.0])
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int32", "uint64"])
+def test_factors_of_integers_wrap_as_their_products_do(dtype: str, factor: Any) -> None:
+    a = RNG.integers(0, 100, (3, 5)).astype(dtype)
+    wanted = np.array([int(x) * int(factor) % 2**64 for x in a.ravel()], np.uint64).astype(dtype).reshape(a.shape)
+    for target in TARGETS:
+        assert np.array_equal(el.einsum("ab->ab", a, alpha=factor, target=target), wanted)
+        out = a.copy()
+        el.einsum("ab->ab", np.zeros_like(a), beta=factor, out=out, target=target)
+        assert np.array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("keyword", ["alpha", "beta"])
+@pytest.mark.parametrize(
+    ("dtype", "factor"),
+    [("int32", 0.5), ("uint8", np.float32(1.5)), ("int64", np.nan), ("int8", np.inf), ("int32", 1 + 2j)]
+    + [("float32", 2j), ("float64", np.complex64(1 + 1j)), ("float16", 1 - 1j), ("float64", 10**400)],
+)
+def test_factors_that_a_type_does_not_have_are_refused(dtype: str, factor: Any, keyword: str) -> None:
+    a = np.ones((3, 5), dtype)
+    with pytest.raises(el.ArgumentError, match=f"is no number of type {dtype}\n  ab->ab"):
+        el.einsum("ab->ab", a, out=np.ones_like(a), **{keyword: factor})
+
+
 def test_an_out_at_odd_addresses_is_read() -> None:
     a, b = operands([(4, 5), (5, 6)])
     out = np.frombuffer(bytearray(8 * 24 + 1), np.float64, 24, 1).reshape(4, 6)

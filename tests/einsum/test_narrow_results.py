@@ -85,7 +85,7 @@ def test_out_may_hold_float32_sums_of_halves(name: str, size: tuple[int, int]) -
 
 def test_out_of_any_other_type_is_refused() -> None:
     a = np.ones((3, 3), np.int8)
-    for name in ("int64", "int16", "float32"):
+    for name in ("int64", "int16", "float32", "uint32"):
         with pytest.raises(DTypeError, match="out has type"):
             el.einsum("mk,kn->mn", a, a, out=np.zeros((3, 3), name))
 

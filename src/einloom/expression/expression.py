@@ -17,17 +17,17 @@ from einloom.config import LEAST_WORK, VERSION, WatchedSettings, current_setting
 from einloom.dtypes import DTYPES, FLOAT64, PAIRS
 from einloom.expression.entries import describe_call
 from einloom.expression.fallback import allow_fallback, travel_of
+from einloom.expression.factors import factor_array
 from einloom.expression.operands import Expected
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.recipe import Recipe, Strides
 from einloom.expression.sliced import SlicedVariant
 from einloom.expression.table import StepRow, rows_of, table_text
-from einloom.expression.types import FOREIGN, numpy_type, scaled_sums, wider_results
+from einloom.expression.types import numpy_type, scaled_sums, wider_results
 from einloom.expression.variant import CompiledStep, Variant
 from einloom.frameworks import framework_of
 from einloom.frameworks.call import Call
 from einloom.ir.loop_text import parse_loop_string
-from einloom.ir.numbers import narrowed
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_schedule
 from einloom.jit.host import host
@@ -113,7 +113,7 @@ class Expression(Native):
         schedule = _parsed(options.schedule) if isinstance(options.schedule, str) else options.schedule
         path, slicing = limited_path(problem, options.optimize, options.memory_limit)
         records = readable_file(current_settings().records)
-        constants = [self._constant(factor, label) for factor in options.finish.constants]
+        constants = [factor_array(factor, label, self.dtype, where) for factor in options.finish.constants]
         self._recipe = Recipe(
             problem,
             path,
@@ -142,13 +142,6 @@ class Expression(Native):
         first = self._first_held
         return (*of_operands[:first], *of_operands[first + len(self._held) :])
 
-    def _constant(self, factor: Any, label: str) -> Array:
-        """Return an array of one factor."""
-        if label in FOREIGN:
-            return narrowed(np.full(1, factor), DTYPES[label])
-        is_real = label in PAIRS and complex(factor).imag == 0
-        return np.full(1, complex(factor).real, PAIRS[label].real.name) if is_real else np.full(1, factor, self.dtype)
-
     # ---- calling -----------------------------------------------------------------------------------------------
 
     def __call__(self, *operands: Any, out: Any = None) -> Any:
@@ -159,7 +152,7 @@ class Expression(Native):
         Args:
             operands: arrays of the compiled shapes.
             out: takes the result; of the type that is computed in, or of that which sums of it are kept in: float32 for
-                bfloat16 and float16, int32 or uint32 for narrower integers. Then nothing is rounded or wraps before.
+                bfloat16 and float16, int32 for narrower integers, also uint32 for unsigned ones. Then nothing is rounded or wraps before.
 
         Returns:
             A fresh C-contiguous array of the first operand's library, a scalar for no axes, or `out` itself.

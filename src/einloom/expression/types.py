@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from einloom.arrays.library import Imported
-from einloom.dtypes import DTYPES, INT32, PAIRS, TYPES, UINT32, DType, promoted
+from einloom.dtypes import DTYPES, INT32, PAIRS, TYPES, UINT32, DType, Kind, promoted
 from einloom.errors import DTypeError
 from einloom.plan.carriers import is_copy
 from einloom.plan.equation import caret_lines, parse_equation
@@ -106,13 +106,15 @@ def operand_types(operands: Sequence[Imported], computed: Any) -> tuple[str, ...
 def wider_results(label: str) -> tuple[str, ...]:
     """Return the names of the types that results may have instead of the one computed in, since sums are kept in them.
 
-    >>> wider_results("bfloat16"), wider_results("uint8"), wider_results("float32")
-    (('float32',), ('int32', 'uint32'), ())
+    Sums of signed integers may be negative, which `uint32` is not.
+
+    >>> wider_results("bfloat16"), wider_results("int8"), wider_results("uint8"), wider_results("float32")
+    (('float32',), ('int32',), ('uint32', 'int32'), ())
     """
     found = DTYPES.get(label)
     if found is None or found.accumulate.name not in DTYPES or found.accumulate == found:
         return ()
-    return ("int32", "uint32") if found.is_integer else (found.accumulate.name,)
+    return (found.accumulate.name, *(["int32"] if found.kind is Kind.UNSIGNED else []))
 
 
 def scaled_sums(label: str, equation: str) -> DType:

@@ -18,13 +18,13 @@ from einloom.arrays.library import outgoing
 from einloom.config import thread_count
 from einloom.dtypes import TYPES
 from einloom.errors import ArgumentError, DeviceError, DTypeError, UnsupportedTarget
+from einloom.expression.factors import factor_array
 from einloom.expression.on_gpu.program import GpuProgram, Lying
 from einloom.expression.on_gpu.steps import GpuStep
 from einloom.expression.operands import Expected
 from einloom.expression.options import Options
 from einloom.expression.types import numpy_type
 from einloom.ir.gpu.text import write_launch
-from einloom.ir.numbers import narrowed
 from einloom.jit.gpu.devices import open_gpu, open_home
 from einloom.jit.gpu.driver import GpuDriver
 from einloom.once import OnceTable
@@ -104,7 +104,7 @@ class GpuExpression:
             self.shapes, self.output_shape, labels, label, self.dtype, unit, self._where, options.finish
         )
         self._path = contraction_path(self._problem, options.optimize, options.memory_limit)
-        self._constants = [narrowed(np.full(1, factor), TYPES[label]) for factor in options.finish.constants]
+        self._constants = [factor_array(each, label, self.dtype, self._where) for each in options.finish.constants]
         self._programs: OnceTable[GpuProgram] = OnceTable(64)
         self._program = self._program_of(self._driver, [contiguous_strides(shape) for shape in self.shapes])
         if not in_place:
