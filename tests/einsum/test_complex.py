@@ -134,7 +134,7 @@ def test_conjugates_are_made_by_code(equation: str, real: int | None, target: st
     for conj in ((0,), (1,), tuple(range(count))):
         conj = tuple(i for i in conj if i < count)
         sums = np.einsum(equation, *(each.conj() if i in conj else each for i, each in enumerate(operands)))
-        for alpha, beta, epilogue in ((1, 0, ()), (2, 1, ()), (1j, -1j, ()), (-1, 0, (("mul", output),))):
+        for alpha, beta, epilogue in ((1, 0, ()), (1, 1, ()), (2, 1, ()), (1j, -1j, ()), (-1, 0, (("mul", output),))):
             wanted, out = alpha * sums + beta * held, held.copy()
             beside = [held] * len(epilogue)
             f = el.compile(
@@ -168,6 +168,18 @@ def test_parts_are_multiplied_one_by_one(equation: str, dtype: str) -> None:
             (ar, ai), (br, bi) = ((each.real.item(), each.imag.item()) for each in operands)
             result: Any = np.asarray(el.einsum(equation, *operands)).reshape(())
             np.testing.assert_array_equal([result.real, result.imag], [ar * br - ai * bi, ai * br + ar * bi])
+
+
+@pytest.mark.parametrize("dtype", [">c8", ">c16", "<c16", np.clongdouble])
+def test_complex_operands_of_other_byte_orders_and_sizes_keep_their_imaginary_parts(dtype: Any) -> None:
+    generator = np.random.default_rng(3)
+    a, b = _drawn(generator, (5, 7), "complex64"), _drawn(generator, (7,), "complex64")
+    for operands in ((a, b.astype(dtype)), (a.astype(dtype), b), (a.astype(dtype), b.astype(dtype))):
+        for asked in ("complex64", "complex128"):
+            result = el.einsum("ab,b->a", *operands, dtype=asked, casting="unsafe")
+            assert result.dtype == asked and np.array_equal(result, a @ b)
+    if dtype != np.clongdouble:
+        assert np.array_equal(el.einsum("ab,b->a", a, b.astype(dtype)), a @ b)
 
 
 def test_other_doors_say_what_to_do() -> None:

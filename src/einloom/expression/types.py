@@ -95,11 +95,11 @@ def registered(label: str) -> np.dtype[Any] | None:
 def operand_types(operands: Sequence[Imported], computed: Any) -> tuple[str, ...]:
     """Return the types that operands are read in: their own where code widens what it loads, else the common one.
 
-    Real operands beside complex ones stay real.
+    Real operands beside complex ones stay real; complex ones are also those of other byte orders and sizes.
     """
     label = numpy_type(computed)[0]
-    if label in PAIRS and any(operand.dtype in PAIRS for operand in operands):
-        return tuple(label if operand.dtype in PAIRS else PAIRS[label].real.name for operand in operands)
+    if label in PAIRS and any(operand.array.dtype.kind == "c" for operand in operands):
+        return tuple(label if operand.array.dtype.kind == "c" else PAIRS[label].real.name for operand in operands)
     return tuple(operand.dtype if _is_widened(operand.dtype, label) else label for operand in operands)
 
 

@@ -199,7 +199,7 @@ class _Planner:
         if self.problem.dtype.kind is Kind.COMPLEX and (finish.constants or finish.epilogue):
             numbers = self._scaled(numbers, constants.pop()) if constants else numbers
             return self._add_complex_end(numbers, target, beta)
-        numbers = self._without_conjugates(numbers, target)
+        numbers = self._without_conjugates(numbers, target, apart=finish.beta != 0)
         scale = [(Primitive.MUL, constants[0])] if constants else []
         if self._wants_sums_apart(bool(scale)):
             numbers, scale = (self._add(numbers, self._contiguous(target.labels), touches=scale),), []
