@@ -88,6 +88,21 @@ def test_types_beside_bfloat16_are_all_there_are() -> None:
                 el.einsum("a,a->a", np.ones(3, own), np.ones(3, name))
 
 
+@pytest.mark.parametrize("name", ["complex64", "complex128", "float32", "float64", "int32"])
+def test_other_byte_orders_beside_bfloat16_promote_as_the_machines(name: str) -> None:
+    a, b = np.array([[1, 2], [3, 4]], dtype_of("bfloat16")), np.array([5, 6]).astype(name)
+    wanted = (b + 1j if name.startswith("c") else b).astype(name)
+    for order in "<>":
+        given = wanted.astype(wanted.dtype.newbyteorder(order))
+        for casting in ("safe", "unsafe"):
+            if name == "int32":
+                with pytest.raises(el.DTypeError, match="no common data type"):
+                    el.einsum("ab,b->a", a, given, casting=casting)
+                continue
+            result = el.einsum("ab,b->a", a, given, casting=casting)
+            assert result.dtype == wanted.dtype and np.array_equal(result, a.astype(name) @ wanted)
+
+
 @pytest.mark.parametrize("source", ["bool", "int8", "uint8", "int16", "uint16", "float16", "float32"])
 @pytest.mark.parametrize("target", ["int16", "uint16", "int32", "uint32", "int64", "float32", "complex64", "bfloat16"])
 def test_copies_in_another_type_convert(source: str, target: str) -> None:

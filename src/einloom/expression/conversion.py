@@ -12,7 +12,7 @@ from einloom.arrays.check import check_shape, check_writable
 from einloom.arrays.library import Array, Imported, array_of, incoming, outgoing
 from einloom.errors import ArgumentError, DTypeError
 from einloom.expression.made import Compiled
-from einloom.expression.types import FOREIGN, registered, wider_results
+from einloom.expression.types import FOREIGN, registered, stands_in, wider_results
 
 __all__ = ["PLAIN", "Conversion", "conversion_of"]
 
@@ -110,12 +110,7 @@ PLAIN = Conversion()
 
 def _stays(operand: Imported, label: str) -> bool:
     """Whether an operand is left to the expression: it has the type, or NumPy does not know one of the two."""
-    return operand.dtype == label or _stands_in(operand) or registered(label) is None
-
-
-def _stands_in(operand: Imported) -> bool:
-    """Whether an operand's elements lie in another type's, as torch's of bfloat16 in `uint16`."""
-    return operand.dtype in FOREIGN and operand.array.dtype == FOREIGN[operand.dtype]
+    return operand.dtype == label or stands_in(operand) or registered(label) is None
 
 
 def _is_casting(word: object) -> TypeGuard[Casting]:

@@ -152,7 +152,8 @@ class Expression(Native):
         Args:
             operands: arrays of the compiled shapes.
             out: takes the result; of the type that is computed in, or of that which sums of it are kept in: float32 for
-                bfloat16 and float16, int32 for narrower integers, also uint32 for unsigned ones. Then nothing is rounded or wraps before.
+                bfloat16 and float16, int32 for narrower integers, also uint32 for unsigned ones. Then nothing is
+                rounded or wraps before.
 
         Returns:
             A fresh C-contiguous array of the first operand's library, a scalar for no axes, or `out` itself.

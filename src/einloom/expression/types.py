@@ -25,6 +25,7 @@ __all__ = [
     "operand_types",
     "registered",
     "scaled_sums",
+    "stands_in",
     "wider_results",
 ]
 
@@ -103,6 +104,11 @@ def operand_types(operands: Sequence[Imported], computed: Any) -> tuple[str, ...
     return tuple(operand.dtype if _is_widened(operand.dtype, label) else label for operand in operands)
 
 
+def stands_in(operand: Imported) -> bool:
+    """Return whether an operand's elements lie in another type's, as torch's of bfloat16 in `uint16`."""
+    return operand.dtype in FOREIGN and operand.array.dtype == FOREIGN[operand.dtype]
+
+
 def wider_results(label: str) -> tuple[str, ...]:
     """Return the names of the types that results may have instead of the one computed in, since sums are kept in them.
 
@@ -152,15 +158,21 @@ def _common_type(equation: str, operands: Sequence[Imported]) -> tuple[str, np.d
         return numpy_type("float64")
     if len(operands) == 1:
         return operands[0].dtype, operands[0].array.dtype
-    labels = [operand.dtype for operand in operands]
+    labels = [_native_name(operand) for operand in operands]
     if any(label in FOREIGN for label in labels) and all(label in TYPES for label in labels):
         return numpy_type(promoted(*labels).name)
     try:
         result = np.result_type(*(operand.array for operand in operands))
     except TypeError:
         raise _no_code(equation, operands, "none") from None
-    foreign = [operand.dtype for operand in operands if operand.dtype in FOREIGN]
-    return (foreign[0] if foreign else str(result)), result
+    if any(map(stands_in, operands)):
+        raise _no_code(equation, operands, "none")
+    return str(result), result
+
+
+def _native_name(operand: Imported) -> str:
+    """Return the name of a type in the machine's byte order."""
+    return operand.dtype if operand.dtype in TYPES else operand.array.dtype.newbyteorder("=").name
 
 
 def _no_code(equation: str, operands: Sequence[Imported], result: str) -> DTypeError:
