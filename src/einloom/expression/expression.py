@@ -16,8 +16,8 @@ from einloom.arrays.signature import signature_of
 from einloom.config import LEAST_WORK, VERSION, WatchedSettings, current_settings, thread_count, watched_settings
 from einloom.dtypes import DTYPES, FLOAT64, PAIRS
 from einloom.expression.entries import describe_call
-from einloom.expression.fallback import allow_fallback, travel_of
 from einloom.expression.factors import factor_array
+from einloom.expression.fallback import allow_fallback, travel_of
 from einloom.expression.operands import Expected
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.recipe import Recipe, Strides
