@@ -57,7 +57,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"signature", "chain"},
     ),
     "expression": (
-        {"programs", "types", "weak", "options", "planned"},
+        {"programs", "types", "weak", "factors", "options", "planned"},
         {"fallback"},
         {"variant", "operands"},
         {"on_gpu"},
