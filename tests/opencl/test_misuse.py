@@ -73,6 +73,14 @@ def crooked_offset(patch: pytest.MonkeyPatch) -> object:
     return product(cla.Array(QUEUE, (4, 4), np.float32, data=buffer, offset=2), there())
 
 
+def beyond_its_buffer(offset: int, *strides: int) -> Callable[[pytest.MonkeyPatch], object]:
+    def run(patch: pytest.MonkeyPatch) -> object:
+        buffer = cl.Buffer(CONTEXT, cl.mem_flags.READ_WRITE, 64)
+        return product(there(), there(), out=cla.Array(QUEUE, (4, 4), np.float32, "C", None, buffer, offset, strides))
+
+    return run
+
+
 def written_twice(patch: pytest.MonkeyPatch) -> object:
     out = cla.Array(QUEUE, (4, 4), np.float32, strides=(0, 4), data=there().base_data)
     return product(there(), there(), out=out)
@@ -113,6 +121,8 @@ MISUSE: dict[str, tuple[Callable[[pytest.MonkeyPatch], object], type[Exception],
     "overlap": (overlapping, el.OverlapError, "out shares memory with operand 0"),
     "elements written twice": (written_twice, el.StrideError, "elements of out share memory"),
     "elements between multiples": (crooked_offset, el.StrideError, "operand 0 is not aligned"),
+    "an array behind its buffer": (beyond_its_buffer(4, 16, 4), el.StrideError, "out reaches from byte 4 to 68 of a"),
+    "an array before its buffer": (beyond_its_buffer(0, -16, 4), el.StrideError, "out reaches from byte -48 to 16"),
     "a queue that is gone": (queue_that_is_gone, DeviceError, "could not wait for another queue"),
     "no memory for a result": (out_of_memory, DeviceError, "makes no array of shape"),
     "no memory for a copy": (lambda _: el.einsum("ij->i", HUGE, target="opencl"), DeviceError, "take 4398 GB"),

@@ -18,7 +18,7 @@ from einloom.arrays.check import check_alignment, check_disjoint
 from einloom.arrays.dlpack import Exporter, device_memory
 from einloom.arrays.library import OfNamespace
 from einloom.arrays.region import Region, reach_of
-from einloom.errors import DeviceError
+from einloom.errors import DeviceError, StrideError
 
 __all__ = ["DeviceArray", "Home", "check_apart", "device_array", "fresh_like", "home_of"]
 
@@ -107,7 +107,7 @@ def device_array(thing: Any, home: Home, name: str, stream: int = 0, written: bo
     Raises:
         DeviceError: it lies elsewhere, or its library does not give its memory away.
         DTypeError: it has elements of a type that no array has here.
-        StrideError: its elements do not lie at multiples of their size.
+        StrideError: its elements do not lie at multiples of their size, or not in their buffer.
     """
     found = home_of(thing)
     if found != home:
@@ -125,6 +125,7 @@ def _of_opencl(thing: Any, home: Home, name: str) -> DeviceArray:
         kind = type(thing.base_data).__name__
         raise DeviceError(f"{name} lies in a {kind}, no buffer of OpenCL\n  Allocate it without SVM.")
     memory, offset = thing.base_data, thing.offset
+    _check_inside(thing, memory.get_info(cl.mem_info.SIZE), name)
     parent = memory.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT)
     if parent is not None:  # A part of a buffer: whether two overlap is seen in the whole alone.
         memory, offset = parent, offset + memory.get_info(cl.mem_info.OFFSET)
@@ -132,6 +133,16 @@ def _of_opencl(thing: Any, home: Home, name: str) -> DeviceArray:
     size = thing.dtype.itemsize
     region = Region(name, offset, tuple(thing.shape), tuple(thing.strides), size, str(thing.dtype), False, buffer)
     return DeviceArray(home, memory, region, thing.queue, thing)
+
+
+def _check_inside(thing: Any, size: int, name: str) -> None:
+    """Refuse an array that reaches beyond its buffer: pyopencl makes any that is asked for."""
+    low, high = reach_of(tuple(thing.shape), tuple(thing.strides), thing.dtype.itemsize)
+    if high > low and not 0 <= thing.offset + low <= thing.offset + high <= size:
+        raise StrideError(
+            f"{name} reaches from byte {thing.offset + low} to {thing.offset + high} of a buffer of {size}\n"
+            "  Pass an array that lies in its buffer."
+        )
 
 
 def _of_cuda(thing: Exporter, home: Home, name: str, stream: int) -> DeviceArray:

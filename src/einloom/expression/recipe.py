@@ -232,7 +232,9 @@ class Recipe:
     def _machine(self) -> Machine:
         machine = self.target if isinstance(self.target, Machine) else self._host()
         if isinstance(self.target, str) and self.target not in ("cpu", "interpreter"):
-            raise UnsupportedTarget(f"target {self.target!r}\n  Targets: 'cpu', 'interpreter' or a Machine.")
+            raise UnsupportedTarget(
+                f"target {self.target!r}\n  Targets: 'cpu', 'interpreter', 'opencl', 'cuda', 'gpu' or a Machine."
+            )
         if not machine.has_vectors:
             raise UnsupportedTarget(
                 f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon\n  {self.problem.equation.text}\n"
