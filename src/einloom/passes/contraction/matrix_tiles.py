@@ -30,8 +30,13 @@ __all__ = ["tiled_schedule"]
 STEP = 16
 """Groups of k that tiles take at once."""
 
-ROWS_SHARE, PANEL_SHARE = 0.28, 0.8
-"""Shares of L2 that the rows of the other operand may take, and of L1 that a panel of the vector operand takes."""
+PANEL_SHARE = 0.8
+"""The share of L1 that a panel of the vector operand takes."""
+
+NEAR, ROWS_BESIDE, ROWS_ALONE = 0.6, 0.12, 0.28
+"""Shares of L2: of a vector operand that stays there; of the rows of the other operand beside one, and of those that
+panels from beyond L2 pass, which come the less often the more rows they meet.
+"""
 
 BLOCK, BLOCK_ONCE, STAGED, AGAIN = 4.0, 0.4, 2.0, 2
 """What a block of the vector operand may take, in multiples of L2: where other rows read it again; where all rows meet
@@ -63,8 +68,10 @@ def tiled_schedule(
     k = extents[prims.k or ""]
     panel = _panel(k, machine, width) if rows > 2 * height else k
     sums = [*reduced, *_loop(prims.k, panel, k)]
-    down = _cut(rows, int(ROWS_SHARE * machine.l2) // (GROUP * panel), height)
-    room = _columns(k * math.prod(extents[loop.axis] for loop in reduced), down, down < rows, machine)
+    depth = k * math.prod(extents[loop.axis] for loop in reduced)
+    share = ROWS_BESIDE if GROUP * depth * columns <= NEAR * machine.l2 else ROWS_ALONE
+    down = _cut(rows, int(share * machine.l2) // (GROUP * panel), height)
+    room = _columns(depth, down, down < rows, machine)
     if stages and sums:
         room = min(room, int(STAGED * machine.l2) // (GROUP * down))
     across = _cut(columns, room, width)
