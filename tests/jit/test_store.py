@@ -128,9 +128,19 @@ def test_where_nothing_can_be_written_nothing_happens(tmp_path: Path) -> None:
     assert store.files() == []
 
 
+def test_few_writes_look_at_all_files_however_many_processes_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[int] = []
+    monkeypatch.setattr(module, "_make_room", looks.append)
+    for number in range(640):  # A store of its own for each, as processes have that compile one program.
+        Store(tmp_path / "store").write(str(number), b"")
+    assert 1 <= len(looks) <= 32
+
+
 def test_the_oldest_go_when_there_is_no_room(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_BYTES", 20 * len(PAYLOAD))
-    monkeypatch.setattr(module, "WRITES_BETWEEN_LOOKS", 1)
+    monkeypatch.setattr(module, "WRITES_PER_LOOK", 1)
     for number in range(40):
         store.write(f"key {number}", PAYLOAD)
         for name, _ in store.files():
@@ -148,6 +158,7 @@ def test_files_that_it_did_not_write_are_left_alone(store: Store, monkeypatch: p
         os.utime(file, (0, 0))
     (store.folder / ("0" * 64)).mkdir()
     monkeypatch.setattr(module, "MOST_BYTES", 2 * len(PAYLOAD))
+    monkeypatch.setattr(module, "WRITES_PER_LOOK", 1)
     Store(store.folder).write("other", PAYLOAD)
     assert store.clear() == 1
     assert store.clear() == 0

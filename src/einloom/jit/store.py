@@ -26,8 +26,8 @@ MOST_BYTES = 64 * 2**20
 MOST_OF_ONE = 4 * 2**20
 """Bytes of the largest file that is written or read."""
 
-WRITES_BETWEEN_LOOKS = 64
-"""Files that a process writes between two looks at the size of the store."""
+WRITES_PER_LOOK = 64
+"""One of so many files, by its name, makes its writer look at the size of the store: 25,000 files take 90 ms."""
 
 ABANDONED = 3600
 """Seconds after which a file that was never renamed is what a killed process left."""
@@ -48,7 +48,6 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._written = 0
 
     def read(self, key: str) -> bytes | None:
         """Return what was written under a key; None if nothing was, or nothing that can be trusted."""
@@ -67,10 +66,10 @@ class Store:
         with suppress(OSError):
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with _trusted(self.folder) as folder:
-                _write(folder, _name(key), hashlib.sha256(payload).digest() + payload)
-                if self._written % WRITES_BETWEEN_LOOKS == 0:
+                name = _name(key)
+                _write(folder, name, hashlib.sha256(payload).digest() + payload)
+                if int(name, 16) % WRITES_PER_LOOK == 0:
                     _make_room(folder)
-                self._written += 1
 
     def files(self) -> list[tuple[str, int]]:
         """Return name and size in bytes of what is kept."""
