@@ -17,6 +17,7 @@ from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
 from einloom.passes.model.cost import cost_of
+from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.model.traffic import Flow
 from einloom.passes.pipeline import explain_passes, optimize_operation
 from einloom.passes.values import Context, Options
@@ -344,3 +345,18 @@ def test_tiles_take_no_axis_that_both_inputs_have(machine: Machine) -> None:
     assert bind(chosen, schedule).body
     for each in costed(chosen, replace(schedule, loops=(), packs=()), Context(machine)):
         assert each.proposal.family != "tiles" and "outer" not in each.proposal.family
+
+
+@pytest.mark.parametrize("summed", [600, 20_000, 1_000_000])
+@pytest.mark.parametrize("rows", [40, 3000])
+def test_scratch_of_matrix_tiles_stays_below_its_limit(summed: int, rows: int) -> None:
+    text = f"""gemm first=zero last=none
+    axis m {rows} m
+    axis n 500 n
+    axis k {summed} k
+    in0 int8 m={summed} k=1
+    in1 int8 n=1 k=500
+    out int32 m=500 n=1"""
+    chosen, schedule = optimize_operation(parse_operation(text), MATRICES, Options(1))
+    assert any(pack.grouped for pack in schedule.packs)
+    assert bind(chosen, schedule).scratch_bytes <= SCRATCH_LIMIT

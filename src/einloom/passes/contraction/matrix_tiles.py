@@ -12,11 +12,14 @@ beyond L2:
         seq l:544    pack the rows of the other operand
           seq j:32
             tiles of 32 x 32 sums
+
+Where a panel with all of k is more than scratch holds, the vector operand is packed inside the loops over k.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from einloom.group_products import GROUP
 from einloom.ir.operation import DimType, Operation
@@ -24,6 +27,7 @@ from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, S
 from einloom.machine import Machine
 from einloom.passes.identify import vector_operand
 from einloom.passes.model.sizes import balanced_block, round_up
+from einloom.passes.model.tiles import SCRATCH_LIMIT
 
 __all__ = ["tiled_schedule"]
 
@@ -33,15 +37,17 @@ STEP = 16
 PANEL_SHARE = 0.8
 """The share of L1 that a panel of the vector operand takes."""
 
-NEAR, ROWS_BESIDE, ROWS_ALONE = 0.6, 0.12, 0.28
-"""Shares of L2: of a vector operand that stays there; of the rows of the other operand beside one, and of those that
-panels from beyond L2 pass, which come the less often the more rows they meet.
+NEAR = 0.6
+"""The share of L2 that a vector operand may take to stay there."""
+
+ROWS_BESIDE, ROWS_ALONE, STAGED = 0.06, 0.14, 0.27
+"""Shares of scratch: of the rows of the other operand beside a vector operand that stays in L2, of those that panels
+from beyond L2 pass, which come the less often the more rows they meet, and of a staged block of the output.
 """
 
-BLOCK, BLOCK_ONCE, STAGED, AGAIN = 4.0, 0.4, 2.0, 2
-"""What a block of the vector operand may take, in multiples of L2: where other rows read it again; where all rows meet
-it at once, which are packed for each block: it has at least so many times as many columns as they are. And what a
-staged block of the output may take.
+BLOCK, BLOCK_ONCE, AGAIN = 0.57, 0.2, 2
+"""What a block of the vector operand may take of scratch: where other rows read it again; where all rows meet it at
+once, which are packed for each block: it has at least so many times as many columns as they are.
 """
 
 PANELS = 3
@@ -65,22 +71,25 @@ def tiled_schedule(
     extents = {axis.name: axis.extent for axis in counted.axes}
     columns, rows = (1 if name is None else extents[name] for name in (prims.m, prims.n))
     outer, reduced = _single_indices(counted, prims)
-    k = extents[prims.k or ""]
-    panel = _panel(k, machine, width) if rows > 2 * height else k
+    k, batch = extents[prims.k or ""], extents.get(prims.batch or "", 1)
+    depth = k * batch * math.prod(extents[loop.axis] for loop in reduced)
+    whole = GROUP * depth * width <= _room(BLOCK, machine)
+    panel = k if whole and rows <= 2 * height else _panel(k, machine, width)
     sums = [*reduced, *_loop(prims.k, panel, k)]
-    depth = k * math.prod(extents[loop.axis] for loop in reduced)
     share = ROWS_BESIDE if GROUP * depth * columns <= NEAR * machine.l2 else ROWS_ALONE
-    down = _cut(rows, int(share * machine.l2) // (GROUP * panel), height)
-    room = _columns(depth, down, down < rows, machine)
+    down = _cut(rows, _room(share, machine) // (GROUP * panel), height)
+    room = _columns(depth if whole else panel * batch, down, down < rows, machine)
     if stages and sums:
-        room = min(room, int(STAGED * machine.l2) // (GROUP * down))
+        room = min(room, _room(STAGED, machine) // (GROUP * down))
     across = _cut(columns, room, width)
     loops = [*outer, *_loop(prims.m, across, columns)]
-    packs = [_panels(counted, prims, vector, len(loops), width)]
+    packs = [_panels(counted, prims, vector, len(loops), width, reduced)] if whole else []
     loops += _loop(prims.n, down, rows)
     if stages and sums:
         packs.append(_staged(counted, prims, len(loops), width))
     loops += sums
+    if not whole:
+        packs.append(_panels(counted, prims, vector, len(loops), width, ()))
     if not in_place or across > (PANELS - 1) * width:
         packs.append(_rows(counted, prims, 1 - vector, len(loops)))
     return Schedule((*loops, *_loop(prims.m, width, across)), prims, tuple(packs))
@@ -88,8 +97,13 @@ def tiled_schedule(
 
 def _columns(depth: int, down: int, again: bool, machine: Machine) -> int:
     """Return how many columns a block of the vector operand may have: `down` rows meet it, or others `again`."""
-    most, once = (int(share * machine.l2) // (GROUP * depth) for share in (BLOCK, BLOCK_ONCE))
+    most, once = (_room(share, machine) // (GROUP * depth) for share in (BLOCK, BLOCK_ONCE))
     return most if again else min(max(once, AGAIN * down), most)
+
+
+def _room(share: float, machine: Machine) -> int:
+    """Return the bytes of a share of scratch, which is twice L2 at most."""
+    return int(share * min(2 * machine.l2, SCRATCH_LIMIT))
 
 
 def _panel(extent: int, machine: Machine, width: int) -> int:
@@ -122,10 +136,13 @@ def _cut(extent: int, target: int, multiple: int) -> int:
     return max(min(balanced_block(extent, max(target, multiple), multiple), extent), 1)
 
 
-def _panels(counted: Operation, prims: Prims, position: int, depth: int, width: int) -> ScheduledPack:
-    """Return the pack of the vector operand: panels of `width` columns, with all of the reduced axes."""
+def _panels(
+    counted: Operation, prims: Prims, position: int, depth: int, width: int, reduced: Sequence[ScheduledLoop]
+) -> ScheduledPack:
+    """Return the pack of the vector operand: panels of `width` columns, with all of what `reduced` loops over."""
     operand, m, k = counted.inputs[position], prims.m, prims.k or ""
-    summed = [axis.name for axis in counted.axes if axis.role is DimType.K and axis.name != k and axis.extent > 1]
+    within = {prims.batch, *(loop.axis for loop in reduced)}
+    summed = [axis.name for axis in counted.axes if axis.name in within and axis.extent > 1]
     digits = [Digit(name) for name in summed if counted.stride(operand, name)]
     extent = 1 if m is None else counted.axis(m).extent
     digits += [Digit(m, width)] if m is not None and extent > width else []
