@@ -143,6 +143,28 @@ def test_factors_that_a_type_does_not_have_are_refused(dtype: str, factor: Any, 
         el.einsum("ab->ab", a, out=np.ones_like(a), **{keyword: factor})
 
 
+@pytest.mark.parametrize("factor", [np.True_, np.False_])
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "int8", "bool"])
+def test_truth_values_of_numpy_are_factors(dtype: str, factor: Any) -> None:
+    a, held = np.array([[1, 0, 1]], dtype), np.array([[0, 0, 1]], dtype)
+    assert np.array_equal(el.einsum("ab->ab", a, alpha=factor), a if factor else np.zeros_like(a))
+    out = held.copy()
+    el.einsum("ab->ab", a, out=out, beta=factor)
+    assert np.array_equal(out, a + held if factor else a)
+
+
+@pytest.mark.filterwarnings("error::einloom.FallbackWarning")
+@pytest.mark.parametrize("factor", [2, -1, 0.5, np.nan, 1j, True])
+def test_factors_of_truth_values_are_truth_values(factor: Any) -> None:
+    """Whatever is not 0 is true, and code computes as without it."""
+    a, b = RNG.random((5, 7)) < 0.3, RNG.random((7, 6)) < 0.3
+    for target in TARGETS:
+        assert np.array_equal(el.einsum("ab,bc->ac", a, b, alpha=factor, target=target), a @ b)
+        out = np.eye(5, 6, dtype=bool)
+        el.einsum("ab,bc->ac", a, b, out=out, beta=factor, target=target)
+        assert np.array_equal(out, a @ b | np.eye(5, 6, dtype=bool))
+
+
 def test_an_out_at_odd_addresses_is_read() -> None:
     a, b = operands([(4, 5), (5, 6)])
     out = np.frombuffer(bytearray(8 * 24 + 1), np.float64, 24, 1).reshape(4, 6)

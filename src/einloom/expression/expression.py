@@ -14,7 +14,7 @@ from einloom.arrays.entry import Entry
 from einloom.arrays.library import Array, array_of, element_strides, outgoing
 from einloom.arrays.signature import signature_of
 from einloom.config import LEAST_WORK, VERSION, WatchedSettings, current_settings, thread_count, watched_settings
-from einloom.dtypes import DTYPES, FLOAT64, PAIRS
+from einloom.dtypes import BOOL, DTYPES, FLOAT64, PAIRS
 from einloom.expression.entries import describe_call
 from einloom.expression.factors import factor_array
 from einloom.expression.fallback import allow_fallback, travel_of
@@ -83,8 +83,10 @@ class Expression(Native):
         self._chain = Chain(self, Expression.__call__)
         given = list(strides or [None] * len(shapes))
         self._arguments = (equation, tuple(shapes), dtype, strides, options, types, held)
-        self._options = options
         label, self.dtype = numpy_type(dtype)
+        if label == BOOL.name:
+            options = replace(options, finish=options.finish.of_truth)
+        self._options = options
         finish = options.finish
         inputs = len(shapes) - len(finish.operands)
         labels = tuple((types or [label] * inputs)[:inputs])

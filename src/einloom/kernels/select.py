@@ -118,12 +118,12 @@ def _conversion(widened: Callable[..., Copies], halves: Callable[..., Copies]) -
         if (memory, vec.dtype) == (FLOAT32, FLOAT64):
             return ConvertedCopies(km, vec)
         if (memory, vec.dtype) == (INT32, FLOAT32):
-            return RoundedIntegers(vec, _rounding(km))
+            return RoundedIntegers(memory, vec, _rounding(km))
         if memory.size == 1 and vec.dtype == INT16:
             return _byte_words(km, memory)
         if memory.kind is not Kind.FLOAT and memory.size < vec.dtype.size == 4:
             wide = widened(km, memory, vec)
-            return RoundedIntegers(wide, _rounding(km)) if vec.dtype == FLOAT32 else wide
+            return RoundedIntegers(memory, wide, _rounding(km)) if vec.dtype == FLOAT32 else wide
         if memory in (BFLOAT16, FLOAT16) and vec.dtype == FLOAT32:
             return halves(km, memory, vec)
         raise no_conversion(memory, vec.dtype)

@@ -7,10 +7,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Number
 from operator import index
 from typing import Any
+
+import numpy as np
 
 from einloom.errors import ArgumentError
 from einloom.ir.operation import Primitive
@@ -66,6 +68,11 @@ class Finish:
             raise ArgumentError(f"beta={self.beta!r} is a factor of out, which is None\n  {where}\n  Pass out=.")
 
     @property
+    def of_truth(self) -> Finish:
+        """The same for sums of truth values, whose factors are such: 1 for all that is not 0."""
+        return replace(self, alpha=int(self.alpha != 0), beta=int(self.beta != 0))
+
+    @property
     def constants(self) -> tuple[Any, ...]:
         """The factors that code multiplies by, in the order in which the last step takes them."""
         return tuple(each for each in (self.beta, self.alpha) if each not in (0, 1))
@@ -89,9 +96,7 @@ def finish_of(alpha: Any, beta: Any, conj: Any, epilogue: Any) -> Finish:
     Raises:
         ArgumentError: a factor that is no number, a position that is none, or an operator that is not there.
     """
-    for name, factor in (("alpha", alpha), ("beta", beta)):
-        if not isinstance(factor, Number):
-            raise ArgumentError(f"{name}={factor!r:.80} is no number")
+    alpha, beta = _factor("alpha", alpha), _factor("beta", beta)
     try:
         positions = tuple(sorted({index(each) for each in conj}))
     except TypeError:
@@ -108,6 +113,15 @@ def finish_of(alpha: Any, beta: Any, conj: Any, epilogue: Any) -> Finish:
             " alpha and beta."
         )
     return finish
+
+
+def _factor(name: str, given: Any) -> Any:
+    """Return a factor; a truth value of NumPy's, which is no number to Python, is one here."""
+    if isinstance(given, np.bool_):
+        return 1 if given else 0
+    if isinstance(given, Number):
+        return given
+    raise ArgumentError(f"{name}={given!r:.80} is no number\n  Give a number of Python's or NumPy's.")
 
 
 def _operator(given: Any) -> Operator:

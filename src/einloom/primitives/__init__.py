@@ -13,11 +13,11 @@ dimensions are in elements.
 
 from __future__ import annotations
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
 
-from einloom.dtypes import MOVED, DType, data_type, promoted
+from einloom.dtypes import MOVED, DType, Kind, data_type, promoted
 from einloom.errors import ArgumentError, DTypeError, ShapeError, UnsupportedTarget
 from einloom.kernels.specs import BatchBy, Binary, Brgemm, Reduce, Stride, Ternary, Unary
 from einloom.primitives.callables import PrimitiveKernel
@@ -56,16 +56,17 @@ def brgemm(
 
     Args:
         m, n, k, batch_size: sizes, 0 and more.
-        dtype: a type, a pair (inputs, output) or a triple (a, b, c): `"int8"` wraps, `("int8", "int32")` does not.
+        dtype: a type, a pair (inputs, output) or a triple (a, b, c): `"int8"` wraps, `("int8", "int32")` does not. It
+            computes in what they promote to; where a kernel cannot read or write one of them there, it says so.
         a, b, c: layouts, `"col"` or `"row"`.
-        alpha: factor of the sum.
+        alpha: factor of the sum; of sums of integers a whole number, of truth values whether it is 0.
         beta: 1 adds to C, 0 overwrites it.
         batch: how the matrices of the batch are found: `"stride"`, `"offsets"` or `"addresses"`.
         isa: `"avx512"`, `"avx2"`, `"neon"`; None for the host's best.
 
     Raises:
         ShapeError, DTypeError: a size or type that does not exist.
-        ArgumentError: `alpha` is no number, or `beta` neither 0 nor 1.
+        ArgumentError: `alpha` is no number that the type has, or `beta` neither 0 nor 1.
         UnsupportedTarget: a layout, batch or ISA that does not exist; the message says which do.
     """
     _check_choice("batch", batch, tuple(BATCHES))
@@ -81,7 +82,7 @@ def brgemm(
         a=(first[0], 0, first[1], along_batch),
         b=(0, second[1], second[0], along_batch),
         c=output,
-        alpha=_number("alpha", alpha),
+        alpha=_factor(alpha, registers),
         beta=_beta(beta),
         batch_by=BatchBy(batch),
         memory=memory,
@@ -241,13 +242,25 @@ def _size(name: str, value: object) -> int:
 
 
 def _number(name: str, value: object) -> float:
-    if isinstance(value, Real) and not isinstance(value, bool):
+    if isinstance(value, Real | np.bool_):
         return float(value)
     raise ArgumentError(f"{name} is a {type(value).__name__}\n  Pass a number.")
 
 
+def _factor(value: object, computed: DType) -> float:
+    """Return `alpha` as the type that is computed in has it: integers whole, truth values 0 or 1."""
+    factor = _number("alpha", value)
+    if computed.kind is Kind.BOOL:
+        return float(factor != 0)
+    if not computed.is_integer:
+        return factor
+    if factor.is_integer():
+        return int(value) if isinstance(value, Integral) else int(factor)
+    raise ArgumentError(f"alpha is {value!r:.80}, a factor of sums in {computed}\n  Pass a whole number.")
+
+
 def _beta(value: object) -> int:
-    if isinstance(value, Real) and value in (0, 1):
+    if isinstance(value, Real | np.bool_) and value in (0, 1):
         return 1 if value else 0
     raise ArgumentError(f"beta is {value!r:.80}\n  It is 0 (overwrite C) or 1 (add to C).")
 

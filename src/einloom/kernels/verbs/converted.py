@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from einloom.dtypes import FLOAT32, INT32, DType
+from einloom.dtypes import FLOAT32, DType
 from einloom.errors import UnsupportedTarget
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, Mask, StrideIndex, V
@@ -50,19 +50,19 @@ class ConvertedCopies(ViewedCopies[R, V, A]):
 class RoundedIntegers(ViewedCopies[R, V, A]):
     """Registers hold float32; what is read, and only read, is integers, rounded to nearest by `convert`.
 
-    `integers` reads them as int32.
+    `integers` reads them from memory of their type as int32.
     """
 
-    def __init__(self, integers: CopyVerbs[R, V, A], convert: Callable[[V], object]) -> None:
+    def __init__(self, memory: DType, integers: CopyVerbs[R, V, A], convert: Callable[[V], object]) -> None:
         super().__init__(integers)
-        self._integers, self._convert, self.dtype = integers, convert, FLOAT32
+        self._memory, self._integers, self._convert, self.dtype = memory, integers, convert, FLOAT32
 
     def load(self, dst: V, place: A, mask: Mask = None) -> None:
         self._integers.load(dst, place, mask)
         self._convert(dst)
 
     def store(self, place: A, src: V, mask: Mask = None, nontemporal: bool = False, temporary: V | None = None) -> None:
-        raise no_conversion(FLOAT32, INT32)
+        raise no_conversion(self._memory, FLOAT32)
 
     def broadcast(self, dst: V, place: A) -> None:
         self._integers.broadcast(dst, place)
@@ -80,13 +80,14 @@ class RoundedIntegers(ViewedCopies[R, V, A]):
     def store_strided(
         self, base: R, offset: int, src: V, index: StrideIndex, count: int, temporaries: Sequence[V]
     ) -> None:
-        raise no_conversion(FLOAT32, INT32)
+        raise no_conversion(self._memory, FLOAT32)
 
 
 def no_conversion(memory: DType, registers: DType) -> UnsupportedTarget:
-    """Return the error that says that there is no code from a type of memory to one of registers."""
+    """Return the error that says that kernels of one type cannot have an operand of another in memory."""
     return UnsupportedTarget(
-        f"no code that brings {memory} into registers of {registers}\n"
-        "  float32 goes into float64, integers of 1 and 2 bytes go into those of 4 bytes, int32 into float32,"
-        " bool into truth."
+        f"no kernel that computes in {registers} has this operand as {memory}\n"
+        f"  Convert it to {registers}, or call einsum, which converts. Kernels read and write float16 and bfloat16"
+        " where they compute in float32, float32 in float64, integers of 1 and 2 bytes and bool in integers of 4 bytes;"
+        " they read, and do not write, int32 and narrower integers in float32."
     )
