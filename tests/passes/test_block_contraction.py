@@ -164,6 +164,17 @@ def test_short_runs_of_one_product_are_written_from_scratch() -> None:
     assert best == "fuse af=a*f seq g:1 seq e:1 seq d:1 prim m=af n=c k=b pack out@2 d c af"
 
 
+@pytest.mark.parametrize(
+    ("axes", "words"),
+    [
+        ("j 4000 k, i 1000 m, b 4 n", ("ji", "bj", "bi")),
+        ("a 400 k, b 3 n, c 500 m, d 24 m", ("adc", "ab", "dbc")),
+    ],
+)
+def test_rows_that_are_used_a_few_times_are_read_where_they_lie(axes: str, words: tuple[str, str, str]) -> None:
+    assert not _chosen(contraction(axes, *words), LARGE).packs
+
+
 def test_a_large_input_is_read_along_its_runs_or_packed() -> None:
     def families(operation: Operation) -> set[str]:
         return {each.proposal.family for each in _costed(operation)}

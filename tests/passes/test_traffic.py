@@ -159,6 +159,13 @@ def test_pages() -> None:
     assert second < first
 
 
+@pytest.mark.parametrize(("rows", "pages"), [(1023, 1023), (1024, 2)])
+def test_large_tensors_lie_on_huge_pages(rows: int, pages: float) -> None:
+    operation = contraction(f"i 1024 m, j {rows} k, b 4 n", "ji", "bj", "bi")
+    tensor = Flow(operation, parse_schedule("seq i:64 prim m=i n=b k=j"), AVX512).tensors[0]
+    assert tensor.at[1].pages == pytest.approx(pages, rel=0.02)
+
+
 @pytest.mark.parametrize(
     ("axes", "lines", "pieces", "room", "pages"),
     [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from einloom.ir.fused import FusedView
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Fused
-from einloom.passes.model.footprint import Footprint
+from einloom.passes.model.footprint import HUGE, HUGE_PAGE, PAGE, Footprint
 from einloom.passes.model.walk import StridedAxis, Use, Walk
 
 __all__ = ["Buffers"]
@@ -20,7 +20,8 @@ class Buffers:
         self.strided = [self._strided(operand.name) for operand in operation.operands]
         self.names = [operand.name for operand in operation.operands]
         self.sizes = [operand.dtype.size for operand in operation.operands]
-        self._known: dict[tuple[StridedAxis, ...], dict[tuple[float, ...], Footprint]] = {}
+        self.bytes = [operation.elements(operand) * operand.dtype.size for operand in operation.operands]
+        self._known: dict[tuple[tuple[StridedAxis, ...], int], dict[tuple[float, ...], Footprint]] = {}
 
     def _strided(self, operand: str) -> tuple[StridedAxis, ...]:
         found = [StridedAxis(abs(s), self.places[name]) for name, s in self.view.strides[operand].items() if s]
@@ -33,13 +34,15 @@ class Buffers:
 
     def use(self, position: int, walk: Walk, strided: tuple[StridedAxis, ...], first: int, last: int) -> Use:
         """Return the use of an operand, or of scratch for it, at the depths from `first` to `last`."""
-        known, size = self._known.setdefault(strided, {}), self.sizes[position]
+        is_large = strided is self.strided[position] and self.bytes[position] >= HUGE
+        size, page = self.sizes[position], HUGE_PAGE if is_large else PAGE
+        known = self._known.setdefault((strided, page), {})
 
         def footprint(counts: tuple[float, ...]) -> Footprint:
             found = known.get(counts)
             if found is None:
                 strides = [each.stride for each in strided]
-                found = known[counts] = Footprint.of(zip(strides, counts), size)
+                found = known[counts] = Footprint.of(zip(strides, counts), size, page)
             return found
 
         return Use.of(walk, strided, first, last, footprint)

@@ -29,16 +29,18 @@ from einloom.passes.model.walk import Walk
 __all__ = ["Cost", "CostModel", "cost_of"]
 
 PIECE = 7.0
-"""How many lines of a run the first line of a piece takes longer, from L3 or memory: a latency, ten of them at once."""
+"""How many lines of a run the first line of a piece takes longer, from L3 or memory, where kernels read elements, or
+where all is moved and nothing computed: a latency, ten of them at once."""
+
+VECTOR_PIECE = 2.0
+"""The same where kernels read vectors, whose next pieces processors see many products ahead, and of packs and staged
+blocks, which have as many under way."""
 
 NEAR_PIECE = 4.0
 """The same where kernels read from L2: its latency, beside a line every one or two cycles."""
 
 WRITTEN_PIECE = 4.0
 """The same where kernels only write: stores wait for their lines while the next tile is computed."""
-
-COPIED_PIECE = 1.0
-"""The same for packs and staged blocks, which have more of them under way."""
 
 ALONE, RESTART = 1.0, 64
 """How much longer each of the first lines of a piece takes that is read from beyond L2, since nobody has asked for them
@@ -48,7 +50,7 @@ NEAR_SHOWS, FAR_SHOWS = 0.05, 0.2
 """How much of the transfers from L2, and from beyond it, shows where arithmetic takes longer; of arithmetic, elsewhere,
 as much as of the latter."""
 
-WRITTEN_NEAR, WRITTEN_FAR = 0.4, 1.3
+WRITTEN_NEAR, WRITTEN_FAR = 0.4, 1.5
 """What it takes to write lines back to L2, and beyond it, of the time to read them: nothing hides the end of a tile."""
 
 TOGETHER = 0.5
@@ -125,8 +127,7 @@ class CostModel:
         near = far = 0.0
         waits, copies = self._pages(flow), self._copies(flow)
         for each in flow.warm_traffic():
-            piece = COPIED_PIECE if each.copies else WRITTEN_PIECE if each.writes else PIECE
-            close, distant, waited = _seconds(each, self.rates, piece)
+            close, distant, waited = _seconds(each, self.rates, _first_line(each))
             if each.copies:
                 copies += close + (distant + waited) * (ASKED if each.asked else 1.0)
             else:
@@ -138,7 +139,7 @@ class CostModel:
         near = read = streamed = 0.0
         waits, copies = self._pages(flow), self._copies(flow) + flow.cycles * self.cycle
         for each in flow.warm_traffic():
-            close, distant, waited = _seconds(each, self.rates)
+            close, distant, waited = _seconds(each, self.rates, PIECE)
             near, waits = near + close, waits + waited
             if each.streams:
                 streamed = distant
@@ -177,7 +178,14 @@ class CostModel:
         return seconds
 
 
-def _seconds(traffic: Traffic, rates: Rates, first_line: float = PIECE) -> tuple[float, float, float]:
+def _first_line(traffic: Traffic) -> float:
+    """Return how many lines the first one of a piece takes longer beside a kernel, or in a copy."""
+    if traffic.copies:
+        return VECTOR_PIECE
+    return WRITTEN_PIECE if traffic.writes else PIECE if traffic.by_element else VECTOR_PIECE
+
+
+def _seconds(traffic: Traffic, rates: Rates, first_line: float) -> tuple[float, float, float]:
     """Return how long the transfers of a buffer take, from L2 and from beyond it, and how long is waited besides."""
     first, second, third = traffic.lines
     if traffic.streams:

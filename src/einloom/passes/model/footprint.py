@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from math import ceil, gcd
 from typing import NamedTuple
 
-__all__ = ["LINE", "Footprint"]
+__all__ = ["HUGE", "HUGE_PAGE", "LINE", "PAGE", "Footprint"]
 
 LINE = 64
 """Bytes of a cache line."""
@@ -22,6 +22,9 @@ WAY = 4096
 
 PAGE = 4096
 """Bytes of a page of memory."""
+
+HUGE, HUGE_PAGE = 4 * 2**20, 2 * 2**20
+"""From how many bytes on a tensor lies on huge pages, for which NumPy asks Linux, and the bytes of one."""
 
 
 class Footprint(NamedTuple):
@@ -40,13 +43,14 @@ class Footprint(NamedTuple):
     pages: float
 
     @staticmethod
-    def of(axes: Iterable[tuple[int, float]], size: int) -> Footprint:
+    def of(axes: Iterable[tuple[int, float]], size: int, page: int = PAGE) -> Footprint:
         """Return the footprint of a block.
 
         Args:
             axes: (stride in elements, indices in the block) of each axis that the tensor depends on, the smallest
                 stride first; indices may be averages.
             size: bytes of an element.
+            page: bytes of a page.
         """
         reach, pieces, apart = float(size), 1.0, 0
         span, groups = reach, 1.0
@@ -59,11 +63,11 @@ class Footprint(NamedTuple):
             else:
                 pieces *= count
                 apart = gcd(apart, distance)
-            if distance < span + PAGE:
+            if distance < span + page:
                 span += (count - 1) * distance
             else:
                 groups *= count
-        pages = groups * (span / PAGE + (1 - size / PAGE if groups > 1 else 0))
+        pages = groups * (span / page + (1 - size / page if groups > 1 else 0))
         if pieces == 1:
             lines = max(reach / LINE, 1.0)
             return Footprint(lines, 1.0, lines * LINE, pages)

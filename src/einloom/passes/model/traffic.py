@@ -60,6 +60,7 @@ class Traffic(NamedTuple):
         writes: whether they are written as well as read.
         copies: whether a copy into or out of scratch moves them, not a kernel.
         asked: whether kernels have asked for them before they are copied.
+        by_element: whether kernels read them element by element where they lie.
         streams: whether they pass the caches.
     """
 
@@ -69,6 +70,7 @@ class Traffic(NamedTuple):
     writes: bool = False
     copies: bool = False
     asked: bool = False
+    by_element: bool = False
     streams: bool = False
 
 
@@ -83,6 +85,7 @@ class Flow:
         block: how many loops stand around a staged block, or else around a block of the primitive.
         tile: how many loops stand around a tile.
         cycles: of all calls of the primitive, with everything in L1.
+        elements: the inputs that kernels read element by element where they lie.
         asked: the input whose packed block kernels ask for before it is copied, or None.
         held: inputs whose packed blocks are there when a call begins.
     """
@@ -102,10 +105,10 @@ class Flow:
         self.walk = walk = Walk(buffers.view.axes)
         for loop in schedule.loops:
             walk.add(loop.axis, loop.step)
+        self.elements = set[int]()
         self.block = min((pack.loop for pack in schedule.packs if pack.operand == OUTPUT), default=walk.depth)
         self.cycles = self._add_tiles(operation) if operation.main.is_contraction else self._add_vectors(operation)
         self.tensors, self.scratch = list[Use](), dict[int, Use]()
-        self.tensor_bytes = [operation.elements(operand) * operand.dtype.size for operand in operation.operands]
         self.scratch_bytes = 0
         for position, strided in enumerate(buffers.strided):
             pack = self.packs.get(position)
@@ -122,7 +125,7 @@ class Flow:
         """The input that `targets.ahead` lets kernels ask for: of those that are worth it the one that moves most."""
         moved: dict[int, float] = {}
         for position in self.packs:
-            use, size = self.tensors[position], self.tensor_bytes[position]
+            use, size = self.tensors[position], self.buffers.bytes[position]
             block = use.at[use.last]
             if position != self.output and use.last and is_worth_asking(block.lines, block.pieces, size, self.machine):
                 moved[position] = self.walk.runs[use.last] * block.lines
@@ -166,6 +169,7 @@ class Flow:
         for part in (ms, ns, ks, batches):
             calls /= sum(count for _, count in part)
         fragments, cycles = self._fragments(operation), 0.0
+        self.elements = {i for i, (fetch, _) in enumerate(fragments) if fetch is BROADCAST and i not in self.packs}
         calls *= PART if ms[0][0] * size * 8 < isa.bits else 1.0
         for m, each in ms:
             for n, columns in ns:
@@ -313,31 +317,37 @@ class Flow:
         counts.
         """
         first, second, third = self.caches
-        total, caches = sum(self.tensor_bytes), (first, second, min(third, SHARE * second))
+        total, caches = sum(self.buffers.bytes), (first, second, min(third, SHARE * second))
         return [1 - _share_forgotten(total, cache) for cache in caches]
 
     def _tensor_traffic(self, position: int, use: Use) -> Traffic:
         lines = tuple([use.fetched(self.walk, *forgets, LINES) for forgets in self._forgets_of(use)])
         packed, writes = position in self.scratch, position == self.output
         streams = packed and writes and self.copied_run(position) * self.buffers.sizes[position] >= LINE
-        at = use.at[use.last if streams else self._touched(use, writes)]
+        at = use.at[use.last if streams else self._touched(use, writes, writes or self._goes_on(position))]
         small = packed and self.scratch[position].at[use.last].room <= self.machine.l1d / 2
         copies = packed and not (writes and small)  # A small block leaves while the next one is computed.
         copies = copies or (self.moves and not writes)
         pieces = at.pieces / at.lines
         if packed and not writes:  # A piece is waited for whether or not its ends are still there.
             pieces = min(self.walk.runs[use.last] * at.pieces / max(lines[1], 1.0), 1.0)
-        return Traffic(self.buffers.names[position], lines, pieces, writes, copies, position == self.asked, streams)
+        kinds = writes, copies, position == self.asked, position in self.elements, streams
+        return Traffic(self.buffers.names[position], lines, pieces, *kinds)
 
-    def _touched(self, use: Use, writes: bool) -> int:
+    def _goes_on(self, position: int) -> bool:
+        """Whether tiles read elements right behind those that the last one has read, in a piece each step."""
+        n = self.walk.places.get(self.schedule.prims.n or "")
+        return position in self.elements and self._along(position, n) == [1]
+
+    def _touched(self, use: Use, writes: bool, goes_on: bool) -> int:
         """Return the depth at which a tensor is touched in pieces: what it holds is there at once.
 
-        Stores of one tile after the other go on along the output; loads of a step wait for what the step needs. Copies
-        and permutations read ahead, as far as the next block goes on where one ends.
+        Stores of one tile after the other go on along the output, and so may loads of elements; other loads wait for
+        what a step needs. Copies and permutations read ahead, as far as the next block goes on where one ends.
         """
         if not self.moves or writes:
             depth = max(min(use.last, self.tile) - writes, 0)
-            while writes and depth and max(use.at[depth].pieces, use.at[depth - 1].pieces) <= OPEN:
+            while goes_on and depth and max(use.at[depth].pieces, use.at[depth - 1].pieces) <= OPEN:
                 depth -= 1
             return depth
         depth = min(use.last, self.block)
