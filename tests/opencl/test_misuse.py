@@ -81,6 +81,14 @@ def beyond_its_buffer(offset: int, *strides: int) -> Callable[[pytest.MonkeyPatc
     return run
 
 
+def in_buffer(flag: int, name: str) -> Callable[[pytest.MonkeyPatch], object]:
+    def run(patch: pytest.MonkeyPatch) -> object:
+        array = cla.Array(QUEUE, (4, 4), np.float32, data=cl.Buffer(CONTEXT, flag, 64))
+        return product(there(), there(), out=array) if name == "out" else product(there(), array)
+
+    return run
+
+
 def written_twice(patch: pytest.MonkeyPatch) -> object:
     out = cla.Array(QUEUE, (4, 4), np.float32, strides=(0, 4), data=there().base_data)
     return product(there(), there(), out=out)
@@ -123,6 +131,8 @@ MISUSE: dict[str, tuple[Callable[[pytest.MonkeyPatch], object], type[Exception],
     "elements between multiples": (crooked_offset, el.StrideError, "operand 0 is not aligned"),
     "an array behind its buffer": (beyond_its_buffer(4, 16, 4), el.StrideError, "out reaches from byte 4 to 68 of a"),
     "an array before its buffer": (beyond_its_buffer(0, -16, 4), el.StrideError, "out reaches from byte -48 to 16"),
+    "a result to be read": (in_buffer(cl.mem_flags.READ_ONLY, "out"), el.StrideError, "must not write"),
+    "an operand to be written": (in_buffer(cl.mem_flags.WRITE_ONLY, "in"), el.StrideError, "must not read"),
     "a queue that is gone": (queue_that_is_gone, DeviceError, "could not wait for another queue"),
     "no memory for a result": (out_of_memory, DeviceError, "makes no array of shape"),
     "no memory for a copy": (lambda _: el.einsum("ij->i", HUGE, target="opencl"), DeviceError, "take 4398 GB"),

@@ -107,25 +107,29 @@ def device_array(thing: Any, home: Home, name: str, stream: int = 0, written: bo
     Raises:
         DeviceError: it lies elsewhere, or its library does not give its memory away.
         DTypeError: it has elements of a type that no array has here.
-        StrideError: its elements do not lie at multiples of their size, or not in their buffer.
+        StrideError: its elements do not lie at multiples of their size, or not in their buffer, or that was made
+            for reading or writing alone.
     """
     found = home_of(thing)
     if found != home:
         lies = "main memory" if found is None else f"another {found.kind} device or context"
         raise DeviceError(f"{name} lies in {lies}, the other arrays on one {home.kind} device\n  Copy it there.")
-    array = _of_opencl(thing, home, name) if home.kind == "opencl" else _of_cuda(thing, home, name, stream)
+    array = _of_opencl(thing, home, name, written) if home.kind == "opencl" else _of_cuda(thing, home, name, stream)
     array = replace(array, region=replace(array.region, written=written))
     check_alignment(array.region)
     return array
 
 
-def _of_opencl(thing: Any, home: Home, name: str) -> DeviceArray:
+def _of_opencl(thing: Any, home: Home, name: str, written: bool) -> DeviceArray:
     cl: Any = sys.modules["pyopencl"]
     if thing.base_data is None or not isinstance(thing.base_data, cl.MemoryObjectHolder):
         kind = type(thing.base_data).__name__
         raise DeviceError(f"{name} lies in a {kind}, no buffer of OpenCL\n  Allocate it without SVM.")
     memory, offset = thing.base_data, thing.offset
     _check_inside(thing, memory.get_info(cl.mem_info.SIZE), name)
+    refused, lacks = (cl.mem_flags.READ_ONLY, "write") if written else (cl.mem_flags.WRITE_ONLY, "read")
+    if memory.get_info(cl.mem_info.FLAGS) & refused:
+        raise StrideError(f"{name} lies in a buffer that kernels must not {lacks}\n  Allocate it with READ_WRITE.")
     parent = memory.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT)
     if parent is not None:  # A part of a buffer: whether two overlap is seen in the whole alone.
         memory, offset = parent, offset + memory.get_info(cl.mem_info.OFFSET)

@@ -26,6 +26,7 @@ from einloom.space.candidate import Candidate, Space
 from einloom.space.on_gpu.experts import best_expert, spaces_of
 from einloom.targets.gpu.device import device_of
 from einloom.targets.gpu.dialects import DIALECTS
+from einloom.targets.gpu.emulated import fitted_launch
 from einloom.targets.gpu.printer import print_launch
 
 __all__ = ["GpuStep", "compiled_step", "forget_steps", "loaded_kernel"]
@@ -93,7 +94,7 @@ def _compiled(driver: GpuDriver, operation: Operation, shifts: Mapping[str, int]
     spaces = spaces_of(operation, device_of(driver.limits, types, aligned))
     decided = _decided(spaces, driver, aligned)
     space = next(each for each in spaces if each.name == decided.name)
-    launch = _shifted(decided.launch, shifts)
+    launch = fitted_launch(_shifted(decided.launch, shifts), driver.limits)
     text = print_launch(launch, DIALECTS[driver.kind], decided.comment)
     return GpuStep(space, decided.decisions, launch, text, loaded_kernel(driver, text, launch.name))
 

@@ -23,6 +23,7 @@ from einloom.search.on_gpu.work import KernelWork, OperationWork, Work, argument
 from einloom.search.process import Evaluate, answer_requests, private_output, send
 from einloom.space.kernels import kernel
 from einloom.targets.gpu.dialects import DIALECTS
+from einloom.targets.gpu.emulated import fitted_launch
 from einloom.targets.gpu.printer import print_launch
 
 __all__ = ["Bench", "serve", "work_of"]
@@ -96,7 +97,7 @@ class Bench:
 
     def _kernel(self, launch: Launch) -> tuple[GpuKernel, str]:
         """Return the kernel of a launch, the same one where leaves are timed by turns, and the digest of its text."""
-        text = print_launch(launch, DIALECTS[self.driver.kind])
+        text = print_launch(fitted_launch(launch, self.driver.limits), DIALECTS[self.driver.kind])
         kernel = self._kernels.get(text, lambda: self.driver.build(text, launch.name))
         return kernel, sha256(text.encode()).hexdigest()[:16]
 
