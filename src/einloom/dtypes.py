@@ -29,6 +29,7 @@ __all__ = [
     "BOOL",
     "COMPLEX64",
     "COMPLEX128",
+    "COMPUTED",
     "DTYPES",
     "FLOAT16",
     "FLOAT32",
@@ -152,9 +153,11 @@ _PACKED = (TRUTH, ONES, RAISED, LOWERED, *_EIGHTS)
 TYPES = {t.name: t for t in (*_FLOATS, *_INTEGERS, BOOL, *_PACKED, COMPLEX64, COMPLEX128)}
 """All types that have a name here."""
 DTYPES = {t.name: t for t in (*_FLOATS, *_INTEGERS, BOOL)}
-"""The types of arrays that einloom computes in. Elements of all others are only moved."""
+"""The types that kernels compute in. Elements of all others are only moved."""
 PAIRS = {t.name: t for t in (COMPLEX64, COMPLEX128)}
 """Complex types: contractions of them are contractions of their real parts, and kernels see reals alone."""
+COMPUTED = DTYPES | PAIRS
+"""The types of the operands that `einsum` has code for."""
 MOVED = {t.name: t for t in (UINT8, UINT16)}
 """Any elements of 1 and 2 bytes are copied as these."""
 

@@ -106,3 +106,8 @@ def test_types_with_code_say_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert el.einsum("i,i->", np.ones(3, "float32"), np.ones(3)) == 3
+
+
+def test_errors_name_every_type_that_there_is_code_for() -> None:
+    with pytest.raises(el.DTypeError, match=r"float32.*bool, complex64, complex128"):
+        el.einsum("a,a->", np.zeros(3, "U1"), np.zeros(3))

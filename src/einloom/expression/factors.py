@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from einloom.arrays.library import Array
-from einloom.dtypes import DTYPES, PAIRS, DType, Kind
+from einloom.dtypes import COMPUTED, DType, Kind
 from einloom.errors import ArgumentError
 from einloom.ir.numbers import narrowed
 
@@ -24,7 +24,7 @@ def factor_array(factor: Any, label: str, dtype: np.dtype[Any], where: str) -> A
     Raises:
         ArgumentError: the type holds nothing like it, as integers no halves and reals no imaginary parts.
     """
-    known = (DTYPES | PAIRS).get(label)
+    known = COMPUTED.get(label)
     if known is None or known.kind is Kind.BOOL:
         return np.full(1, factor, dtype)  # What NumPy computes with.
     number = _held(factor, known)

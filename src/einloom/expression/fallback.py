@@ -17,9 +17,9 @@ from numpy.lib.stride_tricks import as_strided
 
 from einloom.arrays.library import Array
 from einloom.config import Fallback, current_settings
-from einloom.dtypes import DTYPES, PAIRS, DType, Kind
+from einloom.dtypes import COMPUTED, DType, Kind
 from einloom.errors import DTypeError, FallbackWarning
-from einloom.expression.types import COMPUTED_BY_NUMPY, FOREIGN
+from einloom.expression.types import ADVICE, COMPUTED_BY_NUMPY, FOREIGN
 from einloom.ir import meanings
 from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
 from einloom.plan.carriers import carrier
@@ -63,14 +63,11 @@ def travel_of(label: str, dtype: np.dtype[Any], is_copy: bool, finish: Finish, w
     """
     if is_copy and not dtype.hasobject:
         return Travel(*carrier(dtype))
-    unit = (DTYPES | PAIRS).get(label)
+    unit = COMPUTED.get(label)
     if unit is not None and _is_finished_in_code(unit, finish):
         return Travel(unit)
     if label in FOREIGN or not (is_copy or dtype.kind in COMPUTED_BY_NUMPY):
-        raise DTypeError(
-            f"no arithmetic on operands of type {label}\n  {where}\n"
-            f"  einloom computes in {', '.join(DTYPES)}: convert the operands with astype()."
-        )
+        raise DTypeError(f"no arithmetic on operands of type {label}\n  {where}\n  {ADVICE}")
     allow_fallback(label, where)
     _say_once(label, where)
     return Travel(DType(label, dtype.itemsize, Kind.FLOAT), by_numpy=True)
@@ -102,10 +99,7 @@ def allow_fallback(label: str, where: str) -> None:
         DTypeError: they do.
     """
     if current_settings().fallback is Fallback.ERROR:
-        raise DTypeError(
-            f"no code for elements of type {label}, and settings(fallback='error')\n  {where}\n"
-            f"  einloom computes in {', '.join(DTYPES)}: convert the operands with astype()."
-        )
+        raise DTypeError(f"no code for elements of type {label}, and settings(fallback='error')\n  {where}\n  {ADVICE}")
 
 
 def _say_once(label: str, where: str) -> None:

@@ -16,7 +16,7 @@ from einloom.arrays.check import (
     check_writable,
 )
 from einloom.arrays.library import Array, Imported, array_of, element_strides, incoming, region_of
-from einloom.dtypes import DTYPES, PAIRS, promoted
+from einloom.dtypes import COMPUTED, DTYPES, promoted
 from einloom.errors import DTypeError, EquationError, ShapeError
 from einloom.expression.types import FOREIGN
 from einloom.expression.weak import taken
@@ -132,15 +132,14 @@ class Expected:
 
 def _is_safe(operand: Imported, label: str, dtype: np.dtype[Any]) -> bool:
     if label in FOREIGN or operand.dtype in FOREIGN:
-        known = operand.dtype in DTYPES | PAIRS and label in DTYPES | PAIRS
+        known = operand.dtype in COMPUTED and label in COMPUTED
         return known and promoted(operand.dtype, label).name == label
     return np.can_cast(operand.array.dtype, label if label in DTYPES else dtype, "safe")
 
 
 def _converted(operand: Imported, label: str, dtype: np.dtype[Any]) -> Array:
     if label in FOREIGN or operand.dtype in FOREIGN:
-        known = DTYPES | PAIRS
-        return narrowed(widened(operand.array, known[operand.dtype]), known[label])
+        return narrowed(widened(operand.array, COMPUTED[operand.dtype]), COMPUTED[label])
     return operand.array.astype(label if label in DTYPES else dtype)
 
 

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from einloom.arrays.library import Imported
-from einloom.dtypes import DTYPES, INT32, PAIRS, TYPES, UINT32, DType, Kind, promoted
+from einloom.dtypes import COMPUTED, DTYPES, INT32, PAIRS, TYPES, UINT32, DType, Kind, promoted
 from einloom.errors import DTypeError
 from einloom.plan.carriers import is_copy
 from einloom.plan.equation import caret_lines, parse_equation
 
 __all__ = [
+    "ADVICE",
     "COMPUTED_BY_NUMPY",
     "FOREIGN",
     "computed_type",
@@ -35,6 +36,9 @@ FOREIGN = {"bfloat16": np.dtype(np.uint16)}
 COMPUTED_BY_NUMPY = "biufcmO"
 """Kinds of NumPy's types that can be multiplied or summed; where einloom has no code for them, NumPy computes."""
 
+ADVICE = f"einloom computes in {', '.join(COMPUTED)}: convert the operands with astype()."
+"""What errors say to do about other types."""
+
 
 def numpy_type(dtype: Any) -> tuple[str, np.dtype[Any]]:
     """Return a type's name, and NumPy's type of its elements or of what they travel as.
@@ -47,7 +51,7 @@ def numpy_type(dtype: Any) -> tuple[str, np.dtype[Any]]:
     try:
         found = np.dtype(dtype)
     except (TypeError, ValueError):
-        raise DTypeError(f"dtype={dtype!r} is no data type\n  Pass one of {', '.join(DTYPES)}.") from None
+        raise DTypeError(f"dtype={dtype!r} is no data type\n  Pass one of {', '.join(COMPUTED)}.") from None
     return str(found), found
 
 
@@ -58,10 +62,9 @@ def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> An
         DTypeError: there is no arithmetic in it.
     """
     label, result = _common_type(equation, operands) if dtype is None else numpy_type(dtype)
-    known = DTYPES | PAIRS
     if label in FOREIGN and label in DTYPES:
         return _own_type(label, operands)
-    if result.name in known and label not in FOREIGN and (label == result.name or not _copies(equation, operands)):
+    if result.name in COMPUTED and label not in FOREIGN and (label == result.name or not _copies(equation, operands)):
         return result.name
     if len(operands) == 1 and (dtype is None or operands[0].dtype == label):
         array = operands[0].array
@@ -177,7 +180,4 @@ def _native_name(operand: Imported) -> str:
 
 def _no_code(equation: str, operands: Sequence[Imported], result: str) -> DTypeError:
     types = ", ".join(operand.dtype for operand in operands[:8])
-    return DTypeError(
-        f"no code for operands of type {types or result}\n{caret_lines(equation, ())}\n"
-        f"  einloom computes in {', '.join(DTYPES)}: convert the operands with astype()."
-    )
+    return DTypeError(f"no code for operands of type {types or result}\n{caret_lines(equation, ())}\n  {ADVICE}")

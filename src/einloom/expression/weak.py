@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from einloom.arrays.library import Imported, incoming, is_array
-from einloom.dtypes import DTYPES, PAIRS, Kind
+from einloom.dtypes import COMPUTED, Kind
 from einloom.ir.numbers import elements_of, narrowed
 
 __all__ = ["is_weak", "taken"]
@@ -36,7 +36,7 @@ def taken(thing: Any, label: str, any_real: bool) -> Imported | None:
         label: the name of the type.
         any_real: whether real numbers of NumPy, and in arrays without axes, are as weak as Python's.
     """
-    dtype = (DTYPES | PAIRS).get(label)
+    dtype = COMPUTED.get(label)
     if dtype is None:
         return None
     if is_weak(thing) and _RANKS[type(thing)] <= _KINDS[dtype.kind]:

@@ -171,7 +171,8 @@ def _limit(value: Any, where: str = "optimize=(…, {!r})") -> int:
     """NumPy writes limits as floats, too: `("greedy", 1e6)`."""
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and 1 <= value < 2**62:
         return int(value)
-    raise EquationError(f"{where.format(value)}: the limit is a number of elements, at least 1\n  {_TAKEN}")
+    said = f"{where.format(value)}: the limit is a number of elements, at least 1"
+    raise EquationError(f"{said}\n  Give one, 'max_input', or None.")
 
 
 def _checked(problem: Problem, path: Any) -> Path:
