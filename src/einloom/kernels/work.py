@@ -13,9 +13,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, fields
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from einloom.asm import Assembler, Label
 from einloom.asm.assembler import Directive
@@ -27,8 +26,7 @@ from einloom.machine import Machine
 __all__ = ["Work", "work_of"]
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """Instructions by kind; one may be of several kinds.
 
     Attributes:
@@ -49,7 +47,7 @@ class Work:
 
     def plus(self, other: Work, times: int = 1) -> Work:
         """Return this work and another one, so many times."""
-        return Work(*(mine + times * theirs for mine, theirs in zip(astuple(self), astuple(other))))
+        return Work(*[mine + times * theirs for mine, theirs in zip(self, other)])
 
 
 @lru_cache(maxsize=4096)
@@ -68,7 +66,7 @@ def work_of(spec: Spec, machine: Machine) -> Work:
             full = 1 if form.mnemonic == "kxnorw" else 0 if form.mnemonic.startswith("kmov") else full
             *kind, gathers = kinds(form.mnemonic, operands)
             found[(*kind, gathers, gathers * full)] += times
-    return Work(*(sum(kind[place] * times for kind, times in found.items()) for place in range(len(fields(Work)))))
+    return Work(*(sum(kind[place] * times for kind, times in found.items()) for place in range(len(Work._fields))))
 
 
 def _times(assembler: Assembler) -> list[int]:

@@ -205,11 +205,12 @@ class CpuModel:
         """Seconds of what the code of a schedule executes at least."""
         leaf = {each.name: each.values[domains[each.slot].bit_length() - 1] for each in self.problem.variables}
         schedule = schedule_of(self.backbone, leaf)
-        rates = {kind: rate for kind, name in _CODE.items() if (rate := asdict(self.rates)[name]) < inf}
+        known = asdict(self.rates)
+        rates = {kind: rate for kind, name in _CODE.items() if (rate := known[name]) < inf}
         run = executed(bind(self.backbone.operation, schedule), self.machine, rates, ways)
         if run is None:
             return []
-        threads, done = Figure("1 / threads", 1 / ways), asdict(run.work)
+        threads, done = Figure("1 / threads", 1 / ways), run.work._asdict()
         found = [
             Figure.product(
                 f"{kind} executed", [Figure(kind, float(done[kind])), Figure("1 / a second", 1 / rate), threads]

@@ -6,7 +6,7 @@ It is looked at once everything is decided. Kernels are generated for it, and re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import inf
 
 from einloom.errors import UnsupportedTarget
@@ -64,7 +64,8 @@ class _Counting:
     """Counts a nest: what runs, by how much is left of the axes. What touches do is left out."""
 
     def __init__(self, nest: Nest, machine: Machine, rates: Mapping[str, float], threads: int) -> None:
-        self.nest, self.machine, self.rates = nest, machine, rates
+        self.nest, self.machine = nest, machine
+        self.rates = [(Work._fields.index(kind), rate) for kind, rate in rates.items()]
         self.window = threads * WINDOW if machine.isa == "x86_64" else inf
         self._known: dict[tuple[int, tuple[int, ...]], Run] = {}
 
@@ -91,8 +92,8 @@ class _Counting:
 
         An instruction begins once all but the last `WINDOW` before it have ended; every thread has a window.
         """
-        done = asdict(run.work)
-        seconds = max((done[kind] - self.window) / rate for kind, rate in self.rates.items())
+        done = run.work
+        seconds = max([(done[place] - self.window) / rate for place, rate in self.rates])
         return Run(run.work, max(run.seconds, seconds))
 
     def _loop(self, loop: Loop, left: Mapping[str, int]) -> Run:
