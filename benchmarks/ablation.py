@@ -1,4 +1,4 @@
-"""Compare strategies without a machine: what a leaf takes is computed, times a number from 1 to 2, a hash of its decisions.
+"""Compare strategies without a machine: a leaf takes a computed time, times a number from 1 to 2, a hash of it.
 
 On the GPU that is its bound, which charges exactly what the model knows. On the processor, where most leaves' bounds
 are alike, it is what the heuristic's cost model says, and the bound at least.
