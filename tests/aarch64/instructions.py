@@ -5,7 +5,6 @@ Features are taken away one by one; what is computed stays exact, and is never c
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from typing import Any
@@ -17,9 +16,7 @@ import pytest
 import einloom as el
 from einloom.jit import host
 from einloom.machine import Machine, vector_of
-
-PART = int(os.environ.get("EINLOOM_EMULATED_PART", "1"))
-"""Of so many cases one is tried."""
+from tests.emulation import PART
 
 BFLOAT16 = ml_dtypes.bfloat16
 TYPES: dict[str, tuple[Any, Any, Any]] = {

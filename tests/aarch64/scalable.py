@@ -20,16 +20,22 @@ from einloom.kernels import Brgemm, machine_for
 from einloom.kernels.contraction.outer import outer_product
 from einloom.kernels.contraction.product import Product
 from einloom.machine import Machine
-from tests.kernels import products
+from tests.emulation import PART
+from tests.kernels import products, test_dot_products
 from tests.kernels.guarded import run_guarded
 from tests.kernels.products import ProductCase, check_product
 from tests.kernels.test_brgemm import covering_cases, listed_cases, odd_cases
+from tests.kernels.test_dot_products import CASES, Case, case_of, check, compiled
 
 SET_LENGTH, SET_STREAMING_LENGTH = 50, 63
 """Options of `prctl` that set the bytes of a vector. Source: Linux `Documentation/arch/arm64/{sve,sme}.rst`."""
 
-PART = 25
+SHARE = 25
 """Of so many cases one is tried: all run with the width that the processor begins with."""
+
+INSTRUCTION_OF = {
+    "pairs": "bfdot", "signed": "sdot", "unsigned": "udot", "mixed": "usdot", "mixed the other way": "usdot",
+}  # fmt: skip
 
 needs_sve = pytest.mark.skipif("sve" not in host().features, reason="the processor has no SVE")
 
@@ -51,7 +57,29 @@ def test_kernels_of_every_width(bits: int, dtype: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(products, "Kernel", partial(Kernel, features=()))  # This process began with another width.
     vector = f"sve{bits}"
     cases = list(chain(covering_cases(vector, dtype), odd_cases(vector, dtype), listed_cases(vector, dtype)))
-    complaint = run_guarded(cases[bits // 128 % PART :: PART], check_with_width)
+    complaint = run_guarded(cases[bits // 128 % SHARE :: SHARE], check_with_width)
+    assert complaint is None, complaint
+
+
+def check_groups_with_width(bits: int, case: Case) -> str | None:
+    return check(case) if set_width(bits) else "the processor has no such width"
+
+
+def with_scalable(bits: int) -> Machine:
+    """Return the host with vectors of another width, and without outer products."""
+    others = {name for name in host().features if name != "sme" and not name.removeprefix("sve").isdigit()}
+    return replace(host(), vector=f"sve{bits}", features=frozenset(others | {f"sve{bits}"}))
+
+
+@needs_sve
+@pytest.mark.parametrize("types", test_dot_products.DONE_ON["sve"])
+@pytest.mark.parametrize("bits", [128, 256, 512, 1024, 2048])
+def test_sums_of_groups_of_every_width(bits: int, types: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(test_dot_products, "Kernel", partial(Kernel, features=()))
+    monkeypatch.setattr(test_dot_products, "machine", lambda _: with_scalable(bits))
+    cases = [case_of("sve", types, number) for number in range(bits // 128 % 5, CASES, 5 * PART)]
+    assert any(f"{INSTRUCTION_OF[types]} z" in compiled(case).listing() for case in cases)
+    complaint = run_guarded(cases, partial(check_groups_with_width, bits))
     assert complaint is None, complaint
 
 

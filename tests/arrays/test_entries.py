@@ -22,6 +22,7 @@ from einloom.jit.interpreter import known_interpreter
 from einloom.jit.scratch import scratch_word
 from einloom.primitives.callables import PrimitiveKernel
 
+from ..emulation import times
 from ..jit.processes import exit_code_in_child, python
 
 pytestmark = pytest.mark.skipif(known_interpreter() is None, reason="this interpreter has no entries")
@@ -271,7 +272,7 @@ def test_many_threads_are_inside_at_once() -> None:
 
     def work() -> None:
         out = np.zeros_like(BIG)
-        for _ in range(60):
+        for _ in range(times(60)):
             f(wide, BIG, out=out)
             if not np.array_equal(out, expected) or not np.array_equal(g(A, B, B.T.copy()), small):
                 failures.append("wrong")
@@ -309,7 +310,8 @@ def test_an_entry_for_a_team_works_in_a_forked_child() -> None:
 
 def test_signals_are_handled_after_the_call() -> None:
     seen: list[float] = []
-    large = np.ones((700, 700))
+    side = times(700, 200)  # About as long as the timer waits.
+    large = np.ones((side, side))
     f = el.compile("ab,bc->ac", large, large, threads=1)
     for _ in range(3):
         f(large, large)
@@ -318,7 +320,7 @@ def test_signals_are_handled_after_the_call() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.002)
         result = f(large, large)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        assert result[0, 0] == result[-1, -1] == 700
+        assert result[0, 0] == result[-1, -1] == side
     finally:
         signal.signal(signal.SIGALRM, before)
     assert len(seen) <= 1

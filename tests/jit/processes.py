@@ -8,6 +8,8 @@ import sys
 import textwrap
 from collections.abc import Callable
 
+from tests.emulation import patience
+
 
 def permissions(address: int) -> str | None:
     """Return the permissions of the mapping around an address, like "r-xp", or None where nothing is mapped."""
@@ -25,7 +27,7 @@ def python(script: str, **environment: str) -> str:
     unset = ("EINLOOM_ISA", "EINLOOM_THREADS", "OMP_NUM_THREADS")
     inherited = {name: value for name, value in os.environ.items() if name not in unset}
     command = [sys.executable, "-c", textwrap.dedent(script)]
-    done = subprocess.run(command, env=inherited | environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=inherited | environment, capture_output=True, text=True, timeout=patience(60))
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -36,7 +38,7 @@ def exit_code_in_child(action: Callable[[], bool]) -> int:
     if child == 0:
         import signal
 
-        signal.alarm(30)  # a child that hangs dies, and its exit code is not 0
+        signal.alarm(patience(30))  # a child that hangs dies, and its exit code is not 0
         code = 1
         try:
             code = 0 if action() else 2

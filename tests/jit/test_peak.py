@@ -9,7 +9,9 @@ from einloom.jit.host import host
 from einloom.jit.peak import multiply_add_loop, peak_flops
 
 
-@pytest.mark.parametrize(("vector", "bits"), [("avx2", 256), ("avx512", 512), ("neon", 128)])
+@pytest.mark.parametrize(
+    ("vector", "bits"), [("avx2", 256), ("avx512", 512), ("neon", 128), ("sve128", 128), ("sve512", 512)]
+)
 @pytest.mark.parametrize(("dtype", "size"), [("float32", 32), ("float64", 64)])
 def test_a_trip_has_so_many_multiply_adds(vector: str, bits: int, dtype: str, size: int) -> None:
     asm, flops = multiply_add_loop(vector, dtype)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -32,6 +31,7 @@ from einloom.jit.tiles import host_with_tiles
 from einloom.kernels import Brgemm, machine_for
 from einloom.kernels.emit import emit_kernel
 from einloom.machine import TILES, Machine
+from tests.emulation import PART
 from tests.kernels.guarded import GuardedArray, run_guarded
 
 SIZES = (1, 2, 3, 5, 8, 15, 16, 17, 24, 31, 32, 33, 48, 65)
@@ -66,9 +66,6 @@ DONE_ON = {
     "avx2 without vnni": ("words",),
 }
 """Types by the kind of instructions."""
-
-PART = int(os.environ.get("EINLOOM_EMULATED_PART", "1"))
-"""Of so many cases one is tried: emulation takes its time."""
 
 NEEDS = {"tiles": TILES, "avx512": "avx512vnni", "avx2": "avxvnni"}
 
@@ -191,6 +188,26 @@ def check(case: Case) -> str | None:
     return None
 
 
+CASES = 84
+"""Cases of a kind and type: every size of m with six of n and k."""
+
+
+def case_of(kind: str, types: str, number: int) -> Case:
+    """Return one of `CASES` cases."""
+    return Case(
+        kind,
+        types,
+        SIZES[number % 14],
+        SIZES[(5 * number + number // 14) % 14],
+        SIZES[(3 * number + number // 7) % 14],
+        1 + (number % 5 == 0),
+        kind == "tiles" or number % 2 == 0,
+        (0, 1, None)[number % 3],
+        number % 4 < 2,
+        bool(TYPES[types][1].of) and number % 3 == 1,
+    )
+
+
 def compiled(case: Case) -> Kernel:
     """Return the kernel of a case."""
     target = machine(case.kind)
@@ -213,19 +230,5 @@ def test_sums_of_groups_are_exact_and_touch_nothing_else(kind: str, types: str) 
     sums = FLOAT32 if first.alone is BFLOAT16 else INT32
     if target is None or not _multiplies(target, first, second, sums):
         pytest.skip(f"no dot products on {kind} here")
-    cases = [
-        Case(
-            kind,
-            types,
-            SIZES[i % 14],
-            SIZES[(5 * i + i // 14) % 14],
-            SIZES[(3 * i + i // 7) % 14],
-            1 + (i % 5 == 0),
-            kind == "tiles" or i % 2 == 0,
-            (0, 1, None)[i % 3],
-            i % 4 < 2,
-            bool(first.of) and i % 3 == 1,
-        )
-        for i in range(0, 84, PART)
-    ]
+    cases = [case_of(kind, types, number) for number in range(0, CASES, PART)]
     assert run_guarded(cases, check) is None

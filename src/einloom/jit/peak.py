@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from einloom.asm import Assembler
+from einloom.asm.aarch64.scalable_operands import p, z
 from einloom.errors import UnsupportedTarget
 from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
@@ -52,6 +53,8 @@ def multiply_add_loop(vector: str, dtype: str) -> tuple[Assembler, int]:
     """
     if vector == "neon":
         return _neon_loop(dtype)
+    if vector.startswith("sve"):
+        return _sve_loop(dtype, int(vector.removeprefix("sve")))
     if vector not in ("avx2", "avx512"):
         raise UnsupportedTarget(f"no vector ISA to measure the peak of: {vector!r}")
     return _x86_loop(dtype, vector == "avx512")
@@ -73,6 +76,23 @@ def _x86_loop(dtype: str, wide: bool) -> tuple[Assembler, int]:
     asm.vzeroupper()
     asm.ret()
     return asm, 2 * len(sums) * (512 if wide else 256) // _ELEMENT_BITS[dtype]
+
+
+def _sve_loop(dtype: str, bits: int) -> tuple[Assembler, int]:
+    asm: Any = Assembler("aarch64")
+    lanes = p[0].s if dtype == "float32" else p[0].d
+    # The low halves of z8 to z15 belong to the caller.
+    *sums, first, second = [z[n].s if dtype == "float32" else z[n].d for n in (*range(8), *range(16, 32))]
+    asm.ptrue(lanes)
+    for register in (*sums, first, second):
+        asm.dup(register, 0)
+    top = asm.label("trip")
+    for register in sums:
+        asm.fmla(register, p[0].merging, first, second)
+    asm.sub(asm.x[0], asm.x[0], 1)
+    asm.cbnz(asm.x[0], top)
+    asm.ret()
+    return asm, 2 * len(sums) * bits // _ELEMENT_BITS[dtype]
 
 
 def _neon_loop(dtype: str) -> tuple[Assembler, int]:
