@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -81,6 +82,35 @@ def test_nor_for_teams_lanes_slices_and_later_calls(tmp_path: Path) -> None:
     program = MORE + PROGRAM
     assert run(tmp_path / "programs", program) == ["asm", "kernels", "passes"]
     assert run(tmp_path / "programs", program) == []
+
+
+TREE = """
+import sys
+import numpy as np
+import einloom as el
+A = [np.eye(9, k=k) for k in range(3)]
+assert np.array_equal(el.einsum("ab,bc,cd->ad", *A), np.eye(9, k=3))
+print(*{"opt_einsum"} & {*sys.modules})
+"""
+
+
+def test_the_paths_of_trees_are_kept_and_what_is_none_is_found_again(tmp_path: Path) -> None:
+    folder = tmp_path / "programs"
+    assert run(folder, TREE) == ["opt_einsum"]
+    assert run(folder, TREE) == []
+    store = Store(folder)
+    altered = 0
+    for name, _ in store.files():
+        if (folder / name).read_bytes().endswith(b"]]"):
+            (folder / name).write_bytes(_as_kept(b"[[0, 5], [0, 1]]"))
+            altered += 1
+    assert altered == 1
+    assert run(folder, TREE) == ["opt_einsum"]
+    assert run(folder, TREE) == []
+
+
+def _as_kept(payload: bytes) -> bytes:
+    return hashlib.sha256(payload).digest() + payload
 
 
 def test_damaged_programs_are_compiled_again(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def complaint(seed: int, dtype: str) -> str:
         return "" if np.array_equal(result, expected.astype(dtype)) else shown
     scale = np.einsum(text, *[np.abs(each).astype("float64") for each in operands])
     products = int(np.prod([extent for label, extent in sizes.items() if label not in output])) * len(terms)
-    eps = np.finfo(dtype).eps
+    eps = float(np.finfo(dtype).eps)  # In float16 its product with a count may be infinite.
     within = np.abs(result.astype(_wide(dtype)) - expected) <= 2 * products * eps * scale
     return "" if np.all(within | ~np.isfinite(np.asarray(scale).astype(dtype))) else shown
 

@@ -18,7 +18,17 @@ from einloom.arrays.region import Region, reach_of
 from einloom.errors import DTypeError, ShapeError
 from einloom.jit.arrays import array_address
 
-__all__ = ["Array", "Imported", "array_of", "element_strides", "incoming", "is_array", "outgoing", "region_of"]
+__all__ = [
+    "Array",
+    "Imported",
+    "array_of",
+    "element_strides",
+    "incoming",
+    "is_array",
+    "label_of",
+    "outgoing",
+    "region_of",
+]
 
 Array = np.ndarray[Any, Any]
 
@@ -47,7 +57,7 @@ def incoming(thing: Any, name: str) -> Imported:
         ShapeError: nested lists of unequal length.
     """
     if type(thing) is np.ndarray:
-        return Imported(thing, _label(thing.dtype))
+        return Imported(thing, label_of(thing.dtype))
     if type(thing) is Imported:
         return thing
     if isinstance(thing, np.ma.MaskedArray):
@@ -66,7 +76,7 @@ def incoming(thing: Any, name: str) -> Imported:
         raise DTypeError(f"{name} is no array: {error}\n  Pass an array.") from error
     if array.dtype.hasobject and not array.ndim and not isinstance(thing, Number):
         raise DTypeError(f"{name} is a {type(thing).__name__}, no array and no number\n  Pass an array.")
-    return Imported(array, _label(array.dtype))
+    return Imported(array, label_of(array.dtype))
 
 
 def array_of(thing: Any, name: str, where: str = "") -> Imported:
@@ -83,7 +93,7 @@ def array_of(thing: Any, name: str, where: str = "") -> Imported:
 
 def outgoing(result: Any, dtype: str, pattern: Any) -> Any:
     """Return a fresh result in the library that `pattern`, the first operand, came from."""
-    if not _is_foreign(type(pattern)):
+    if type(pattern) is np.ndarray or not _is_foreign(type(pattern)):
         return result
     array = np.asarray(result)
     if isinstance(pattern, OfNamespace):
@@ -129,7 +139,7 @@ def element_strides(array: Array) -> tuple[int, ...] | None:
 
 
 @lru_cache(maxsize=1024)
-def _label(dtype: np.dtype[Any]) -> str:
+def label_of(dtype: np.dtype[Any]) -> str:
     """The name of a type, with its byte order where that is not the machine's."""
     return str(dtype)
 

@@ -20,11 +20,11 @@ from einloom.dtypes import DTYPES, FLOAT32, FLOAT64, Kind
 from einloom.errors import ArgumentError, ShapeError
 from einloom.expression.expression import Expression
 from einloom.expression.options import DEFAULTS, Options
+from einloom.expression.planned import asked_path
 from einloom.expression.types import numpy_type
 from einloom.frameworks import framework_of
 from einloom.jit.host import host
 from einloom.plan.constants import Fold, fold_constants
-from einloom.plan.cuts import limited_path
 from einloom.plan.equation import label_symbols
 from einloom.plan.finish import Finish
 from einloom.plan.layouts import operand_layout
@@ -56,7 +56,7 @@ def with_constants(
     label, _ = numpy_type(dtype)
     problem = make_problem(equation, shapes, strides, DTYPES.get(label, FLOAT64), options.finish)
     given = _checked(problem, constants)
-    path, _ = limited_path(problem, options.optimize, options.memory_limit)
+    path, _ = asked_path(problem, options.optimize, options.memory_limit)
     count, conj = len(problem.equation.inputs), options.finish.conj
     folding = fold_constants(path, count, set(given))
     free = [number for number in range(count) if number not in given]

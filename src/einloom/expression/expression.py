@@ -20,10 +20,11 @@ from einloom.expression.factors import factor_array
 from einloom.expression.fallback import allow_fallback, travel_of
 from einloom.expression.operands import Expected
 from einloom.expression.options import DEFAULTS, Options
+from einloom.expression.planned import asked_path
 from einloom.expression.recipe import Recipe, Strides
 from einloom.expression.sliced import SlicedVariant
 from einloom.expression.table import StepRow, rows_of, table_text
-from einloom.expression.types import numpy_type, scaled_sums, wider_results
+from einloom.expression.types import FOREIGN, numpy_type, scaled_sums, wider_results
 from einloom.expression.variant import CompiledStep, Variant
 from einloom.frameworks import framework_of
 from einloom.frameworks.call import Call
@@ -34,7 +35,6 @@ from einloom.jit.host import host
 from einloom.jit.native import Native
 from einloom.once import OnceTable
 from einloom.plan.carriers import is_copy
-from einloom.plan.cuts import limited_path
 from einloom.plan.equation import caret_lines
 from einloom.plan.problem import contiguous_strides, make_problem
 from einloom.plan.slices import Slicing
@@ -101,9 +101,10 @@ class Expression(Native):
         travel = travel_of(label, self.dtype, moves, finish, where)
         if label in PAIRS and (travel.by_numpy or label not in labels):
             labels, problem = (label,) * len(labels), replace(problem, types=())  # Real operands become complex.
-        if not travel.by_numpy:
+        if finish.conj and not travel.by_numpy:
             finish = replace(finish, conj=())  # Code conjugates.
-        problem = replace(problem, dtype=travel.unit, sums=sums)
+        if travel.unit != problem.dtype or sums is not None:
+            problem = replace(problem, dtype=travel.unit, sums=sums)
         thread_count(options.threads, cores=1)  # Refuses what is no number of threads.
         self._threads = options.threads
         self._held, self._first_held = held, inputs - len(held)
@@ -113,7 +114,7 @@ class Expression(Native):
             self.shapes, self.output_shape, self._called(labels), label, self.dtype, travel.alignment, where, finish
         )
         schedule = _parsed(options.schedule) if isinstance(options.schedule, str) else options.schedule
-        path, slicing = limited_path(problem, options.optimize, options.memory_limit)
+        path, slicing = asked_path(problem, options.optimize, options.memory_limit)
         records = readable_file(current_settings().records)
         constants = [factor_array(factor, label, self.dtype, where) for factor in options.finish.constants]
         self._recipe = Recipe(
@@ -192,7 +193,9 @@ class Expression(Native):
             allow_fallback(expected.label, expected.where)
         given = expected.operands(operands)
         arrays = [expected.readable(operand, position) for position, operand in enumerate(given)]
-        own = next((array.dtype for array in arrays if array.dtype.name == expected.label), self.dtype)
+        own = self.dtype
+        if expected.label in FOREIGN:  # NumPy may have learned the type from a library.
+            own = next((array.dtype for array in arrays if array.dtype.name == expected.label), own)
         output = expected.output(out, given, own)
         threads = self._thread_count()
         read = [*arrays[: self._first_held], *self._held, *arrays[self._first_held :]]

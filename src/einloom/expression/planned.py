@@ -1,20 +1,48 @@
-"""`planned`: the steps of a problem with the layouts of its intermediate tensors, which later processes remember."""
+"""`planned`: the steps of a problem with the layouts of its intermediate tensors; `asked_path`: the path of its tree.
+
+Later processes remember both.
+"""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from einloom.jit.code_store import code_store
+from einloom.errors import PathError
+from einloom.jit.code_store import code_store, package_stamp
 from einloom.machine import Machine
+from einloom.plan.cuts import limited_path
 from einloom.plan.layouts import chosen_layouts, is_worth_a_choice
 from einloom.plan.order import in_little_memory
 from einloom.plan.paths import Path
 from einloom.plan.problem import Problem
+from einloom.plan.slices import Slicing
 from einloom.plan.steps import Layouts, Plan, plan_problem
 from einloom.targets.stored import program_key
 
-__all__ = ["planned"]
+__all__ = ["asked_path", "planned"]
+
+_STEADY = frozenset({"auto", "branch-1", "branch-2", "branch-all", "dp", "dynamic-programming", "greedy", "optimal"})
+"""Strategies of opt_einsum that find one path, whenever they are asked."""
+
+
+def asked_path(problem: Problem, optimize: Any, memory_limit: Any) -> tuple[Path, Slicing | None]:
+    """Return what `limited_path` does. A path of opt_einsum's is kept: its import takes longer than most contractions.
+
+    Raises:
+        EquationError, PathError: as `limited_path`.
+    """
+    equation, store = problem.equation, code_store()
+    lasts = isinstance(optimize, str) and optimize in _STEADY and len(equation.inputs) > 2 and memory_limit is None
+    if not lasts or store is None:
+        return limited_path(problem, optimize, memory_limit)
+    key = f"path {equation.inputs} {equation.output} {problem.sizes} {optimize} {package_stamp()}"
+    try:
+        return limited_path(problem, json.loads(store.read(key) or b"[]"), None)
+    except (PathError, ValueError):  # There is none, or what is no path of so many tensors.
+        found = limited_path(problem, optimize, None)
+    store.write(key, json.dumps(found[0]).encode())
+    return found
 
 
 def planned(

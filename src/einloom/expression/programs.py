@@ -16,7 +16,7 @@ from einloom.jit.code_store import code_store
 from einloom.jit.host import host
 from einloom.machine import Machine
 from einloom.once import OnceTable
-from einloom.plan.names import with_plain_names
+from einloom.plan.names import with_plain_names, without_names
 from einloom.targets.executable import Executable, release_scratch
 from einloom.targets.image import Image, image_of
 from einloom.targets.stored import image_key, remembered_image
@@ -56,21 +56,21 @@ def program_of(
     Raises:
         ScheduleError: the given schedule does not fit.
     """
-    if schedule is None:
-        operation = with_plain_names(operation)
+    asked = without_names(operation) if schedule is None else operation  # Schedules name axes.
 
     def compiled() -> Executable:
-        key = image_key(operation, "" if schedule is None else str(schedule), machine, threads, held, copied)
+        key = image_key(asked, "" if schedule is None else str(schedule), machine, threads, held, copied)
         return Executable(remembered_image(key, len(operation.operands), machine, made))
 
     def made() -> Image:
         from einloom.ir.bind import bind
         from einloom.ir.held import packs_apart
 
-        rest, copies = packs_apart(bind(*decided(operation, schedule, machine, threads, held)), held)
+        plain = with_plain_names(operation) if schedule is None else operation
+        rest, copies = packs_apart(bind(*decided(plain, schedule, machine, threads, held)), held)
         return image_of(rest if copied is None else copies[copied], machine)
 
-    return _programs.get((operation, schedule, machine, threads, held, copied), compiled)
+    return _programs.get((asked, schedule, machine, threads, held, copied), compiled)
 
 
 def decided(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from einloom.arrays.library import Imported
+from einloom.arrays.library import Imported, label_of
 from einloom.dtypes import COMPUTED, DTYPES, INT32, PAIRS, TYPES, UINT32, DType, Kind, promoted
 from einloom.errors import DTypeError
 from einloom.plan.carriers import is_copy
@@ -52,7 +52,7 @@ def numpy_type(dtype: Any) -> tuple[str, np.dtype[Any]]:
         found = np.dtype(dtype)
     except (TypeError, ValueError):
         raise DTypeError(f"dtype={dtype!r} is no data type\n  Pass one of {', '.join(COMPUTED)}.") from None
-    return str(found), found
+    return label_of(found), found
 
 
 def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> Any:
@@ -64,7 +64,9 @@ def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> An
     label, result = _common_type(equation, operands) if dtype is None else numpy_type(dtype)
     if label in FOREIGN and label in DTYPES:
         return _own_type(label, operands)
-    if result.name in COMPUTED and label not in FOREIGN and (label == result.name or not _copies(equation, operands)):
+    if label in COMPUTED and label not in FOREIGN:
+        return label
+    if result.name in COMPUTED and label not in FOREIGN and not _copies(equation, operands):
         return result.name
     if len(operands) == 1 and (dtype is None or operands[0].dtype == label):
         array = operands[0].array
@@ -170,7 +172,7 @@ def _common_type(equation: str, operands: Sequence[Imported]) -> tuple[str, np.d
         raise _no_code(equation, operands, "none") from None
     if any(map(stands_in, operands)):
         raise _no_code(equation, operands, "none")
-    return str(result), result
+    return label_of(result), result
 
 
 def _native_name(operand: Imported) -> str:

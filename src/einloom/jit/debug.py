@@ -35,6 +35,8 @@ def requested_tools() -> frozenset[Tool]:
         UnsupportedTarget: it names somebody else.
     """
     names = os.environ.get("EINLOOM_DEBUG", "").replace(",", " ").split()
+    if not names:
+        return frozenset()
     known = {tool.value: tool for tool in Tool}
     unknown = [name for name in names if name not in known]
     if unknown:

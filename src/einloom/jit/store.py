@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -102,19 +102,31 @@ def _trusted(path: Path) -> Generator[int]:
         PermissionError: somebody else could put files there.
         OSError: it cannot be opened.
     """
-    parts = Path(os.path.realpath(path.parent)).parts[1:]
-    folder = os.open("/", _FOLDER)
     try:
-        for part in (*parts, path.name):
-            inner = os.open(part, _FOLDER, dir_fd=folder)
-            os.close(folder)
-            folder = inner
-            _check_owner(os.fstat(folder), part)
+        folder = _opened(path.parts[1:])
+    except NotADirectoryError:  # A link on the way, mostly: then whatever it leads to is what is checked.
+        folder = _opened((*Path(os.path.realpath(path.parent)).parts[1:], path.name))
+    try:
         if os.fstat(folder).st_uid != os.geteuid() or stat.S_IMODE(os.fstat(folder).st_mode) & 0o077:
             raise PermissionError(f"{path} is open to others")
         yield folder
     finally:
         os.close(folder)
+
+
+def _opened(parts: Sequence[str]) -> int:
+    """Open a folder by its names from the root on; each on the way is checked when it is open."""
+    folder = os.open("/", _FOLDER)
+    try:
+        for part in parts:
+            inner = os.open(part, _FOLDER, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+            _check_owner(os.fstat(folder), part)
+    except OSError:
+        os.close(folder)
+        raise
+    return folder
 
 
 def _check_owner(folder: os.stat_result, name: str) -> None:

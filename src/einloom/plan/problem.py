@@ -126,6 +126,8 @@ def _operand_type(name: object) -> DType:
 
 def _with_hidden_labels(finish: Finish, output: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> Finish:
     """Put labels in the place of ellipses: as many of the last that the result's stands for as an operand has axes."""
+    if not finish.epilogue:
+        return finish
     hidden = tuple(label for label in output if len(label) > 1)
     ranks = iter(map(len, shapes))
     operators: list[Operator] = []

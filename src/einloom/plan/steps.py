@@ -7,7 +7,6 @@ result lacks, is summed before the pair is contracted.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -130,7 +129,9 @@ class _Planner:
         self.given = len(problem.shapes) + len(problem.finish.constants)
         self.steps: list[Step] = []
         self.conjugated = {i for i in problem.finish.conj if self.types[i].kind is Kind.COMPLEX}
-        self.users = Counter(label for term in (*self.terms.values(), self.result) for label in term.labels)
+        self.users = dict.fromkeys(self.sizes, 0)
+        for term in (*self.terms.values(), self.result):
+            self._count(term, 1)
 
     def plan(self, path: Path) -> Plan:
         if self.problem.finish.alpha == 0 or self._is_empty:
@@ -148,8 +149,10 @@ class _Planner:
 
     def _planned(self, path: Path) -> Plan:
         result = self.given + len(self.steps) - 1
-        steps = (replace(s, inputs=tuple(result if n == HELD else n for n in s.inputs)) for s in self.steps)
-        return Plan(tuple(steps), path, self.given)
+        for number, step in enumerate(self.steps):
+            if HELD in step.inputs:
+                self.steps[number] = replace(step, inputs=tuple(result if n == HELD else n for n in step.inputs))
+        return Plan(tuple(self.steps), path, self.given)
 
     @property
     def _is_empty(self) -> bool:
@@ -167,14 +170,18 @@ class _Planner:
     def _joined(self, numbers: Sequence[int], target: Term | None) -> int:
         """Contract one or two tensors into a new one, which has the labels that others still need."""
         for number in numbers:
-            self.users.subtract(self.terms[number].labels)
+            self._count(self.terms[number], -1)
         if len(numbers) == 2:
             numbers = [self._summed_early(a, b) for a, b in (numbers, numbers[::-1])]
         term = self._intermediate(numbers) if target is None else target
-        self.users.update(term.labels)
+        self._count(term, 1)
         if target is None and len(numbers) == 1 and set(term.labels) == set(self.terms[numbers[0]].labels):
             return numbers[0]  # Nothing to sum.
         return self._add(numbers, term) if target is None else self._add_last(numbers, term)
+
+    def _count(self, term: Term, change: int) -> None:
+        for label in term.labels:
+            self.users[label] += change
 
     def _summed_early(self, number: int, other: int) -> int:
         term = self.terms[number]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from einloom.ir.operation import Operation
 from einloom.jit.code_store import code_store, package_stamp
 from einloom.machine import Machine
 from einloom.once import once
@@ -26,8 +25,11 @@ def remembered_image(key: str, operands: int, machine: Machine, make: Callable[[
     return image
 
 
-def image_key(operation: Operation, schedule: str, machine: Machine, threads: int, *apart: object) -> str:
-    """Return all that decides the program of an operation; `apart` is which of its packs are programs of their own."""
+def image_key(operation: object, schedule: str, machine: Machine, threads: int, *apart: object) -> str:
+    """Return all that decides the program of an operation, or of what operations have in common.
+
+    `apart`: which of its packs are programs of their own.
+    """
     return program_key((operation, schedule, threads, *apart), machine)
 
 
