@@ -175,6 +175,14 @@ def test_rows_that_are_used_a_few_times_are_read_where_they_lie(axes: str, words
     assert not _chosen(contraction(axes, *words), LARGE).packs
 
 
+def test_few_rows_are_read_as_a_whole_at_once() -> None:
+    assert str(_chosen(contraction("j 1000 k, i 1000 m, b 5 n", "ji", "bj", "bi"), LARGE)) == (
+        "seq j:25 prim m=i n=b k=j"
+    )
+    staged = "fuse bc=b*c seq a:32 prim m=bc k=a pack out@0 bc"
+    assert str(_chosen(contraction("a 10755 k, b 32 n, c 7 n", "a", "abc", "cb"), LARGE)) == staged
+
+
 def test_a_large_input_is_read_along_its_runs_or_packed() -> None:
     def families(operation: Operation) -> set[str]:
         return {each.proposal.family for each in _costed(operation)}

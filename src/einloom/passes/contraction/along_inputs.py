@@ -87,7 +87,8 @@ def _along(operation: Operation, run: list[Axis], machine: Machine, most: int | 
     blocking = Blocking(walked, _with_long_columns(walked, prims), machine, most)
     gathers = blocking.a.strides[prims.m or ""] != 1
     for packs_vector, packs_element in ((gathers, False), (True, gathers), (True, True)):
-        plan = Plan("along an input", packs_vector, packs_element, staging=Staging.SUMS)
+        nothing = not (packs_vector or packs_element)
+        plan = Plan("along an input", packs_vector, packs_element, staging=Staging.SUMS, few_steps=nothing)
         schedule = blocking.schedule(plan)
         rows = None if schedule is None else in_whole_rows(walked, view, schedule)
         if rows is not None:

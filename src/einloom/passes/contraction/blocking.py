@@ -31,7 +31,7 @@ from einloom.passes.model.packs import Packing, Side
 from einloom.passes.model.sizes import balanced_block, equal_block, equal_part
 from einloom.passes.model.tiles import block_targets
 
-__all__ = ["Blocking"]
+__all__ = ["FOLLOWED", "Blocking"]
 
 Cut = Callable[[int, int, int], int]
 """How an axis is cut: the size of its blocks from its extent, a target, and what they must be multiples of."""
@@ -47,6 +47,9 @@ UNPACKED_VECTOR = 1024
 
 PRODUCTS_RUN = 256
 """Bytes of the output that a block of products should write in one piece: what is turned in registers are lines."""
+
+FOLLOWED = 32
+"""Rows that processors follow at once, each from tile to tile."""
 
 TILE_RUN = 1536
 """Bytes of a tile that is staged alone: few enough that the processor writes it while it computes the next one."""
@@ -164,6 +167,8 @@ class Blocking:
         taken = [axis for axis in self.reduced if axis.name in (self.prims.k, self.prims.batch)]
         if not any(side.packed for side in self.sides):
             self.k_steps |= {axis.name: max(axis.extent, 1) for axis in taken}
+            if self.plan.few_steps and self.prims.k is not None:
+                self.k_steps[self.prims.k] = equal_block(self.extents[self.prims.k], FOLLOWED)
             return
         taken.sort(key=lambda axis: axis.name != self.prims.k)
         target = self.targets.k_inside if self.plan.vector_inside else self.targets.k

@@ -14,7 +14,7 @@ from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.contraction.along_inputs import schedules_along_inputs
-from einloom.passes.contraction.blocking import Blocking
+from einloom.passes.contraction.blocking import FOLLOWED, Blocking
 from einloom.passes.contraction.fused_rows import fused_schedules, staged_schedules
 from einloom.passes.contraction.large_input import vectorise_large_input
 from einloom.passes.contraction.plan import Plan, Staging
@@ -25,6 +25,9 @@ __all__ = ["FAMILIES", "VARIATIONS", "Family", "Proposal", "Setting", "Variation
 
 FEW = 2
 """Blocks of k up to which the output may be written again for each."""
+
+FEW_COLUMNS = 16
+"""Columns up to which a product may be bound by reading the vector operand."""
 
 STRAIGHT_PARTS = 8
 """Into how many parts a block of k is cut where kernels read straight copies (measured: up to 12 % faster)."""
@@ -90,6 +93,14 @@ Variation = Callable[[Setting, Plan], Iterator[Plan | Proposal]]
 def in_place(setting: Setting) -> Iterator[Plan]:
     """Nothing is packed: kernels read every input where it lies, and gather vectors that do not lie there."""
     yield Plan("in place", packs_vector=False, packs_element=False)
+
+
+def rows_in_order(setting: Setting) -> Iterator[Plan]:
+    """Nothing is packed, and rows of vectors that are used a few times are read as a whole, some of them at once."""
+    operation, prims, element = setting.operation, setting.prims, setting.blocking.b
+    columns = 1 if element is None else element.elements
+    if columns <= FEW_COLUMNS and not setting.gathers and prims.k and operation.axis(prims.k).extent > 2 * FOLLOWED:
+        yield Plan("rows in order", packs_vector=False, packs_element=False, few_steps=True)
 
 
 def vector_block(setting: Setting) -> Iterator[Plan]:
@@ -191,6 +202,7 @@ def batch_inside(setting: Setting) -> Iterator[Plan]:
 
 FAMILIES: tuple[Family, ...] = (
     in_place,
+    rows_in_order,
     vector_block,
     element_once,
     straight_copies,

@@ -41,6 +41,7 @@ class Plan:
         long_runs: whether packed blocks reach over long runs of their tensor before anything else.
         several: whether packed blocks hold several products of a batch, where an input's contiguous axis counts them.
         batch_inside: whether what would be the primitive's batch is its k, and blocks hold it before the other.
+        few_steps: whether blocks of k are so short that processors follow all of their rows, where nothing is packed.
         whole_rows: whether kernels take all of the vector axis, where its panels would be two.
     """
 
@@ -55,4 +56,5 @@ class Plan:
     long_runs: bool = False
     several: bool = False
     batch_inside: bool = False
+    few_steps: bool = False
     whole_rows: bool = False

@@ -335,9 +335,10 @@ class Flow:
         return Traffic(self.buffers.names[position], lines, pieces, *kinds)
 
     def _goes_on(self, position: int) -> bool:
-        """Whether tiles read elements right behind those that the last one has read, in a piece each step."""
-        n = self.walk.places.get(self.schedule.prims.n or "")
-        return position in self.elements and self._along(position, n) == [1]
+        """Whether tiles read an input where it lies, each right behind what the last one has read, a piece each step."""
+        prims = self.schedule.prims
+        along = self.walk.places.get((prims.n if position in self.elements else prims.m) or "")
+        return not self.moves and position not in self.packs and self._along(position, along) == [1]
 
     def _touched(self, use: Use, writes: bool, goes_on: bool) -> int:
         """Return the depth at which a tensor is touched in pieces: what it holds is there at once.
