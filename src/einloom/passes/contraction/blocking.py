@@ -31,7 +31,7 @@ from einloom.passes.model.packs import Packing, Side
 from einloom.passes.model.sizes import balanced_block, equal_block, equal_part
 from einloom.passes.model.tiles import block_targets
 
-__all__ = ["FOLLOWED", "Blocking"]
+__all__ = ["Blocking"]
 
 Cut = Callable[[int, int, int], int]
 """How an axis is cut: the size of its blocks from its extent, a target, and what they must be multiples of."""
@@ -165,14 +165,19 @@ class Blocking:
         """Blocks of the reduced axes: the primitive's k first, but whole cache lines of packed operands."""
         self.k_steps = {axis.name: 1 for axis in self.reduced}
         taken = [axis for axis in self.reduced if axis.name in (self.prims.k, self.prims.batch)]
+        taken.sort(key=lambda axis: axis.name != self.prims.k)
         if not any(side.packed for side in self.sides):
             self.k_steps |= {axis.name: max(axis.extent, 1) for axis in taken}
-            if self.plan.few_steps and self.prims.k is not None:
-                self.k_steps[self.prims.k] = equal_block(self.extents[self.prims.k], FOLLOWED)
+            if self.plan.few_steps and self._comes_back():
+                self.k_steps |= {axis.name: equal_block(axis.extent, FOLLOWED) for axis in taken[:1]}
             return
-        taken.sort(key=lambda axis: axis.name != self.prims.k)
         target = self.targets.k_inside if self.plan.vector_inside else self.targets.k
         self.k_steps |= self._shares(taken, target // self.plan.k_parts, self._whole_lines(self.sides), {})
+
+    def _comes_back(self) -> bool:
+        """Whether tiles come back to rows of the vector operand that they have read a part of, many rows later."""
+        m, k = (self.extents.get(name or "", 1) for name in (self.prims.m, self.prims.k))
+        return m > self.targets.tile_m and k > 2 * FOLLOWED
 
     def _block_common(self) -> dict[str, int]:
         """Blocks of the axes that both inputs depend on: single indices, more of those that the primitive takes."""

@@ -14,7 +14,7 @@ from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.contraction.along_inputs import schedules_along_inputs
-from einloom.passes.contraction.blocking import FOLLOWED, Blocking
+from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.fused_rows import fused_schedules, staged_schedules
 from einloom.passes.contraction.large_input import vectorise_large_input
 from einloom.passes.contraction.plan import Plan, Staging
@@ -97,9 +97,8 @@ def in_place(setting: Setting) -> Iterator[Plan]:
 
 def rows_in_order(setting: Setting) -> Iterator[Plan]:
     """Nothing is packed, and rows of vectors that are used a few times are read as a whole, some of them at once."""
-    operation, prims, element = setting.operation, setting.prims, setting.blocking.b
-    columns = 1 if element is None else element.elements
-    if columns <= FEW_COLUMNS and not setting.gathers and prims.k and operation.axis(prims.k).extent > 2 * FOLLOWED:
+    element = setting.blocking.b
+    if not setting.gathers and (element is None or element.elements <= FEW_COLUMNS):
         yield Plan("rows in order", packs_vector=False, packs_element=False, few_steps=True)
 
 

@@ -335,7 +335,7 @@ class Flow:
         return Traffic(self.buffers.names[position], lines, pieces, *kinds)
 
     def _goes_on(self, position: int) -> bool:
-        """Whether tiles read an input where it lies, each right behind what the last one has read, a piece each step."""
+        """Whether tiles read an input where it lies, each right behind what the last one has read."""
         prims = self.schedule.prims
         along = self.walk.places.get((prims.n if position in self.elements else prims.m) or "")
         return not self.moves and position not in self.packs and self._along(position, along) == [1]
