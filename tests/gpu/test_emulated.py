@@ -47,12 +47,12 @@ launch f
 """
 
 
-def test_loops_that_hold_a_barrier_end_with_one_on_processors():
+def test_loops_that_hold_a_barrier_begin_and_end_with_one_on_processors():
     launch = read_launch(LOOPS)
     fitted = write_launch(fitted_launch(launch, POCL))
     assert fitted.split("loop i 2\n")[1] == (
-        "    loop j 2\n      t[n] = r[0] shared\n      barrier\n      r[0] = t[0] if n < 3\n      barrier\n"
-        "    loop k 2\n      r[0] = 0\n    barrier\n  b[n] = r[0] global"
+        "    barrier\n    loop j 2\n      barrier\n      t[n] = r[0] shared\n      barrier\n"
+        "      r[0] = t[0] if n < 3\n      barrier\n    loop k 2\n      r[0] = 0\n    barrier\n  b[n] = r[0] global"
     )
     assert fitted_launch(read_launch(fitted), POCL) == read_launch(fitted)
     assert fitted_launch(launch, replace(POCL, architecture="sm_90")) is launch

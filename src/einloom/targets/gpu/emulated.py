@@ -1,10 +1,11 @@
-"""`fitted_launch`: a launch as the compiler of a device takes it; processors that emulate a GPU need one barrier more.
+"""`fitted_launch`: a launch as the compiler of a device takes it; processors that emulate a GPU need two barriers more.
 
 PoCL makes a loop over a block's threads of what stands between two barriers, and takes every branch around a barrier
 for one that all threads take together. In the text that is so. But LLVM runs first: where a thread's last statement of
 an iteration is behind a limit, it lets the threads that skip it jump to the next iteration by a way of their own, and
-PoCL then sends all threads that way (its loop passes fail on some shapes of such loops). A barrier at the end of the
-iteration forbids this, since LLVM copies no barrier. It costs nothing: PoCL adds one there itself, when it is too late.
+PoCL then sends all threads that way; loops that it makes vectors of at the beginning of an iteration end PoCL's
+compiler. With barriers at both ends of the iteration it does neither, since it copies no barrier. They cost little:
+PoCL adds the like itself, when it is too late.
 """
 
 from __future__ import annotations
@@ -19,21 +20,23 @@ __all__ = ["fitted_launch"]
 
 
 def fitted_launch(launch: Launch, limits: GpuLimits) -> Launch:
-    """Return a launch that a device's compiler takes as it is meant: on a processor, loops end with their barriers.
+    """Return a launch that a device's compiler takes as it is meant: processors get barriers at the ends of iterations.
 
-    `loop k 4 { t[i] = …; barrier; r[0] = … if i < 3 }` -> `loop k 4 { t[i] = …; barrier; r[0] = … if i < 3; barrier }`
+    `loop k 4 { t[i] = …; barrier; r[0] = … if i < 3 }` -> `loop k 4 { barrier; t[i] = …; barrier; r[0] = …; barrier }`
     """
     if limits.architecture != PROCESSOR or not launch.has_barriers:
         return launch
-    return replace(launch, body=tuple(map(_ended, launch.body)))
+    return replace(launch, body=tuple(map(_fenced, launch.body)))
 
 
-def _ended(node: LaunchNode) -> LaunchNode:
-    """Return a node whose loops that hold a barrier end with one."""
+def _fenced(node: LaunchNode) -> LaunchNode:
+    """Return a node in which all loops that hold a barrier begin and end with one."""
     if not isinstance(node, Repeat) or not _holds_barrier(node):
         return node
-    body = tuple(map(_ended, node.body))
-    return replace(node, body=body if isinstance(body[-1], Barrier) else (*body, Barrier()))
+    body = [*map(_fenced, node.body)]
+    before = [] if isinstance(body[0], Barrier) else [Barrier()]
+    behind = [] if isinstance(body[-1], Barrier) else [Barrier()]
+    return replace(node, body=(*before, *body, *behind))
 
 
 def _holds_barrier(node: LaunchNode) -> bool:
