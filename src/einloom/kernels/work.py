@@ -12,7 +12,7 @@ Loops of generated code have known numbers of trips. What a branch may skip is n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from einloom.kernels.select import machine_for
 from einloom.kernels.specs import Spec
 from einloom.machine import Machine
 
-__all__ = ["Work", "work_of"]
+__all__ = ["Work", "is_branch", "kinds_of", "work_of"]
 
 
 class Work(NamedTuple):
@@ -59,7 +59,7 @@ def work_of(spec: Spec, machine: Machine) -> Work:
     """
     assembler = Assembler(machine.isa)
     emit_kernel(machine_for(assembler, machine), spec)
-    kinds = _kinds_x86 if assembler.isa == "x86_64" else _kinds_aarch64
+    kinds = kinds_of(assembler.isa)
     found, full = Counter[tuple[int, ...]](), 0
     for (form, operands, _), times in zip(assembler.records, _times(assembler)):
         if times and not isinstance(form, Directive):
@@ -84,12 +84,18 @@ def _skipped(assembler: Assembler) -> Iterator[tuple[int, int]]:
     records = assembler.records
     places = {operand: place for place, (form, operand, _) in enumerate(records) if form is Directive.LABEL}
     for place, (form, operands, _) in enumerate(records):
-        if not isinstance(form, Directive) and _branches(form.mnemonic):
+        if not isinstance(form, Directive) and is_branch(form.mnemonic):
             yield from ((place + 1, places[each]) for each in operands if isinstance(each, Label) and each in places)
 
 
-def _branches(mnemonic: str) -> bool:
+def is_branch(mnemonic: str) -> bool:
+    """Whether an instruction may go elsewhere and does not come back."""
     return mnemonic.startswith(("j", "b_", "cb", "tb")) or mnemonic == "b"
+
+
+def kinds_of(isa: str) -> Callable[[str, tuple[Any, ...]], tuple[int, ...]]:
+    """Return what says of which kinds an instruction is: 1 or 0 for each, in the order of `Work`."""
+    return _kinds_x86 if isa == "x86_64" else _kinds_aarch64
 
 
 _MOVES = ("mov", "vmov", "vextract", "vcompress", "vcvtps2ph", "vpmov", "push")
@@ -98,7 +104,6 @@ _SHUFFLES = ("vshuf", "vunpck", "vpunpck", "vperm", "vinsert", "valign")
 
 
 def _kinds_x86(mnemonic: str, operands: tuple[Any, ...]) -> tuple[int, ...]:
-    """Of which kinds an instruction is: 1 or 0 for each, in the order of `Work`."""
     from einloom.asm.x86.operands import Address
     from einloom.asm.x86.registers import Zmm
 
@@ -107,7 +112,7 @@ def _kinds_x86(mnemonic: str, operands: tuple[Any, ...]) -> tuple[int, ...]:
     stores = first and mnemonic.startswith(_MOVES)
     wide = bool(operands) and isinstance(operands[0], Zmm)
     return (
-        int(not _branches(mnemonic)),
+        int(not is_branch(mnemonic)),
         int(mnemonic.startswith(("vfm", "vfnm", "vmul"))),
         int(memory and not stores and not mnemonic.startswith(_NO_LOADS)),
         int(stores),
@@ -118,4 +123,4 @@ def _kinds_x86(mnemonic: str, operands: tuple[Any, ...]) -> tuple[int, ...]:
 
 def _kinds_aarch64(mnemonic: str, operands: tuple[Any, ...]) -> tuple[int, ...]:
     stores = mnemonic in ("str", "stp", "stur")
-    return int(not _branches(mnemonic)), int(mnemonic in ("fmla", "fmls", "fmul")), 0, int(stores), 0, 0
+    return int(not is_branch(mnemonic)), int(mnemonic in ("fmla", "fmls", "fmul")), 0, int(stores), 0, 0

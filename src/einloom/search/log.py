@@ -27,6 +27,7 @@ from einloom.search.ranking import predicted_times
 from einloom.search.search import Budget, Outcome, SearchRun, run_search
 from einloom.space.on_cpu.rates import CpuRates
 from einloom.space.on_cpu.space import CpuSpace
+from einloom.targets.overhead import Overhead
 
 __all__ = ["EventLog", "SearchSetup", "opened_log", "read_log", "replayed_log"]
 
@@ -95,6 +96,7 @@ class SearchSetup:
                 told.get("teams", False),
                 tuple(told["order"]),
                 None if rates is None else CpuRates(**rates),
+                Overhead,
             )
             known = tuple((str(text), seconds) for text, seconds in told["known"])
             return SearchSetup(space, told["strategy"], told["seed"], tuple(told["starts"]), known, told["ranked"])

@@ -38,6 +38,7 @@ from einloom.space.model.bound import Bound
 from einloom.space.on_cpu.model import CpuModel
 from einloom.space.on_cpu.rates import MARGIN, CpuRates
 from einloom.space.on_cpu.space import CpuSpace
+from einloom.targets.overhead import Overhead
 
 __all__ = ["tune_operation"]
 
@@ -151,7 +152,7 @@ class _Tuning:
         parsed = [(each, schedule) for each in earlier if (schedule := _parsed(each)) is not None]
         hinted = [] if records is None else hints(plain, fused, records, blank)
         known = dict.fromkeys([self.heuristic, *others, *(schedule for _, schedule in parsed), *hinted])
-        self.space = CpuSpace(fused, machine, tuple(known), blank.threads, rates=rates)
+        self.space = CpuSpace(fused, machine, tuple(known), blank.threads, rates=rates, lowered=Overhead)
         first = (self.heuristic, *hinted, *others[:STARTS])
         self.starts = [leaf for each in first if (leaf := self.leaf(each)) is not None]
         self.known = [

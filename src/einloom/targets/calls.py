@@ -20,6 +20,7 @@ from einloom.kernels.specs.calls import is_far, kernel_spec, one_by_one
 from einloom.targets.ahead import Asked
 from einloom.targets.loops import LoopLowering, LoopState
 from einloom.targets.positions import Positions, Register
+from einloom.targets.program import Place
 
 __all__ = ["CallLowering"]
 
@@ -32,6 +33,7 @@ class CallLowering:
         self._asked = asked
         self._loops = loops
         self._kernels: dict[Spec, Label] = {}
+        self.places: list[Place] = []
 
     def emit(self, call: Call) -> None:
         """Emit a call: branches to the kernel that fits the sizes of the block."""
@@ -52,6 +54,8 @@ class CallLowering:
         """Choose the kernel for the block's sizes: a branch for every axis whose last block is short."""
         if len(sizes) == len(call.blocks):
             self._call_kernel(call, tuple(sizes))
+            end = len(self.positions.asm.records)
+            self.places.append(Place(call, end - 1, end, tuple(sizes)))
             return
         block = call.blocks[len(sizes)]
         *longer, shortest = (block.size, *block.tails)

@@ -25,12 +25,12 @@ from einloom.targets.calls import CallLowering
 from einloom.targets.curves import CurveLowering, curve_variables
 from einloom.targets.loops import LoopLowering, LoopState
 from einloom.targets.positions import Positions, position_names
-from einloom.targets.program import Program
+from einloom.targets.program import Place, Program
 from einloom.targets.shared import SharedLowering, shared_variables
 from einloom.targets.short_blocks import axes_with_short_blocks
 from einloom.targets.teams import TeamLowering, team_variables
 
-__all__ = ["lower_nest"]
+__all__ = ["lower_loops", "lower_nest"]
 
 SCRATCH_ALIGNMENT = 64
 
@@ -49,6 +49,13 @@ def lower_nest(nest: Nest, machine: Machine) -> Program:
             '  Use target="interpreter".',
         )
     return _Lowering(nest, machine).program()
+
+
+def lower_loops(nest: Nest, machine: Machine) -> tuple[Assembler, tuple[Place, ...]]:
+    """Return what a nest's program executes around its kernels, which are left out, and where its nodes are."""
+    lowering = _Lowering(nest, machine)
+    lowering.around_kernels()
+    return lowering.asm, (*lowering.places, *lowering.calls.places)
 
 
 class _Lowering:
@@ -73,6 +80,7 @@ class _Lowering:
         self.team = nest.team and TeamLowering(self.positions, nest.team, self.scratch_bytes, self._nodes)
         self.ahead = asked and AheadLowering(asked, self.positions, self.loops)
         self.calls = CallLowering(self.positions, self.loops, asked)
+        self.places: list[Place] = []
 
     def _names(
         self, loops: Sequence[Loop], states: dict[str, LoopState], short: Sequence[str], asked: Asked | None
@@ -92,6 +100,13 @@ class _Lowering:
         """Return the program."""
         entry = self.asm.forward("entry")
         self.asm.bind(entry)
+        self.around_kernels()
+        self.calls.emit_kernels()
+        shares = self.nest.shared_trips if self.nest.team is None else self.nest.team.threads
+        return Program(self.asm, entry, self.machine, self.scratch_bytes, shares)
+
+    def around_kernels(self) -> None:
+        """Emit the function that calls the kernels."""
         self.variables.enter()
         if self.team:
             self.team.start()
@@ -105,9 +120,6 @@ class _Lowering:
         if any(isinstance(node, Call) and node.streams for node in walk(self.nest.body)):
             self.vm.order_stores()
         self.variables.leave()
-        self.calls.emit_kernels()
-        shares = self.nest.shared_trips if self.nest.team is None else self.nest.team.threads
-        return Program(self.asm, entry, self.machine, self.scratch_bytes, shares)
 
     def _load_arguments(self) -> None:
         """Positions begin at the operands' addresses and at the thread's own scratch."""
@@ -128,23 +140,28 @@ class _Lowering:
 
     def _nodes(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
-            if isinstance(node, Loop):
-                self._loop(node)
-            elif isinstance(node, Call):
-                self.calls.emit(node)
-            elif isinstance(node, Guard):
-                self._guard(node)
-            elif isinstance(node, Pack):
-                self.asm.comment(f"pack {node.source} into {node.buffer}" if node.body else f"a block of {node.buffer}")
-                self._nodes(node.body)
-                if self.ahead:
-                    self.ahead.start(node)
-            elif isinstance(node, When):
-                self._when(node)
-            elif isinstance(node, Barrier) and self.team:
-                self.team.sync.barrier()
-            else:
-                raise UnsupportedTarget(f"CPU programs are made of calls to primitives; this nest has: {node}")
+            start = len(self.asm.records)
+            self._node(node)
+            self.places.append(Place(node, start, len(self.asm.records)))
+
+    def _node(self, node: Node) -> None:
+        if isinstance(node, Loop):
+            self._loop(node)
+        elif isinstance(node, Call):
+            self.calls.emit(node)
+        elif isinstance(node, Guard):
+            self._guard(node)
+        elif isinstance(node, Pack):
+            self.asm.comment(f"pack {node.source} into {node.buffer}" if node.body else f"a block of {node.buffer}")
+            self._nodes(node.body)
+            if self.ahead:
+                self.ahead.start(node)
+        elif isinstance(node, When):
+            self._when(node)
+        elif isinstance(node, Barrier) and self.team:
+            self.team.sync.barrier()
+        else:
+            raise UnsupportedTarget(f"CPU programs are made of calls to primitives; this nest has: {node}")
 
     def _loop(self, loop: Loop) -> None:
         self.asm.comment(f"{loop.kind} {loop.name} in steps of {loop.step}")

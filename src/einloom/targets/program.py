@@ -5,9 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from einloom.asm import Assembler, Label
+from einloom.ir.nest import Node
 from einloom.machine import Machine
 
-__all__ = ["Program"]
+__all__ = ["Place", "Program"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the records of an assembler the code of a node is; or the call of the kernel for blocks of these sizes.
+
+    The code of a node inside lies between. A node whose code stands several times has as many places.
+    """
+
+    node: Node
+    start: int
+    end: int
+    sizes: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from einloom.space.model import Bound
 from einloom.space.on_cpu.model import CpuModel
 from einloom.space.on_cpu.rates import CpuRates
 from einloom.space.on_cpu.space import CpuSpace
+from einloom.targets.overhead import Overhead
 from tests.soak import soak_count
 from tests.space.on_cpu.operations import PRODUCT, TINY, random_leaves, tiny_space
 from tests.space.on_cpu.toy import run
@@ -38,7 +39,7 @@ def paths(
 ) -> Iterator[tuple[list[Bound], dict[str, float]]]:
     """Yield bounds along random descents in a tiny space, with the times of the schedules at their ends."""
     space, rng = tiny_space(name, SMALL, curves), random.Random(seed)
-    model = CpuModel(space.problem, space.backbone, SMALL, rates, line)
+    model = CpuModel(space.problem, space.backbone, SMALL, rates, line, Overhead)
     while count:
         state, bounds = space.problem.state(), list[Bound]()
         if descend(state, rng, model, bounds):
@@ -84,7 +85,7 @@ def test_every_rate_matters(rate: str) -> None:
     rates = SCARCE[rate]
     wrong = replace(rates, **{rate: getattr(rates, rate) / 2})
     space = tiny_space("product of rows" if "gathers" in rate else "product", SMALL)
-    model = CpuModel(space.problem, space.backbone, SMALL, wrong, 4)
+    model = CpuModel(space.problem, space.backbone, SMALL, wrong, 4, Overhead)
     rng, found = random.Random(3), 0
     for _ in range(60):
         state = space.problem.state()

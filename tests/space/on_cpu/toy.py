@@ -21,7 +21,8 @@ from einloom.ir.schedule import ExecType, Schedule
 from einloom.kernels.work import Work, work_of
 from einloom.machine import Machine
 from einloom.space.on_cpu.rates import CpuRates
-from einloom.space.on_cpu.work import A_TURN, spec_of
+from einloom.space.on_cpu.work import spec_of
+from einloom.targets.overhead import Overhead
 
 Element = tuple[str, int]
 Touch = tuple[Element, bool]
@@ -42,7 +43,7 @@ def run(
     cells = [place for _, place in _cells(shared, start)]
     found: dict[str, float] = {}
     for number in range(threads):
-        thread = Thread(operation, machine, nest, rates, line)
+        thread = Thread(operation, machine, nest, rates, line, Overhead(nest, machine))
         for place in cells[len(cells) * number // threads : len(cells) * (number + 1) // threads]:
             thread.run(body, place)
         for name, seconds in thread.seconds(rates, sizes).items():
@@ -68,6 +69,7 @@ class Thread:
     nest: Nest
     rates: CpuRates
     line: int
+    overhead: Overhead
     work: Work = field(default_factory=Work)
     alone: float = 0.0
     fmas: float = 0.0
@@ -114,9 +116,10 @@ class Thread:
                     for body, inner in self._iterations(node, place):
                         self.run(body, inner)
                 case Pack():
+                    self._execute(self.overhead.other(node))
                     self._pack(node, place)
                 case Guard():
-                    pass  # The model does not charge touches.
+                    self._execute(self.overhead.other(node))  # The model does not charge touches.
                 case Call():
                     self._call(node, place)
                 case _:
@@ -126,8 +129,8 @@ class Thread:
         """Yield the iterations of a loop, or of all loops that are walked along one curve."""
         if loop.kind is not ExecType.SFC:
             turns = len(range(0, place.left[loop.axis], loop.step))
-            if turns > 1 and loop.kind is ExecType.SEQ:
-                self._execute(Work(instructions=turns * (A_TURN + sum(by != 0 for _, by in loop.advances))))
+            if loop.kind is ExecType.SEQ:
+                self._execute(self.overhead.loop(loop, turns))
             yield from ((loop.body, inner) for _, inner in _cells((loop,), place))
             return
         loops, body = leading_loops((loop,), ExecType.SFC)
@@ -145,8 +148,8 @@ class Thread:
 
     def _call(self, call: Call, place: Place) -> None:
         lengths = [self._length(block, place.left) for block in call.blocks]
-        spec, pointers = spec_of(self.nest, call, tuple(lengths), self.machine)
-        self._execute(work_of(spec, self.machine).plus(Work(instructions=1 + len(pointers))))
+        work = work_of(spec_of(self.nest, call, tuple(lengths), self.machine), self.machine)
+        self._execute(work.plus(self.overhead.call(call, tuple(lengths))))
         *inputs, output = call.accesses
         sums = len(call.blocks) == 4
         if sums and len(inputs) == 2:

@@ -21,7 +21,7 @@ from einloom.space.on_cpu.backbone import CpuBackbone, Packed, WalkedAxis
 from einloom.space.on_cpu.rates import LINE_BYTES, MARGIN, CpuRates
 from einloom.space.on_cpu.schedules import schedule_of
 from einloom.space.on_cpu.traffic import Traffic, is_simple
-from einloom.space.on_cpu.work import executed
+from einloom.space.on_cpu.work import Lowered, executed
 
 __all__ = ["CpuModel"]
 
@@ -90,12 +90,20 @@ class CpuModel:
         machine: whose vectors and caches there are.
         rates: what one core can do at best.
         line: bytes that come into a cache together.
+        lowered: generates what runs between kernels; None: the code of schedules is not looked at.
     """
 
     def __init__(
-        self, problem: csp.Problem, backbone: CpuBackbone, machine: Machine, rates: CpuRates, line: int = LINE_BYTES
+        self,
+        problem: csp.Problem,
+        backbone: CpuBackbone,
+        machine: Machine,
+        rates: CpuRates,
+        line: int = LINE_BYTES,
+        lowered: Lowered | None = None,
     ) -> None:
         self.problem, self.backbone, self.machine, self.rates, self.line = problem, backbone, machine, rates, line
+        self.lowered = lowered if rates.limit_code else None
         operation = backbone.operation
         self.size = operation.output.dtype.size
         self.lanes = max(machine.vector_bits // 8 // self.size, 1)
@@ -162,8 +170,8 @@ class CpuModel:
         figures = self._figures(domains, ways)
         if max(each.value for each in figures) < cut:
             figures += self._traffic.figures(domains, ways)
-        if self.rates.limit_code and max(each.value for each in figures) < cut and not view.open():
-            figures += self._executed(domains, ways)
+        if self.lowered and max(each.value for each in figures) < cut and not view.open():
+            figures += self._executed(domains, ways, self.lowered)
         terms = {each.name: each.value for each in figures}
         return Bound(max(terms.values()), terms, lambda: Figure.largest("seconds", figures)).under(above)
 
@@ -174,7 +182,7 @@ class CpuModel:
         for name, term in self.bound(view).terms.items():
             for rate in _RATES[name] if term > seconds else ():
                 raised[rate] = max(raised[rate], MARGIN * term / seconds * rates[rate])
-        return CpuModel(self.problem, self.backbone, self.machine, CpuRates(**raised), self.line)
+        return CpuModel(self.problem, self.backbone, self.machine, CpuRates(**raised), self.line, self.lowered)
 
     def _figures(self, domains: Sequence[int], ways: int) -> list[Figure]:
         """The cheap terms: seconds by resource."""
@@ -201,13 +209,13 @@ class CpuModel:
             term("memory", cold, self.rates.memory),
         ]
 
-    def _executed(self, domains: Sequence[int], ways: int) -> list[Figure]:
+    def _executed(self, domains: Sequence[int], ways: int, lowered: Lowered) -> list[Figure]:
         """Seconds of what the code of a schedule executes at least."""
         leaf = {each.name: each.values[domains[each.slot].bit_length() - 1] for each in self.problem.variables}
         schedule = schedule_of(self.backbone, leaf)
         known = asdict(self.rates)
         rates = {kind: rate for kind, name in _CODE.items() if (rate := known[name]) < inf}
-        run = executed(bind(self.backbone.operation, schedule), self.machine, rates, ways)
+        run = executed(bind(self.backbone.operation, schedule), self.machine, rates, lowered, ways)
         if run is None:
             return []
         threads, done = Figure("1 / threads", 1 / ways), run.work._asdict()

@@ -27,6 +27,7 @@ from einloom.space.on_cpu.instance import cpu_problem, cpu_space_text
 from einloom.space.on_cpu.model import CpuModel
 from einloom.space.on_cpu.rates import CpuRates, cpu_rates
 from einloom.space.on_cpu.schedules import decisions_of, schedule_of
+from einloom.space.on_cpu.work import Lowered
 from einloom.space.partial import PartialImplementation, SearchSpace
 
 __all__ = ["CPU_ORDER", "CpuCandidate", "CpuSpace"]
@@ -70,6 +71,7 @@ class CpuSpace(SearchSpace):
         teams: whether schedules may be for a fixed number of threads: shared loops anywhere, grids, barriers.
         order: groups of choices, in the order in which searches take decisions.
         rates: limits of a core that bounds divide by; None: what is recorded of the machine, or of any processor.
+        lowered: generates what runs between kernels, for bounds that look at the code of leaves; None: they do not.
     """
 
     operation: Operation
@@ -80,6 +82,7 @@ class CpuSpace(SearchSpace):
     teams: bool = False
     order: tuple[str, ...] = CPU_ORDER
     rates: CpuRates | None = None
+    lowered: Lowered | None = None
 
     @property
     def name(self) -> str:
@@ -107,7 +110,8 @@ class CpuSpace(SearchSpace):
     @cached_property
     def model(self) -> CpuModel:
         """What bounds the times of this space's candidates."""
-        return CpuModel(self.problem, self.backbone, self.machine, self.rates or cpu_rates(self.machine))
+        rates = self.rates or cpu_rates(self.machine)
+        return CpuModel(self.problem, self.backbone, self.machine, rates, lowered=self.lowered)
 
     @cached_property
     def digest(self) -> str:
@@ -133,7 +137,8 @@ class CpuSpace(SearchSpace):
     @property
     def _told(self) -> tuple[Any, ...]:
         known = (*self.known,)
-        return self.operation, self.machine, known, self.threads, self.curves, self.teams, self.order, self.rates
+        how = self.threads, self.curves, self.teams, self.order, self.rates, self.lowered
+        return self.operation, self.machine, known, *how
 
     def __eq__(self, other: object) -> bool:
         return self._told == other._told if isinstance(other, CpuSpace) else NotImplemented

@@ -5,9 +5,10 @@ It is looked at once everything is decided. Kernels are generated for it, and re
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Protocol, TypeAlias
 
 from einloom.errors import UnsupportedTarget
 from einloom.ir.nest import Call, Loop, Nest, Node, Pack, walk
@@ -17,14 +18,27 @@ from einloom.kernels.specs.calls import is_far, kernel_spec
 from einloom.kernels.work import Work, work_of
 from einloom.machine import Machine
 
-__all__ = ["WINDOW", "Run", "executed", "spec_of"]
+__all__ = ["WINDOW", "Lowered", "Overhead", "Run", "executed", "spec_of"]
 
 WINDOW = 1024
 """Instructions that a core of x86-64 has begun and not ended, at most (reorder buffers: Golden Cove 512, Zen 5 448);
 it is said of no other kind of processor."""
 
-A_TURN = 2
-"""Instructions of a turn of a loop at least: it counts, and compares; besides, it moves the buffers that move."""
+
+class Overhead(Protocol):
+    """What a nest's program executes between its kernels at least, each node without the nodes inside."""
+
+    def call(self, call: Call, sizes: tuple[int, ...]) -> Work:
+        """Return what a call of the kernel for such blocks executes around the kernel."""
+        ...
+
+    def loop(self, loop: Loop, turns: int) -> Work:
+        """Return what a loop with so many turns executes."""
+        ...
+
+    def other(self, node: Node) -> Work:
+        """Return what any other node executes."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +57,23 @@ class Run:
         return Run(self.work.plus(other.work, times), self.seconds + times * other.seconds)
 
 
-def executed(nest: Nest, machine: Machine, rates: Mapping[str, float], threads: int = 1) -> Run | None:
+def executed(
+    nest: Nest, machine: Machine, rates: Mapping[str, float], overhead: Lowered, threads: int = 1
+) -> Run | None:
     """Return what a nest executes at least, by all threads together; None where that is not known.
 
     Args:
         nest: what runs.
         machine: that its kernels are generated for.
         rates: instructions a second, by their kinds.
+        overhead: what tells what runs between its kernels.
         threads: that may share it.
     """
     if not machine.has_vectors or any(isinstance(node, Call) and node.group > 1 for node in walk(nest.body)):
         return None  # What becomes of groups depends on more than the call.
     try:
-        return _Counting(nest, machine, rates, threads).run(nest.body, {axis.name: axis.extent for axis in nest.axes})
+        counting = _Counting(nest, machine, rates, overhead(nest, machine), threads)
+        return counting.run(nest.body, {axis.name: axis.extent for axis in nest.axes})
     except UnsupportedTarget:
         return None
 
@@ -63,8 +81,10 @@ def executed(nest: Nest, machine: Machine, rates: Mapping[str, float], threads: 
 class _Counting:
     """Counts a nest: what runs, by how much is left of the axes. What touches do is left out."""
 
-    def __init__(self, nest: Nest, machine: Machine, rates: Mapping[str, float], threads: int) -> None:
-        self.nest, self.machine = nest, machine
+    def __init__(
+        self, nest: Nest, machine: Machine, rates: Mapping[str, float], overhead: Overhead, threads: int
+    ) -> None:
+        self.nest, self.machine, self.overhead = nest, machine, overhead
         self.rates = [(Work._fields.index(kind), rate) for kind, rate in rates.items()]
         self.window = threads * WINDOW if machine.isa == "x86_64" else inf
         self._known: dict[tuple[int, tuple[int, ...]], Run] = {}
@@ -83,8 +103,10 @@ class _Counting:
                 found = found.then(self._loop(node, left))
             elif isinstance(node, Call):
                 found = found.then(self._call(node, left))
-            elif isinstance(node, Pack):
-                found = found.then(self.run(node.body, left))
+            else:
+                found = found.then(Run(self.overhead.other(node), 0.0))
+                if isinstance(node, Pack):
+                    found = found.then(self.run(node.body, left))
         return self._alone(found)
 
     def _alone(self, run: Run) -> Run:
@@ -104,28 +126,28 @@ class _Counting:
             found = found.then(self.run(loop.body, {**left, loop.axis: loop.step}), whole)
         if rest:
             found = found.then(self.run(loop.body, {**left, loop.axis: rest}))
-        if turns > 1 and loop.kind is ExecType.SEQ:
-            moved = sum(delta != 0 for _, delta in loop.advances)
-            found = found.then(Run(Work(instructions=A_TURN + moved), 0.0), turns)
+        if loop.kind is ExecType.SEQ:
+            found = found.then(Run(self.overhead.loop(loop, turns), 0.0))
         return self._alone(found)
 
     def _call(self, call: Call, left: Mapping[str, int]) -> Run:
-        """A call is an instruction; so is what brings each of the pointers."""
         sizes = tuple(block.elements(min(block.size, left.get(block.axis or "", block.size))) for block in call.blocks)
-        spec, pointers = spec_of(self.nest, call, sizes, self.machine)
-        work = Work(instructions=1 + len(pointers)).plus(work_of(spec, self.machine))
-        return self._alone(Run(work, 0.0))
+        work = work_of(spec_of(self.nest, call, sizes, self.machine), self.machine)
+        return self._alone(Run(work.plus(self.overhead.call(call, sizes)), 0.0))
 
 
 NOTHING = Run(Work(), 0.0)
 
+Lowered: TypeAlias = Callable[[Nest, Machine], Overhead]
+"""Generates what runs between a nest's kernels; `space` is below the floor of code generators, so it is handed one."""
 
-def spec_of(nest: Nest, call: Call, sizes: tuple[int, ...], machine: Machine) -> tuple[Spec, tuple[int, ...]]:
-    """Return the kernel of a call for blocks of these sizes, and which of its arguments the accesses are."""
+
+def spec_of(nest: Nest, call: Call, sizes: tuple[int, ...], machine: Machine) -> Spec:
+    """Return the kernel of a call for blocks of these sizes."""
     dtypes = nest.dtypes
     types = tuple(access.dtype or dtypes[access.buffer] for access in call.accesses)
     beta = 1 if call.starts is None else None if call.starts else 0
-    spec, pointers = kernel_spec(call, sizes, types, beta)
+    spec, _ = kernel_spec(call, sizes, types, beta)
     if isinstance(spec, Brgemm) and is_far(nest.operation, call.accesses[-1], machine):
-        spec = replace(spec, far=True)
-    return spec, pointers
+        return replace(spec, far=True)
+    return spec
