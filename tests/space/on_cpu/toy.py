@@ -101,7 +101,7 @@ class Thread:
     def _seconds_of(self, work: Work) -> dict[str, float]:
         """What each kind of instruction takes of the time."""
         rates = asdict(self.rates)
-        return {kind: done / rates["fmas" if kind == "products" else kind] for kind, done in asdict(work).items()}
+        return {kind: done / rates["fmas" if kind == "products" else kind] for kind, done in work._asdict().items()}
 
     def _execute(self, work: Work) -> None:
         """Charge instructions; the machine that runs one part of the code after the other does nothing else then."""
