@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from einloom.api import clear_cache
 from einloom.arrays.library import element_strides, incoming
+from einloom.body_tuning import BodyRun, TunedLoop, tune_body
 from einloom.config import LEAST_WORK, current_settings, thread_count
 from einloom.errors import ArgumentError, ScheduleError, UnsupportedTarget
 from einloom.expression.on_gpu.steps import forget_steps
@@ -37,35 +38,67 @@ from einloom.space.kernels import Kernel
 from einloom.space.on_gpu.experts import best_expert, spaces_of
 from einloom.space.on_gpu.fragments import fitted
 from einloom.targets.gpu.device import device_of
+from einloom.traced_body import TracedBody
 
 __all__ = ["kernel_problem", "operation_of", "tune", "tune_on_cpu", "tune_on_gpu"]
 
 
+@overload
+def tune(
+    what: TracedBody,
+    /,
+    *tensors: Any,
+    budget: Budget | int = ...,
+    strategy: str | None = ...,
+    seed: int = ...,
+    progress: bool | Callable[[BodyRun], None] = ...,
+) -> TunedLoop: ...
+
+
+@overload
 def tune(
     what: str | TensorOperationConfig,
     /,
     *shapes_or_arrays: Any,
+    budget: Budget | int = ...,
+    strategy: str | None = ...,
+    seed: int = ...,
+    records: Any = ...,
+    threads: int | None = ...,
+    dtype: object = ...,
+    log: str | Path | None = ...,
+    progress: bool | Callable[[SearchRun], None] = ...,
+    target: str = ...,
+) -> Tuned | TunedKernel: ...
+
+
+def tune(
+    what: str | TensorOperationConfig | TracedBody,
+    /,
+    *shapes_or_arrays: Any,
     budget: Budget | int = 200,
-    strategy: str = "tag",
+    strategy: str | None = None,
     seed: int = 0,
     records: Any = None,
     threads: int | None = None,
     dtype: object = None,
     log: str | Path | None = None,
-    progress: bool | Callable[[SearchRun], None] = False,
+    progress: bool | Callable[[Any], None] = False,
     target: str = "cpu",
-) -> Tuned | TunedKernel:
+) -> Tuned | TunedKernel | TunedLoop:
     """Search for a schedule that is faster here than the heuristic's; `einsum` and `compile` use it from then on.
 
     Candidates run in a process of their own; what they compute is compared with the interpreter. Ctrl-C ends the
     search with the best so far.
 
     Args:
-        what: an equation that takes one operation, or a configuration.
-        shapes_or_arrays: of an equation: one an operand; shapes are C-contiguous.
+        what: an equation that takes one operation, or a configuration; or a traced body, for which a search finds a
+            loop string. Then candidates run in this process, and have to write the same bits as the body does.
+        shapes_or_arrays: of an equation: one an operand; shapes are C-contiguous. Of a body: its tensors, in the order
+            of their names; copies of them are written.
         budget: when to end: a number of evaluations, or a `Budget`.
         strategy: `"tag"`, `"uct"`, `"local"`, `"random"`, `"weighted_random"`, `"round_robin"`, `"bound_first"` or
-            `"exhaustive"`.
+            `"exhaustive"`; `"tag"` if None. Of a body: `"local"`, the default, or `"random"`.
         seed: of everything that is drawn.
         records: where results are kept and looked up: None for the settings', False for nowhere, or a path.
         threads: how many threads; the settings' if None.
@@ -75,7 +108,8 @@ def tune(
         target: `"cpu"`, or a GPU: `"opencl"`, `"cuda"`, `"gpu"`, where leaves of its space are measured.
 
     Returns:
-        What was found: `best.schedule`, `best.time`, `speedup`, `history`, `gap`, `table()`, `plot()`, `explain()`.
+        What was found: `best.schedule`, `best.time`, `speedup`, `history`, `gap`, `table()`, `plot()`, `explain()`; of
+        a body `best.string`, and `body`, the one to call.
 
     Raises:
         EquationError, ShapeError, DTypeError, ArgumentError: an argument is none.
@@ -87,6 +121,14 @@ def tune(
         raise ArgumentError(
             f"progress is {progress!r:.80}\n  Give True, False, or what to call after every evaluation."
         )
+    if isinstance(what, TracedBody):
+        if records or target != "cpu" or not (threads is dtype is log is None):
+            raise ArgumentError(
+                "records=, threads=, dtype=, log= and target= are for operations\n  Leave them out: the loops say them."
+            )
+        with shown(progress) as seen:
+            return tune_body(what, shapes_or_arrays, budget, "local" if strategy is None else strategy, seed, seen)
+    strategy = "tag" if strategy is None else strategy
     if target != "cpu" and target not in GPU_TARGETS:
         known = ", ".join(map(repr, ("cpu", *GPU_TARGETS)))
         raise UnsupportedTarget(f"target {target!r:.80}\n  Targets of tune are {known}.")

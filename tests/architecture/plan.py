@@ -14,7 +14,7 @@ FLOORS: tuple[set[str], ...] = (
     {"targets"},
     {"search"},
     {"expression", "execution", "tensor_operation", "primitives", "threadpools", "api", "products", "__init__"}
-    | {"threaded_loop", "traced_body", "loop_tuning", "tuning"},
+    | {"threaded_loop", "traced_body", "loop_tuning", "body_tuning", "tuning"},
     {"bench", "cli", "cluster", "__main__"},
 )
 """What lies directly in `einloom`: everything imports from lower floors, and from its own floor without a circle."""

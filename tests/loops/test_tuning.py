@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import einloom as el
 from einloom.cli import main
+from einloom.errors import ArgumentError
 from einloom.loop_tuning import BlockedProduct, tune_loops
 from einloom.loops.generate import LoopStrings
 
@@ -92,3 +95,78 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "3 strings measured" in out and "GFLOP/s" in out and "predicted" in out
     assert main([*command, "--blocks", "7", "8", "16"]) == 2
+
+
+def blocked_product(string: str, threads: int | None = 2):
+    """A product of blocks with its tensors, and what it should write."""
+    loop = el.ThreadedLoop(
+        [el.LoopSpec(0, 4, 2, (4,)), el.LoopSpec(0, 3, 1), el.LoopSpec(0, 4, 1, (2,))], string, threads
+    )
+
+    @loop.body
+    def product(a: Any, b: Any, c: Any, A: Any, B: Any, C: Any) -> None:
+        with el.when(a == 0):
+            el.tpp.zero(C[c, b])
+        el.tpp.brgemm(A[b, a], B[c, a], C[c, b], batch=2)
+
+    rng = np.random.default_rng(0)
+    first, second = (rng.standard_normal((n, 4, 8, 8), np.float32) for n in (3, 4))
+    return product, [first, second, np.full((4, 3, 8, 8), 7, np.float32)], np.einsum("makl,cank->cmnl", first, second)
+
+
+@pytest.mark.parametrize("strategy", [None, "random"])
+def test_a_traced_body_is_tuned_on_its_tensors(strategy: str | None) -> None:
+    """Each string once, the given one first; what was given stays as it was, and what was found computes the same."""
+    body, tensors, expected = blocked_product("acb")
+    before = [each.copy() for each in tensors]
+    seen: list[int] = []
+    tuned = el.tune(body, *tensors, budget=8, strategy=strategy, progress=lambda run: seen.append(len(run.history)))
+    assert all(np.array_equal(mine, old) for mine, old in zip(tensors, before))
+    strings = [trial.leaf.snapshot.decode() for trial in tuned.history]
+    assert strings[0] == "acb" and len(set(strings)) == len(strings) == 8 and seen == list(range(1, 9))
+    again = el.tune(body, *tensors, budget=8, strategy="random").history
+    if strategy == "random":
+        assert [trial.leaf.snapshot.decode() for trial in again] == strings
+    assert {trial.outcome.status for trial in tuned.history} == {"ok"}
+    assert "(given)" in tuned.table() and "loop" not in repr(tuned) and "for a0" in tuned.explain()
+    tuned.body(A=tensors[0], B=tensors[1], C=tensors[2])
+    np.testing.assert_allclose(tensors[2], expected, atol=1e-4)
+
+
+def test_a_string_that_changes_what_a_body_writes_is_none() -> None:
+    """Each row is made of the one before it: loops in another order write something else, and that is seen."""
+    loop = el.ThreadedLoop([el.LoopSpec(0, 6, 1, (3,)), el.LoopSpec(0, 4, 1, (2,))], "ab", 1)
+
+    @loop.body
+    def running(a: Any, b: Any, X: Any, Y: Any) -> None:
+        el.tpp.add(Y[b], X[a], Y[b])
+        el.tpp.mul(Y[b], X[a], Y[b])
+
+    rng = np.random.default_rng(1)
+    tensors = rng.standard_normal((6, 8, 8), np.float32), rng.standard_normal((4, 8, 8), np.float32)
+    tuned = el.tune(running, *tensors, budget=12)
+    assert all(trial.outcome.status == "ok" for trial in tuned.history), "per row of Y the order is kept"
+
+    @loop.body
+    def mixed(a: Any, b: Any, X: Any, Y: Any) -> None:
+        el.tpp.add(Y[0], X[a], Y[0])
+        el.tpp.mul(Y[0], Y[b], Y[0])
+
+    tuned = el.tune(mixed, *tensors, budget=6)
+    assert {trial.outcome.status for trial in tuned.history} == {"ok", "wrong"}
+    right = {trial.leaf.snapshot.decode() for trial in tuned.history if trial.outcome.status == "ok"}
+    assert tuned.best.string in right and {each.string for each in tuned.finalists} <= right
+
+
+def test_how_a_body_cannot_be_tuned() -> None:
+    body, tensors, _ = blocked_product("acb")
+    wrong: list[tuple[list[Any], dict[str, Any], str]] = [
+        (tensors[:2], {}, "2 tensors for a body of 3"),
+        (tensors, {"strategy": "tag"}, "no strategy 'tag'"),
+        (tensors, {"records": "x"}, "are for operations"),
+        (tensors, {"threads": 2}, "are for operations"),
+        (tensors, {"budget": el.Budget(gap=0.1)}, "no gap ends its search"),
+    ]
+    for given, options, message in wrong:
+        with pytest.raises(ArgumentError, match=message):
+            el.tune(body, *given, **options)

@@ -77,6 +77,22 @@ def test_a_seed_says_everything(strategy: str) -> None:
         best = trial.best
 
 
+@pytest.mark.parametrize("strategy", ["tag", "uct", "round_robin"])
+def test_trees_may_look_at_all_values_at_once(strategy: str) -> None:
+    """As the paper does: what the bound cuts is no branch then. Either way a tiny space is searched to its end."""
+    best, space = optimum(), tiny_space()
+    evaluations = LEAVES if strategy == "tag" else 40
+    lazy, whole = (
+        run_search(space, Simulated(space), Budget(evaluations=evaluations), strategy, 3, expansion=each)
+        for each in ("lazy", "all")
+    )
+    assert [t.leaf for t in whole.history] != [t.leaf for t in lazy.history]
+    if strategy == "tag":
+        assert whole.explorer.best == pytest.approx(best) == lazy.explorer.best
+    root = whole.strategy.root  # type: ignore[attr-defined]
+    assert not root.fresh and len(root.children) >= 1
+
+
 def test_scores_of_branches() -> None:
     """TAG: (s + a + sqrt(a (2 s + a))) / n_i, with a = ln(2 n k / delta), k = 10 and delta = 1."""
     node = Node(0.0, visits=12, times=[float(t) for t in range(1, 13)])

@@ -19,6 +19,7 @@ import pytest
 import einloom as el
 from einloom.errors import ArgumentError, ScheduleError
 from einloom.ir.operation import Operation
+from einloom.ir.text import parse_operation
 from einloom.jit.host import host
 from einloom.passes.pipeline import optimize_operation
 from einloom.search.hints import hints
@@ -97,6 +98,16 @@ def test_candidates_that_crash_hang_or_are_illegal_end_nothing() -> None:
         assert measurement.time(str(HEURISTIC)).status == "timeout"
         measurement.timeout = 60.0
         assert measurement.time(str(HEURISTIC)).status == "ok"
+
+
+def test_what_adds_nothing_is_right_too() -> None:
+    """A product with zeros leaves the output as it was, and is compared like any other."""
+    bench = Bench(
+        parse_operation("gemm first=none last=none\naxis n 64 m\nin0 float32 n=1\nin1 float32\nout float32 n=1"), 1
+    )
+    assert all(each.elements.all() for each in bench.memories), "a factor of 0 would hide the other one"
+    bench.memories[1].elements[:] = 0
+    assert bench.prepare("prim m=n") == {"status": "ok"}
 
 
 def test_wrong_numbers_are_seen() -> None:

@@ -5,13 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from math import inf
+from typing import Protocol, TypeVar
 
-from einloom.search.search import SearchRun
+from einloom.search.search import Trial
 
-__all__ = ["shown", "status_line"]
+__all__ = ["Running", "shown", "status_line"]
 
 
-def status_line(run: SearchRun) -> str:
+class Running(Protocol):
+    """A search that is under way.
+
+    Attributes:
+        history: its trials, in order.
+    """
+
+    history: list[Trial]
+
+    @property
+    def floor(self) -> float:
+        """A time that nothing can beat; 0 if that is not known."""
+        ...
+
+    @property
+    def share_cut(self) -> float:
+        """The share of the candidates looked at that were cut."""
+        ...
+
+    @property
+    def left(self) -> float:
+        """About how many seconds are left; inf where nobody knows."""
+        ...
+
+
+R = TypeVar("R", bound=Running)
+
+
+def status_line(run: Running) -> str:
     """Return how far a search is."""
     trial = run.history[-1]
     rate = trial.number / max(trial.elapsed, 1e-9)
@@ -23,7 +52,7 @@ def status_line(run: SearchRun) -> str:
 
 
 @contextmanager
-def shown(progress: bool | Callable[[SearchRun], None]) -> Generator[Callable[[SearchRun], None]]:
+def shown(progress: bool | Callable[[R], None]) -> Generator[Callable[[R], None]]:
     """Give what to call after every evaluation: it draws a line, calls what was given, or does nothing."""
     if not isinstance(progress, bool):
         yield progress

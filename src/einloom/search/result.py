@@ -90,7 +90,9 @@ class Found(ABC, Generic[T]):
         """Return what was measured again with its times, as text."""
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Return a figure of times and the best so far against evaluations; write it to a file if one is named.
+        """Return a figure: times and the best so far against evaluations, and bounds against times.
+
+        It is written to a file if one is named.
 
         Raises:
             ArgumentError: matplotlib is not there.
@@ -161,14 +163,19 @@ def _plotted(run: Ended, path: str | Path | None) -> Any:
         figures: Any = import_module("matplotlib.figure")
     except ImportError:
         raise ArgumentError("a plot needs matplotlib\n  pip install 'einloom[plot]'") from None
-    figure = figures.Figure()
-    axes = figure.subplots()
+    figure = figures.Figure(figsize=(10, 4), layout="constrained")
+    evaluated, bounded = figure.subplots(1, 2)
     right = [trial for trial in run.history if isfinite(trial.outcome.seconds)]
-    axes.scatter([t.number for t in right], [1e3 * t.outcome.seconds for t in right], s=6, label="evaluated")
-    axes.step([t.number for t in right], [1e3 * t.best for t in right], where="post", label="best so far")
-    axes.axhline(1e3 * run.floor, linestyle="--", label="nothing is faster")
-    axes.set(xlabel="evaluations", ylabel="ms", yscale="log")
-    axes.legend()
+    evaluated.scatter([t.number for t in right], [1e3 * t.outcome.seconds for t in right], s=6, label="evaluated")
+    evaluated.step([t.number for t in right], [1e3 * t.best for t in right], where="post", label="best so far")
+    evaluated.axhline(1e3 * run.floor, linestyle="--", label="nothing is faster")
+    evaluated.set(xlabel="evaluations", ylabel="ms", yscale="log")
+    evaluated.legend()
+    bounds = [(1e3 * t.outcome.seconds, 1e3 * t.leaf.bound) for t in right if t.leaf.bound > 0]
+    bounded.scatter([time for time, _ in bounds], [bound for _, bound in bounds], s=6)
+    bounded.axline((1.0, 1.0), (10.0, 10.0), linestyle="--", label="as fast as the bound")
+    bounded.set(xlabel="ms", ylabel="bound in ms", xscale="log", yscale="log")
+    bounded.legend()
     if path is not None:
         figure.savefig(path)
     return figure

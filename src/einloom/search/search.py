@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from numbers import Real
 from random import Random
-from typing import Protocol
+from typing import Literal, Protocol
 
 from einloom import csp
 from einloom.errors import ArgumentError
@@ -46,6 +46,21 @@ class Budget:
         for name, value in (("evaluations", self.evaluations), ("seconds", self.seconds), ("gap", self.gap)):
             if value is not None and (not isinstance(value, Real) or not value >= 0):
                 raise ArgumentError(f"{name} is {value!r:.80}; it is a number from 0 on")
+
+    def why_over(self, evaluations: int, elapsed: float) -> str:
+        """Return which end is reached after so many evaluations and seconds, "" for none."""
+        if self.evaluations is not None and evaluations >= self.evaluations:
+            return f"{self.evaluations} evaluations"
+        if self.seconds is not None and elapsed >= self.seconds:
+            return f"{self.seconds:.3g} seconds"
+        return ""
+
+    def left(self, evaluations: int, elapsed: float) -> float:
+        """Return about how many seconds are left, as fast as it goes; inf where the budget does not say."""
+        seconds = inf if self.seconds is None else self.seconds - elapsed
+        if self.evaluations is not None and evaluations:
+            seconds = min(seconds, (self.evaluations - evaluations) * elapsed / evaluations)
+        return max(seconds, 0.0)
 
     def until(self, end: float) -> Budget:
         """Return what is left of it if it has seconds, and they end at a time of the monotonic clock."""
@@ -165,14 +180,10 @@ class SearchRun:
 
     def why_over(self) -> str:
         """Return which end of its budget it has reached, "" for none."""
-        budget = self.budget
-        if budget.evaluations is not None and len(self.history) >= budget.evaluations:
-            return f"{budget.evaluations} evaluations"
-        if self.is_late():
-            return f"{budget.seconds:.3g} seconds"
-        if budget.gap is not None and self.gap <= budget.gap:
+        ended, gap = self.budget.why_over(len(self.history), self.elapsed), self.budget.gap
+        if not ended and gap is not None and self.gap <= gap:
             return f"within {100 * self.gap:.2g} % of the best possible"
-        return ""
+        return ended
 
     @property
     def best(self) -> Trial | None:
@@ -193,11 +204,7 @@ class SearchRun:
     @property
     def left(self) -> float:
         """About how many seconds are left, as fast as it goes; inf where the budget does not say."""
-        done, elapsed = len(self.history), self.history[-1].elapsed if self.history else 0.0
-        seconds = inf if self.budget.seconds is None else self.budget.seconds - elapsed
-        if self.budget.evaluations is not None and done:
-            seconds = min(seconds, (self.budget.evaluations - done) * elapsed / done)
-        return max(seconds, 0.0)
+        return self.budget.left(len(self.history), self.history[-1].elapsed if self.history else 0.0)
 
     @property
     def result(self) -> Ended:
@@ -219,6 +226,7 @@ def run_search(
     *,
     bounds: bool = True,
     order: Sequence[str] | str | None = None,
+    expansion: Literal["lazy", "all"] = "lazy",
     starts: Iterable[csp.Domains] = (),
     known: Iterable[tuple[csp.Domains, float]] = (),
     predict: Callable[[csp.State], float] | None = None,
@@ -237,6 +245,7 @@ def run_search(
         order: groups of decisions, the first ones taken first; None: the space's own; `"pruning"`: those first that
             let the bound cut the most, at the root, of what is no faster than the fastest known leaf, or than twice
             the bound of all.
+        expansion: whether trees look at one value of a decision a walk, or, as the paper does, at all of them at once.
         starts: leaves to evaluate first.
         known: leaves with times that were measured before: they are not measured again.
         predict: about how long a leaf will take; only ranks what the strategy proposes, the quicker ones first.
@@ -249,7 +258,7 @@ def run_search(
     known = list(known)
     if order == "pruning":
         order = pruning_order(space, _cut_at_root(space, known), seed)
-    explorer = Explorer(space, Random(seed), bounds, order)
+    explorer = Explorer(space, Random(seed), bounds, order, expansion == "all")
     run = SearchRun(space, explorer, make_strategy(strategy, explorer), budget)
     for domains, seconds in known:
         run.learn(explorer.leaf_at(domains), seconds)

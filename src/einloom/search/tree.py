@@ -62,6 +62,7 @@ class Explorer:
         random: all randomness.
         bounds: whether to cut and to weigh by bounds.
         order: groups of decisions; None: the space's own order.
+        expands_all: whether trees look at all values of a decision at once, as the paper does, or at one a walk.
 
     Attributes:
         best: the best time so far; `best_path` the decisions of that leaf.
@@ -70,9 +71,14 @@ class Explorer:
     """
 
     def __init__(
-        self, space: SearchSpace, random: Random, bounds: bool = True, order: Sequence[str] | str | None = None
+        self,
+        space: SearchSpace,
+        random: Random,
+        bounds: bool = True,
+        order: Sequence[str] | str | None = None,
+        expands_all: bool = False,
     ) -> None:
-        self.space, self.random, self.bounds = space, random, bounds
+        self.space, self.random, self.bounds, self.expands_all = space, random, bounds, expands_all
         self.slots = space.slots(order)
         self.state = space.problem.state()
         self.best, self.best_path = inf, Path()
@@ -127,7 +133,7 @@ class Explorer:
         """Return domains that have nothing open as a leaf."""
         self.state.push()
         self.state.load(domains.snapshot())
-        leaf = self.leaf()
+        leaf = self.leaf(self.model.bound(self.state).seconds if self.bounds else 0.0)
         self.state.pop()
         return leaf
 

@@ -142,16 +142,29 @@ class TreeSearch(Strategy):
 
     def _open(self, node: Node) -> None:
         node.slot = self.explorer.next_slot()
-        if node.slot >= 0:
-            node.fresh = csp.single_values(self.explorer.state.domains[node.slot])
+        if node.slot < 0:
+            return
+        node.fresh = csp.single_values(self.explorer.state.domains[node.slot])
+        if self.explorer.expands_all:
+            self._expand(node, node.slot)
+
+    def _expand(self, node: Node, slot: int) -> None:
+        """Make a child of every value that lives: what is cut at once is no branch that draws walks."""
+        for mask in node.fresh:
+            self.explorer.state.push()
+            bound = self.explorer.enter(slot, mask)
+            self.explorer.state.pop()
+            if bound is not None:
+                node.children[mask] = Node(max(bound, node.bound))
+        node.fresh = []
 
     def _enter_child(self, node: Node) -> tuple[int, bool] | None:
         """Take a branch of a node; return its value and whether it is new, None if all have died."""
         explorer, slot = self.explorer, node.slot
         assert slot is not None
         while node.fresh or node.children:
-            is_new = bool(node.fresh)
-            mask = self._draw_fresh(node, slot) if is_new else self._best_child(node)
+            mask = self._draw_fresh(node, slot) if node.fresh else self._best_child(node)
+            is_new = mask not in node.children or (explorer.expands_all and not node.children[mask].visits)
             explorer.state.push()
             bound = explorer.enter(slot, mask)
             if bound is None:
@@ -159,7 +172,7 @@ class TreeSearch(Strategy):
                 node.children.pop(mask, None)
                 continue
             explorer.state.drop()
-            if is_new:
+            if mask not in node.children:
                 node.children[mask] = Node(max(bound, node.bound))
             return mask, is_new
         return None

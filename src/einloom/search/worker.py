@@ -30,13 +30,13 @@ from einloom.search.timing import timed_calls
 from einloom.targets.executable import Executable
 from einloom.targets.image import Image, image_of
 
-__all__ = ["Bench", "checked_blocks", "compiled_image", "serve"]
+__all__ = ["Bench", "checked_blocks", "compiled_image", "serve", "written_places"]
 
 CHECKED_POINTS = 20_000_000
 """Points of the iteration space that the interpreter computes; of larger operations it computes some blocks."""
 
 LARGEST = 3
-"""Operands hold whole numbers up to this, either sign."""
+"""Operands hold whole numbers up to this, either sign; not 0, which as a factor would hide the others."""
 
 PIECE = 1 << 18
 """Elements that are compared at a time: they stay in a core's cache."""
@@ -89,8 +89,8 @@ class Bench:
             memories[-1] = Memory(self.start.copy(), memories[-1].origin)
             interpret(block, memories)
             mine = memories[-1].elements
-            touched = ~((mine == self.start) | np.isnan(mine))
-            if not np.array_equal(mine[touched], result[touched]) or not touched.any():
+            written = written_places(block, len(mine), memories[-1].origin)
+            if not np.array_equal(mine[written], result[written]):
                 return {"status": "wrong", "note": "the first schedule computes something else than the interpreter"}
         self.expected = result.copy()
         return {"status": "ok"}
@@ -145,7 +145,8 @@ def _memories(operation: Operation) -> list[Memory]:
     reads_output = operation.main.is_contraction and not operation.first_touch.initialises
     for operand in operation.operands:
         low, high = reach(operation, operand) or (0, -1)
-        values = generator.integers(-LARGEST, LARGEST + 1, high - low + 1).astype(operand.dtype.name)
+        values = generator.integers(1, LARGEST + 1, high - low + 1) * generator.choice((-1, 1), high - low + 1)
+        values = values.astype(operand.dtype.name)
         if operand is operation.output and not reads_output and values.dtype.kind == "f":
             values[:] = np.nan
         memories.append(Memory(values, -low))
@@ -174,6 +175,15 @@ def _block_lengths(operation: Operation) -> list[int]:
         longest = max(kept, key=lambda place: lengths[place])
         lengths[longest] = -(-lengths[longest] // 2)
     return lengths
+
+
+def written_places(operation: Operation, size: int, origin: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return which elements of a flat output of a size an operation writes, whose first one lies at an origin."""
+    written = np.zeros(size, bool)
+    kept = [place for place, axis in enumerate(operation.axes) if _is_kept(axis)]
+    extents = [operation.axes[place].extent for place in kept]
+    Memory(written, origin).view(extents, [operation.output.strides[place] for place in kept])[...] = True
+    return written
 
 
 def _is_kept(axis: Axis) -> bool:

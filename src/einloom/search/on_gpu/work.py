@@ -18,7 +18,7 @@ from einloom.ir.interpret import Memory, interpret
 from einloom.ir.numbers import elements_of, narrowed, wide_type, widened
 from einloom.ir.operation import Operation
 from einloom.once import cached_property
-from einloom.search.worker import checked_blocks
+from einloom.search.worker import checked_blocks, written_places
 from einloom.space.backbone import Region
 from einloom.space.kernels import Kernel
 from einloom.space.on_gpu.operations import kernel_of
@@ -108,19 +108,10 @@ class OperationWork(Work):
             written = start.copy()
             memories = [Memory(a, origin + place) for a, origin, place in zip(arrays, origins, places)]
             interpret(block, [*memories[:-1], Memory(written, memories[-1].origin)])
-            mark = _marked(block, written.size, memories[-1].origin)
+            mark = written_places(block, written.size, memories[-1].origin)
             if not np.array_equal(written[mark], found[name][mark]):
                 return None
         return found
-
-
-def _marked(operation: Operation, size: int, origin: int) -> Array:
-    """Return which elements of the output an operation writes."""
-    mark = np.zeros(size, bool)
-    kept = [n for n, axis in enumerate(operation.axes) if axis.role != "k"]
-    extents = [operation.axes[n].extent for n in kept]
-    Memory(mark, origin).view(extents, [operation.output.strides[n] for n in kept])[...] = True
-    return mark
 
 
 def _poison(size: int, dtype: DType) -> Array:
