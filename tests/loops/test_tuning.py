@@ -148,11 +148,11 @@ def test_a_string_that_changes_what_a_body_writes_is_none() -> None:
     assert all(trial.outcome.status == "ok" for trial in tuned.history), "per row of Y the order is kept"
 
     @loop.body
-    def mixed(a: Any, b: Any, X: Any, Y: Any) -> None:
-        el.tpp.add(Y[0], X[a], Y[0])
-        el.tpp.mul(Y[0], Y[b], Y[0])
+    def mixed(a: Any, b: Any, X: Any, Y: Any, Z: Any) -> None:
+        el.tpp.add(Z, X[a], Z)
+        el.tpp.mul(Z, Y[b], Z)
 
-    tuned = el.tune(mixed, *tensors, budget=6)
+    tuned = el.tune(mixed, *tensors, np.ones((8, 8), np.float32), budget=6)
     assert {trial.outcome.status for trial in tuned.history} == {"ok", "wrong"}
     right = {trial.leaf.snapshot.decode() for trial in tuned.history if trial.outcome.status == "ok"}
     assert tuned.best.string in right and {each.string for each in tuned.finalists} <= right
