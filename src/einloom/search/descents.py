@@ -1,4 +1,4 @@
-"""Strategies that remember nothing but the best leaf: random descents, and leaves beside the best one."""
+"""Strategies that remember nothing but the best leaves: random descents, and leaves beside the best ones."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Random(Strategy):
 
 
 class Local(Strategy):
-    """Leaves beside the best one; random ones as long as there is none."""
+    """Leaves beside the best ones; random ones as long as there is none."""
 
     def _walk(self) -> Leaf | None:
         explorer = self.explorer
-        if explorer.best_path:
+        if explorer.leaders:
             return explorer.beside()
         bound = explorer.descend()
         return None if bound is None else explorer.leaf(bound)

@@ -16,6 +16,9 @@ from einloom.space.partial import SearchSpace
 
 __all__ = ["Experience", "Explorer", "Leaf", "Path"]
 
+PREFERRED = (4, 2, 1)
+"""How often neighbours of the best leaf, of the second and of the third are looked at."""
+
 DEAD_ENDS = 40
 """How many decisions a random descent takes back before it gives up."""
 
@@ -65,7 +68,8 @@ class Explorer:
         expands_all: whether trees look at all values of a decision at once, as the paper does, or at one a walk.
 
     Attributes:
-        best: the best time so far; `best_path` the decisions of that leaf.
+        best: the best time so far.
+        leaders: times and decisions of the best leaves, the fastest first.
         model: what bounds times; its rates rise when a time beats its bound.
         cut_count, bound_count: how many candidates were cut, of how many whose bounds were asked.
     """
@@ -81,7 +85,8 @@ class Explorer:
         self.space, self.random, self.bounds, self.expands_all = space, random, bounds, expands_all
         self.slots = space.slots(order)
         self.state = space.problem.state()
-        self.best, self.best_path = inf, Path()
+        self.best = inf
+        self.leaders: list[tuple[float, Path]] = []
         self.experience = Experience()
         self.cut_count = self.bound_count = 0
         self.model = space.model
@@ -89,10 +94,11 @@ class Explorer:
 
     def learn(self, leaf: Leaf, seconds: float) -> None:
         """Note the measured time of a leaf; inf for one that failed."""
-        if seconds < inf:
-            self.experience.learn(leaf.path, seconds)
-        if seconds < self.best:
-            self.best, self.best_path = seconds, leaf.path
+        if seconds == inf:
+            return
+        self.experience.learn(leaf.path, seconds)
+        self.leaders = sorted([*self.leaders, (seconds, leaf.path)])[: len(PREFERRED)]
+        self.best = self.leaders[0][0]
 
     def bound(self) -> float:
         """Return the bound of the state as it is, 0 without bounds."""
@@ -201,7 +207,7 @@ class Explorer:
         for slot, mask in known[:changes]:
             others = [value for value in csp.single_values(self.state.domains[slot]) if value != mask]
             if others:
-                self._try(slot, self.random.choice(others))
+                self._try(slot, *self.random.choices(others, self.experience.weights(slot, others)))
         for slot, mask in known[changes:]:
             domain = self.state.domains[slot]
             if domain & mask and domain != mask:
@@ -209,11 +215,12 @@ class Explorer:
         return self.descend()
 
     def beside(self) -> Leaf | None:
-        """Return a leaf beside the best one: other values of one decision or a few; None at a dead end."""
+        """Return a leaf beside one of the best: other values of one decision or a few; None at a dead end."""
         changes = 1
         while self.random.random() < 0.5:
             changes += 1
-        bound = self.adapt(self.best_path, changes)
+        ((_, path),) = self.random.choices(self.leaders, PREFERRED[: len(self.leaders)])
+        bound = self.adapt(path, changes)
         return None if bound is None or self.bound() >= self.best else self.leaf(bound)
 
     def _try(self, slot: int, mask: int) -> None:
