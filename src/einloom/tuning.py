@@ -44,7 +44,7 @@ __all__ = ["kernel_problem", "operation_of", "tune", "tune_on_cpu", "tune_on_gpu
 
 
 @overload
-def tune(
+def tune(  # pyright: ignore[reportOverlappingOverload]  # A body's base class is made at run time, of no known type.
     what: TracedBody,
     /,
     *tensors: Any,
