@@ -75,13 +75,20 @@ class Names:
         Raises:
             UnknownChoice: there is none; the message lists near names.
         """
+        found = self.find(name)
+        if found is None:
+            _unknown("choice", name, [each.name for each in self.variables])
+        return found
+
+    def find(self, name: str) -> Variable | None:
+        """Return what `variable` does, or None: an error that lists near names takes long to make."""
         choice, objects = self._parse(name)
         if choice in self.layout.choices and objects is not None:
             try:
                 return self.describe(*self.layout.find(choice, objects))
             except (KeyError, IndexError):
                 pass
-        _unknown("choice", name, [each.name for each in self.variables])
+        return None
 
     def counter(self, name: str) -> int:
         """Return the number of a counter by its name, as in `"threads()"`.

@@ -162,10 +162,12 @@ def _rank(space: Space, state: csp.State) -> float:
 def _sketch(state: csp.State, sketch: Decisions) -> None:
     """Restrict a state to as much of a sketch as is possible together, in its order."""
     for name, value in sketch.items():
+        if state.tables.names.find(name) is None:  # The kernel has no such decision.
+            continue
         state.push()
         try:
             possible = state.restrict_name(name, value)
-        except EinloomError:  # The kernel has no such decision, or it never had the value.
+        except EinloomError:  # It never had the value.
             possible = False
         if possible:
             state.drop()
