@@ -1,7 +1,7 @@
 """Tests that run on an emulated AArch64 processor only: what it is taken for, and the public surface, end to end.
 
-`EINLOOM_EMULATED_CPU` names the processor. `cortex-a72` faults on every instruction that plain Neon lacks, so whatever
-passes on it has never executed one; the first test sees such a fault.
+`EINLOOM_EMULATED_CPU` names the processor and its switches, `max+sme=off`. `cortex-a72` faults on every instruction
+that plain Neon lacks, so whatever passes on it has never executed one; the first test sees such a fault.
 """
 
 from __future__ import annotations
@@ -20,8 +20,24 @@ import einloom as el
 from einloom.jit import ExecutablePages, host, run_team, runtime_name
 from einloom.machine import NEON
 
-CPU = os.environ["EINLOOM_EMULATED_CPU"]
-HAS_SVE = CPU == "max"
+NARROW = {"dotprod", "fp16"}
+WIDE = NARROW | {"bf16", "i8mm"}
+PROCESSORS: dict[str, tuple[str, set[str]]] = {
+    "cortex-a72": ("neon", set()),
+    "neoverse-n1": ("neon", NARROW),
+    "a64fx": ("sve512", {"fp16", "sve"}),
+    "neoverse-v1": ("sve256", NARROW | {"i8mm", "sve"}),  # As QEMU knows it: real ones have bf16 as well.
+    "neoverse-n2": ("neon", WIDE | {"sve", "sve2"}),  # Neon before scalable vectors of its width.
+    "max": ("sve512", WIDE | {"sve", "sve2", "sme"}),
+}
+"""The vectors of every processor that tests know, and what it has beyond Neon."""
+
+LOST = {"sve=off": {"sve", "sve2"}, "sme=off": {"sme"}, "sve256=off": set[str]()}
+"""What a processor loses by its switches; without vectors of 256 bits it has no longer ones."""
+
+NAME, *SWITCHES = os.environ["EINLOOM_EMULATED_CPU"].split("+")
+VECTOR = "neon" if {"sve=off", "sve256=off"} & {*SWITCHES} else PROCESSORS[NAME][0]
+FEATURES = PROCESSORS[NAME][1].difference(*(LOST.get(switch, set()) for switch in SWITCHES))
 SVE_CODE = bytes.fromhex("e0e32004c0035fd6")  # cntb x0; ret
 
 
@@ -54,7 +70,7 @@ def test_instructions_that_the_processor_lacks_fault() -> None:
             length = ctypes.CFUNCTYPE(ctypes.c_int64)(pages.address)()
             os._exit(0 if length >= 16 else 1)
     _, status = os.waitpid(child, 0)
-    if not HAS_SVE:
+    if "sve" not in FEATURES:
         assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGILL
     else:
         assert status == 0
@@ -63,9 +79,9 @@ def test_instructions_that_the_processor_lacks_fault() -> None:
 def test_the_host_is_what_is_emulated() -> None:
     machine = host()
     assert platform.machine() == "aarch64"
-    assert (machine.isa, machine.vector) == ("aarch64", "sve512" if HAS_SVE else "neon")
-    beyond = {"bf16", "i8mm", "dotprod", "fp16"} | ({"sve", "sve2", "sme"} if HAS_SVE else set())
-    assert beyond & machine.features == (set() if CPU == "cortex-a72" else beyond)
+    assert (machine.isa, machine.vector) == ("aarch64", VECTOR)
+    known = PROCESSORS["max"][1] - ({"sme"} if "sve=off" in SWITCHES else set())  # Older emulators lose both at once.
+    assert known & machine.features == known & FEATURES
     assert machine.cores == len(os.sched_getaffinity(0)) or machine.cores >= 1
     assert 4096 <= machine.l1d <= machine.l2 <= machine.l3
 
