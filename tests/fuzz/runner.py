@@ -14,18 +14,29 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CASE_SECONDS = 60
+"""Of the processor, so that a busy machine kills no case: of all threads together."""
+CASE_STILL_SECONDS = 900
+"""Of the clock, for who waits and computes nothing."""
 MEMORY = 8 * 2**30
 
 
 def failures(module: str, first: int, count: int) -> list[str]:
-    """Return what went wrong in the cases `first` to `first + count - 1` of `tests.fuzz.<module>`, with their seeds."""
-    line = [sys.executable, "-m", "tests.fuzz.runner", module, str(first), str(count)]
-    done = subprocess.run(line, cwd=REPOSITORY, capture_output=True, text=True)
-    lines = done.stdout.splitlines()
-    wrong = [line for line in lines if not line.isdigit()]
-    if done.returncode:
+    """Return what went wrong in the cases `first` to `first + count - 1` of `tests.fuzz.<module>`, with their seeds.
+
+    Behind a case that ended the process another one goes on.
+    """
+    wrong: list[str] = []
+    behind = first + count
+    while first < behind:
+        line = [sys.executable, "-m", "tests.fuzz.runner", module, str(first), str(behind - first)]
+        done = subprocess.run(line, cwd=REPOSITORY, capture_output=True, text=True)
+        lines = done.stdout.splitlines()
+        wrong += [line for line in lines if not line.isdigit()]
+        if not done.returncode:
+            break
         begun = [line for line in lines if line.isdigit()]
         wrong.append(f"{begun[-1:]}: the process ended with {done.returncode}\n{done.stderr[-2000:]}")
+        first = int(begun[-1]) + 1 if begun else behind
     return wrong
 
 
@@ -35,10 +46,12 @@ def main(module: str, first: str, count: str) -> None:
     check = importlib.import_module(f"tests.fuzz.{module}").check
     for seed in range(int(first), int(first) + int(count)):
         print(seed, flush=True)
-        signal.alarm(CASE_SECONDS)  # What hangs is killed.
+        signal.setitimer(signal.ITIMER_PROF, CASE_SECONDS)  # What hangs is killed.
+        signal.alarm(CASE_STILL_SECONDS)
         complaint = _complaint(check, seed)
         if complaint:
             print(f"{module} {seed}: {complaint}".replace("\n", " | "), flush=True)
+    signal.setitimer(signal.ITIMER_PROF, 0)
     signal.alarm(0)
 
 

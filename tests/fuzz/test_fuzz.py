@@ -50,4 +50,6 @@ def test_a_wrong_result_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_crash_is_seen() -> None:
     assert failures("dangers", 0, 3) == ["dangers 1: ValueError: not an error of einloom"]
-    assert failures("dangers", 3, 2)[0].startswith("['4']: the process ended with -11")
+    crash, *behind = failures("dangers", 3, 4)
+    assert crash.startswith("['4']: the process ended with -11")
+    assert behind == ["dangers 6: ValueError: not an error of einloom"]  # A share goes on behind a crash.
