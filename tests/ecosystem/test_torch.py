@@ -305,3 +305,47 @@ def test_modules_with_einsums_train_and_copy() -> None:
         step.step()
         losses.append(loss.item())
     assert losses == sorted(losses, reverse=True) and losses[-1] < losses[0]
+
+
+def test_batched_gradients_take_the_older_vmap() -> None:
+    a, b = random((2, 3), gradient=True), random((3, 4))
+    grads = random((5, 2, 4))
+    (found,) = torch.autograd.grad(einsum_of("ab,bc->ac")(a, b), a, grads, is_grads_batched=True)
+    assert torch.allclose(found, grads @ b.T)
+    hessian = torch.autograd.functional.hessian(lambda x: el.einsum("ab,bc,ac->", x, b, x @ b), a, vectorize=True)
+    assert torch.allclose(hessian.reshape(6, 6), torch.kron(torch.eye(2, dtype=DOUBLE), 2 * b @ b.T))
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.trace:DeprecationWarning", "error::torch.jit.TracerWarning")
+def test_who_records_or_follows_einsum_sees_the_operator() -> None:
+    a, b = random((2, 3)), random((3, 4))
+    traced = torch.jit.trace(einsum_of("ab,bc->ac"), (a, b))
+    assert torch.allclose(traced(2 * a, b), 2 * a @ b)
+    pure = torch.func.functionalize(lambda x: el.einsum("ab,bc->ac", x, b) + 1)
+    assert torch.allclose(pure(a), a @ b + 1)
+
+
+def test_freed_memory_is_neither_read_nor_written() -> None:
+    a, b, freed = random((2, 3)), random((3, 4)), random((2, 4))
+    freed.untyped_storage().resize_(0)
+    f = el.compile("ab,bc->ac", a, b)
+    for call in (
+        lambda: el.einsum("ac,bc->ab", freed, b),
+        lambda: el.einsum("ab,bc->ac", a, b, out=freed),
+        lambda: f(a, b, out=freed),
+    ):
+        with pytest.raises(el.DTypeError, match="without memory"):
+            call()
+
+
+def test_subclasses_of_tensors_have_memory() -> None:
+    class Image(torch.Tensor):
+        pass
+
+    a, b = random((2, 3)), random((3, 4))
+    assert torch.allclose(el.einsum("ab,bc->ac", a.as_subclass(Image), b), a @ b)
+    image = a.clone().as_subclass(Image).requires_grad_()
+    el.einsum("ab,bc->ac", image, b).sum().backward()
+    assert torch.allclose(image.grad, b.sum(1).expand(2, 3))
+    out = torch.empty(2, 4, dtype=DOUBLE).as_subclass(Image)
+    assert el.einsum("ab,bc->ac", a, b, out=out) is out and torch.allclose(out, a @ b)

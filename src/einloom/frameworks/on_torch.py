@@ -46,19 +46,26 @@ def compute(computation: Computation, operands: Sequence[Any], out: Any = None) 
     """
     if torch.compiler.is_compiling():
         return _compiled(computation, operands, out)
+    if _is_watched():
+        return _closely(computation, operands, out)
     try:
-        arrays = [operand.numpy() for operand in operands if type(operand) is Tensor]
-        written = out.numpy() if type(out) is Tensor else None
+        arrays = [operand.numpy() for operand in operands if type(operand) is Tensor and operand.data_ptr()]
+        written = out.numpy() if type(out) is Tensor and out.data_ptr() else None
     except (RuntimeError, TypeError):  # what has no memory, or needs a closer look
         return _closely(computation, operands, out)
-    if len(arrays) != len(operands) or (written is None and out is not None) or _is_watched():
+    if len(arrays) != len(operands) or (written is None and out is not None):
         return _closely(computation, operands, out)
     return _direct(computation, arrays, written, out)
 
 
 def _is_watched() -> bool:
-    """Whether forward gradients or a mode that sees operators alone (`make_fx`, a counter of operators) are on."""
-    return forward_ad._current_level >= 0 or torch._C._len_torch_dispatch_stack() > 0
+    """Whether forward gradients are on, or somebody records operators."""
+    return forward_ad._current_level >= 0 or _is_recorded()
+
+
+def _is_recorded() -> bool:
+    """Whether somebody sees operators alone: a mode (`make_fx`, a counter of operators) or `torch.jit.trace`."""
+    return torch._C._len_torch_dispatch_stack() > 0 or torch._C._get_tracing_state() is not None
 
 
 def _direct(computation: Computation, arrays: Sequence[Any], written: Any, out: Any) -> Tensor:
@@ -158,7 +165,7 @@ def _checked(operand: Any, name: str) -> Tensor:
 
 def _memories(tensors: Sequence[Tensor], out: Any = None) -> list[Any] | None:
     """Return the memory of tensors that nothing but their memory matters of; None if one is of another kind."""
-    if torch._C._len_torch_dispatch_stack() > 0:
+    if _is_recorded():
         return None
     found = [_reached(tensor.resolve_conj()) for tensor in tensors]
     return None if any(each is None for each in found) or _has_gradient([*tensors, out]) else found
@@ -169,16 +176,25 @@ def _plain_memories(tensors: Sequence[Tensor]) -> list[np.ndarray] | None:
     if torch.is_grad_enabled() or _is_watched() or any(type(tensor) is not Tensor for tensor in tensors):
         return None
     try:
-        return [tensor.detach().numpy() for tensor in tensors]
+        found = [tensor.detach().numpy() for tensor in tensors if tensor.data_ptr()]
+        return found if len(found) == len(tensors) else None
     except (RuntimeError, TypeError):  # what has no memory, or needs a closer look
         return None
 
 
+@lru_cache(maxsize=1024)
+def _has_own_dispatch(kind: type) -> bool:
+    """Whether a class says itself what operators do with its tensors."""
+    return any("__torch_dispatch__" in vars(each) for each in kind.__mro__ if not issubclass(Tensor, each))
+
+
 def _reached(tensor: Tensor) -> np.ndarray | Imported | None:
-    if type(tensor) not in (Tensor, torch.nn.Parameter) or tensor.device.type == "meta":
+    if _has_own_dispatch(type(tensor)) or tensor.device.type == "meta":
         return None
     try:
         plain = tensor.detach().resolve_neg()
+        if not plain.data_ptr() and plain.numel():  # NumPy would make memory up.
+            return None
         if plain.dtype == torch.bfloat16:
             return Imported(plain.view(torch.uint16).numpy(), "bfloat16")
         return plain.numpy()
@@ -293,6 +309,18 @@ def _batched(equation: str, operands: Sequence[Tensor], axes: Sequence[int | Non
     return batched(equation, ranks, axes)
 
 
+def _many_of_old(operands: Any, equation: str, conj: Any, optimize: str, schedule: str, threads: Any) -> Tensor:
+    """Compute under the older vmap, which batched gradients use: operands that are no batch get one of extent 1."""
+    level = torch._C._vmapmode_increment_nesting() - 1
+    torch._C._vmapmode_decrement_nesting()
+    plain = [torch._remove_batch_dim(operand, level, 1, 0) for operand in operands]  # pyright: ignore[reportPrivateImportUsage]
+    text = _batched(equation, plain, [0] * len(plain))
+    return torch._add_batch_dim(operator(plain, text, conj, optimize, "", threads), 0, level)  # pyright: ignore[reportPrivateImportUsage]
+
+
+torch.library.impl("einloom::einsum", "Batched", func=_many_of_old)
+
+
 # ---- eager gradients and torch.func, which an operator alone does not serve --------------------------------------
 
 
@@ -341,4 +369,8 @@ def _operated(call: Call, operands: Sequence[Tensor]) -> Tensor:
     lazy = {position for position, tensor in enumerate(operands) if tensor.is_conj()}
     plain = [tensor.conj() if position in lazy else tensor for position, tensor in enumerate(operands)]
     conj = tuple(sorted(lazy.symmetric_difference(call.conj)))
-    return _Einsum.apply(replace(call, conj=conj) if lazy else call, *plain)
+    call = replace(call, conj=conj) if lazy else call
+    follows: Callable[[Tensor], bool] = torch._is_functional_tensor  # pyright: ignore[reportPrivateImportUsage]
+    if any(map(follows, plain)):  # torch.func.functionalize takes no Function
+        return operator(plain, *_words(call))
+    return _Einsum.apply(call, *plain)
