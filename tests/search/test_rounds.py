@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from random import Random
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from einloom import csp
 from einloom.errors import DeviceError
-from einloom.search.measure import Timing, remeasured
+from einloom.search.measure import Timing, is_faster, remeasured
 from einloom.search.search import Outcome
 
 
@@ -48,6 +49,42 @@ def test_no_round_begins_that_would_end_too_late(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("einloom.search.measure.time", SimpleNamespace(monotonic=lambda: now))
     assert remeasured(Slow(), ["a", "bc"], 9, seconds=9) == [[1] * 4, [2] * 4]
     assert now == 8
+
+
+class Placed(Counted):
+    """Times of two schedules with noise, of which a part stays the same as long as the process does."""
+
+    def __init__(self, seed: int, gain: float) -> None:
+        super().__init__()
+        self.random, self.gain, self.processes = Random(seed), gain, 0
+        self.close()
+
+    def close(self) -> None:
+        self.processes += 1
+        self.placed = {each: self.random.gauss(1.0, 0.05) for each in ("heuristic", "other")}
+
+    def time(self, text: str, best: float = 0.0) -> Outcome:
+        worth = self.gain if text == "other" else 1.0
+        return Outcome("ok", self.placed[text] * self.random.gauss(1.0, 0.01) / worth)
+
+
+def wins(gain: float) -> int:
+    """How many of 200 schedules of a gain take the heuristic's place."""
+    runs = [remeasured(Placed(seed, gain), ["heuristic", "other"], 9) for seed in range(200)]
+    return sum(is_faster(other, own) for own, other in runs)
+
+
+def test_what_one_process_favours_wins_nothing() -> None:
+    """In one process alone, 96 of the equal ones and 44 of the slower ones would win."""
+    assert wins(1 / 1.05) <= 10
+    assert wins(1.0) <= 30
+    assert wins(1.2) >= 190
+
+
+def test_each_three_rounds_have_a_process_of_their_own() -> None:
+    placed = Placed(0, 1.0)
+    remeasured(placed, ["heuristic", "other"], 9)
+    assert placed.processes == 1 + 3
 
 
 @pytest.mark.parametrize(("end", "status"), [(inf, "timeout"), (0.0, "late")])

@@ -1,7 +1,7 @@
 """`tune_operation`: find a schedule that is faster here than the heuristic's, and remember it.
 
 The search starts from what the heuristic considers, from what is recorded, and from what was best for problems like it.
-At the end the best schedules and the heuristic's are measured again in turns, in a fresh process: what wins there is
+At the end the best schedules and the heuristic's are measured again in turns, in fresh processes: what wins there is
 the result, and is recorded as such.
 """
 
