@@ -133,3 +133,31 @@ def test_an_array_that_never_changes_is_no_out() -> None:
         with pytest.raises(el.StrideError, match="read-only"):
             call(out=out)
     assert not np.asarray(out).any()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_forward_gradients_and_transposes(dtype: str) -> None:
+    a, b, tangent = random(2, 3, dtype=dtype), random(3, 4, dtype=dtype), random(2, 3, dtype=dtype)
+    f, g = partial(el.einsum, "ab,bc->ac"), partial(jnp.einsum, "ab,bc->ac")
+    assert np.allclose(jax.jvp(f, (a, b), (tangent, b))[1], jax.jvp(g, (a, b), (tangent, b))[1])
+    assert np.allclose(jax.linearize(lambda x: f(x, b), a)[1](tangent), g(tangent, b))
+    found, expected = (jax.jacfwd(lambda x, h=h: h(x, b), holomorphic=dtype != "float64")(a) for h in (f, g))
+    assert np.allclose(found, expected)
+    (turned,) = jax.linear_transpose(lambda x: f(x, b), a)(f(a, b))
+    assert np.allclose(turned, jax.linear_transpose(lambda x: g(x, b), a)(g(a, b))[0])
+    turned_around = partial(el.einsum, "ab,ab->", conj=(0,))
+    assert np.allclose(jax.jvp(turned_around, (a, a), (tangent, a))[1], jnp.vdot(tangent, a) + jnp.vdot(a, a))
+
+
+def test_hessians() -> None:
+    a, b = random(3), random(3, 3)
+    for hessian in (jax.hessian, lambda f: jax.jacfwd(jax.jacfwd(f)), lambda f: jax.jit(jax.jacrev(jax.jacrev(f)))):
+        assert np.allclose(hessian(lambda x: el.einsum("a,ab,b->", x, b, x))(a), b + b.T)
+
+
+def test_keys_of_random_numbers_are_refused() -> None:
+    keys = jax.random.split(jax.random.key(0), 3)
+    with pytest.raises(el.DTypeError, match="key_data"):
+        el.einsum("a->", keys)
+    with pytest.raises(el.DTypeError, match="key_data"):
+        jax.jit(lambda x: el.einsum("a->", x))(keys)

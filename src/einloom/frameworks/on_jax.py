@@ -1,7 +1,8 @@
-"""einsum of JAX arrays on the CPU: of their memory, and while JAX traces, a callback with gradients of its own.
+"""einsum of JAX arrays on the CPU: of their memory, and while JAX traces, a primitive with gradients of its own.
 
-Under `jax.jit`, `jax.grad` and `jax.vmap` operands are tracers without memory. Then einsum is a `pure_callback` that a
-`custom_vjp` wraps: gradients are einsums of the same kind, and a batch is one more label.
+Under `jax.jit`, `jax.grad` and `jax.vmap` operands are tracers without memory. Then einsum is a primitive of JAX, which
+is linear in every operand, and a `pure_callback` when it runs: its transposes are einsums of the same kind, a tangent
+takes the place of its operand, and a batch is one more label.
 """
 
 # pyright: standard
@@ -16,7 +17,9 @@ from typing import Any
 import jax  # pyright: ignore[reportMissingImports]
 import jax.numpy as jnp  # pyright: ignore[reportMissingImports]
 import numpy as np
-from jax.core import Tracer  # pyright: ignore[reportMissingImports]
+from jax.core import ShapedArray, Tracer  # pyright: ignore[reportMissingImports]
+from jax.extend.core import Primitive  # pyright: ignore[reportMissingImports]
+from jax.interpreters import ad, batching, mlir  # pyright: ignore[reportMissingImports]
 
 from einloom.errors import ArgumentError, DTypeError
 from einloom.frameworks.call import Call, Computation, carried, evaluate
@@ -36,7 +39,7 @@ def compute(computation: Computation, operands: Sequence[Any], out: Any = None) 
     if out is not None:
         raise ArgumentError("out= takes no results of JAX's arrays, which never change\n  Leave it out.")
     for position, operand in enumerate(operands):
-        _check_present(operand, f"operand {position}")
+        _check_numbers(operand, f"operand {position}")
     try:
         dtype = jnp.result_type(*operands)
     except ValueError as error:
@@ -55,7 +58,7 @@ def memory(operand: Any, name: str) -> Any:
     Raises:
         DTypeError: a tracer, or a deleted array, which have none.
     """
-    _check_present(operand, name)
+    _check_numbers(operand, name)
     if isinstance(operand, Tracer):
         raise DTypeError(f"{name} is a tracer of JAX, without memory\n  Pass its shape, and dtype=.")
     return np.asarray(operand) if isinstance(operand, jax.Array) else operand
@@ -64,40 +67,78 @@ def memory(operand: Any, name: str) -> Any:
 held = memory
 
 
-def _check_present(operand: Any, name: str) -> None:
+def _check_numbers(operand: Any, name: str) -> None:
     if isinstance(operand, jax.Array) and not isinstance(operand, Tracer) and operand.is_deleted():
         raise DTypeError(f"{name} is an array of JAX that was deleted or donated\n  Pass one that holds numbers.")
+    if isinstance(operand, jax.Array) and jnp.issubdtype(operand.dtype, jax.dtypes.prng_key):
+        raise DTypeError(f"{name} holds keys of JAX's random numbers, no numbers\n  Pass jax.random.key_data(…) of it.")
 
 
-def _callback(call: Call, operands: tuple[Any, ...]) -> Any:
-    """Compute on arrays of one type."""
+# ---- the primitive -----------------------------------------------------------------------------------------------
+
+
+_primitive: Any = Primitive("einloom_einsum")
+
+
+def _einsum(call: Call, operands: Sequence[Any]) -> Any:
+    """Compute on arrays of one type, traced or not."""
+    return _primitive.bind(*operands, call=call)
+
+
+@_primitive.def_abstract_eval
+def _result_like(*operands: Any, call: Call) -> Any:
     shapes = [operand.shape for operand in operands]
     shape = make_problem(call.equation, shapes, [None] * len(shapes), "float32").output_shape
-    result = jax.ShapeDtypeStruct(shape, operands[0].dtype)
-    ranks = tuple(map(len, shapes))
-    return jax.pure_callback(partial(_evaluate, call, ranks), result, *operands, vmap_method="expand_dims")
+    return ShapedArray(shape, operands[0].dtype)
 
 
-def _evaluate(call: Call, ranks: tuple[int, ...], *operands: Any) -> np.ndarray:
-    """Compute when JAX runs what it has traced; each `vmap` has put an axis in front of every operand."""
-    arrays, text = [np.asarray(operand) for operand in operands], call.equation
-    for batches in range(arrays[0].ndim - ranks[0]):
-        text = batched(text, [rank + batches for rank in ranks], [0] * len(ranks))
-    return np.asarray(evaluate(Call(text, call.conj, call.optimize, threads=call.threads), arrays))
+@_primitive.def_impl
+def _callback(*operands: Any, call: Call) -> Any:
+    like = _result_like(*operands, call=call)
+    return jax.pure_callback(partial(_evaluate, call), jax.ShapeDtypeStruct(like.shape, like.dtype), *operands)
 
 
-def _forward(call: Call, operands: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    return _einsum(call, operands), operands
+def _evaluate(call: Call, *operands: Any) -> np.ndarray:
+    """Compute when JAX runs what it has traced."""
+    return np.asarray(evaluate(call, [np.asarray(operand) for operand in operands]))
 
 
-def _backward(call: Call, operands: tuple[Any, ...], grad: Any) -> tuple[tuple[Any, ...]]:
-    return (tuple(_gradient(call, operands, grad, position) for position in range(len(operands))),)
+def _tangent(primals: Sequence[Any], tangents: Sequence[Any], *, call: Call) -> tuple[Any, Any]:
+    """Return the result and its tangent: one einsum for every operand that has one."""
+    result = _einsum(call, primals)
+    terms = [
+        _einsum(call, [*primals[:i], ad.instantiate_zeros(tangent), *primals[i + 1 :]])
+        for i, tangent in enumerate(tangents)
+        if type(tangent) is not ad.Zero
+    ]
+    return result, sum(terms[1:], terms[0])
 
 
-def _gradient(call: Call, operands: tuple[Any, ...], grad: Any, position: int) -> Any:
-    """Return the gradient of an operand; None stands for none, of integers."""
-    if not jnp.issubdtype(grad.dtype, jnp.inexact):
-        return None
+def _transpose(grad: Any, *operands: Any, call: Call) -> list[Any]:
+    """Return the gradient of the operand that is wanted; the others are known."""
+    if type(grad) is ad.Zero:
+        return [None] * len(operands)
+    plain = [operand.aval if ad.is_undefined_primal(operand) else operand for operand in operands]
+    return [
+        _gradient(call, plain, grad, position) if ad.is_undefined_primal(operand) else None
+        for position, operand in enumerate(operands)
+    ]
+
+
+def _many(operands: Sequence[Any], axes: Sequence[int | None], *, call: Call) -> tuple[Any, int]:
+    ranks = [operand.ndim - (axis is not None) for operand, axis in zip(operands, axes)]
+    text = batched(call.equation, ranks, axes)
+    return _einsum(Call(text, call.conj, call.optimize, threads=call.threads), operands), 0
+
+
+ad.primitive_jvps[_primitive] = _tangent
+ad.primitive_transposes[_primitive] = _transpose
+batching.primitive_batchers[_primitive] = _many
+mlir.register_lowering(_primitive, mlir.lower_fun(_callback, multiple_results=False))
+
+
+def _gradient(call: Call, operands: Sequence[Any], grad: Any, position: int) -> Any:
+    """Return the gradient of an operand, of which only the shape is asked."""
     wanted = gradient_of(call.equation, tuple(tuple(operand.shape) for operand in operands), position, call.conj)
     factors = [grad, *(operands[i] for i in wanted.others)]
     factors += [jnp.ones(extent, grad.dtype) for extent in wanted.ones]
@@ -107,7 +148,3 @@ def _gradient(call: Call, operands: tuple[Any, ...], grad: Any, position: int) -
     conj = (*(i for i in wanted.conj if i == 0), *(i for i in others if i not in wanted.conj))
     turned = conj if jnp.iscomplexobj(grad) else ()
     return _einsum(Call(wanted.equation, turned, threads=call.threads), tuple(factors)).reshape(wanted.shape)
-
-
-_einsum: Any = jax.custom_vjp(_callback, nondiff_argnums=(0,))
-_einsum.defvjp(_forward, _backward)
