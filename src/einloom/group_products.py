@@ -96,6 +96,9 @@ _SCALABLE = {
 }
 """Features by which scalable vectors multiply groups."""
 
+_FIXED = {"sve": "dotprod", "sve_bf16": "bf16", "sve_i8mm": "i8mm"}
+"""Features by which vectors of 128 bits multiply the same groups: what does not lie in order they take."""
+
 _PRODUCTS = (
     _tiles(BFLOAT16, BFLOAT16, "amxbf16"),
     _tiles(FLOAT16, FLOAT16, "amxfp16"),
@@ -112,7 +115,7 @@ _PRODUCTS = (
     GroupProducts(INT16, INT16, frozenset({"avxvnni"}), 1.0, vector="avx2"),
     GroupProducts(INT16, INT16, frozenset({"avx2"}), 0.72, vector="avx2"),
     *(
-        GroupProducts(*types, frozenset({"neon", width, feature}), 1.0)
+        GroupProducts(*types, frozenset({"neon", width, feature, _FIXED[feature]}), 1.0)
         for width in ("sve512", "sve1024", "sve2048")
         for types, feature in _SCALABLE.items()
     ),

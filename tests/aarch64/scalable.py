@@ -27,8 +27,8 @@ from tests.kernels.products import ProductCase, check_product
 from tests.kernels.test_brgemm import covering_cases, listed_cases, odd_cases
 from tests.kernels.test_dot_products import CASES, Case, case_of, check, compiled
 
-SET_LENGTH, SET_STREAMING_LENGTH = 50, 63
-"""Options of `prctl` that set the bytes of a vector. Source: Linux `Documentation/arch/arm64/{sve,sme}.rst`."""
+SET_LENGTH, GET_LENGTH, SET_STREAMING_LENGTH = 50, 51, 63
+"""Options of `prctl`: the bytes of a vector. Source: Linux `Documentation/arch/arm64/{sve,sme}.rst`."""
 
 SHARE = 25
 """Of so many cases one is tried: all run with the width that the processor begins with."""
@@ -37,11 +37,24 @@ INSTRUCTION_OF = {
     "pairs": "bfdot", "signed": "sdot", "unsigned": "udot", "mixed": "usdot", "mixed the other way": "usdot",
 }  # fmt: skip
 
+FEATURE_OF = {
+    "pairs": "bf16", "signed": "dotprod", "unsigned": "dotprod", "mixed": "i8mm", "mixed the other way": "i8mm",
+}  # fmt: skip
+
 needs_sve = pytest.mark.skipif("sve" not in host().features, reason="the processor has no SVE")
 
 
 def set_width(bits: int) -> bool:
     return ctypes.CDLL(None).prctl(SET_LENGTH, bits // 8, 0, 0, 0) == bits // 8
+
+
+def skip_without_width(bits: int) -> None:
+    """Skip the test where the processor has no vectors of a width; afterwards they are as wide as before."""
+    before = ctypes.CDLL(None).prctl(GET_LENGTH, 0, 0, 0, 0) & 0xFFFF
+    there = set_width(bits)
+    set_width(8 * before)
+    if not there:
+        pytest.skip(f"the processor has no vectors of {bits} bits")
 
 
 def check_with_width(case: ProductCase) -> str | None:
@@ -54,6 +67,7 @@ def check_with_width(case: ProductCase) -> str | None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("bits", [128, 256, 1024, 2048])
 def test_kernels_of_every_width(bits: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    skip_without_width(bits)
     monkeypatch.setattr(products, "Kernel", partial(Kernel, features=()))  # This process began with another width.
     vector = f"sve{bits}"
     cases = list(chain(covering_cases(vector, dtype), odd_cases(vector, dtype), listed_cases(vector, dtype)))
@@ -75,6 +89,9 @@ def with_scalable(bits: int) -> Machine:
 @pytest.mark.parametrize("types", test_dot_products.DONE_ON["sve"])
 @pytest.mark.parametrize("bits", [128, 256, 512, 1024, 2048])
 def test_sums_of_groups_of_every_width(bits: int, types: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    skip_without_width(bits)
+    if FEATURE_OF[types] not in host().features:
+        pytest.skip(f"the processor has no {FEATURE_OF[types]}")
     monkeypatch.setattr(test_dot_products, "Kernel", partial(Kernel, features=()))
     monkeypatch.setattr(test_dot_products, "machine", lambda _: with_scalable(bits))
     cases = [case_of("sve", types, number) for number in range(bits // 128 % 5, CASES, 5 * PART)]
