@@ -141,13 +141,15 @@ class _Lowering:
     def _nodes(self, nodes: Iterable[Node]) -> None:
         for node in nodes:
             start = len(self.asm.records)
-            self._node(node)
+            if isinstance(node, Loop):  # As few frames a loop as can be: Python limits them, and so how many loops go.
+                self._loop(node)
+            else:
+                self._node(node)
             self.places.append(Place(node, start, len(self.asm.records)))
 
     def _node(self, node: Node) -> None:
-        if isinstance(node, Loop):
-            self._loop(node)
-        elif isinstance(node, Call):
+        """Emit what is no loop."""
+        if isinstance(node, Call):
             self.calls.emit(node)
         elif isinstance(node, Guard):
             self._guard(node)
