@@ -79,7 +79,7 @@ def _direct(computation: Computation, arrays: Sequence[Any], written: Any, out: 
 
 def _tensor(result: Any, operands: Sequence[Any]) -> Tensor:
     """Return a fresh result as a tensor. Only results of bfloat16 stand in unsigned integers beside such operands."""
-    if result.dtype.name == "bfloat16":
+    if result.dtype.isbuiltin == 2:  # bfloat16, which is not NumPy's own; to ask for a type's name takes 2 us
         return torch.from_numpy(np.asarray(result).view(np.uint16)).view(torch.bfloat16)
     tensor = torch.from_numpy(np.asarray(result))
     if result.dtype == np.uint16 and any(type(operand) is Imported for operand in operands):
