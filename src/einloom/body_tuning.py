@@ -21,7 +21,7 @@ from einloom.errors import ArgumentError, EinloomError
 from einloom.ir.loop_string import LETTERS
 from einloom.loops.generate import LoopStrings
 from einloom.search.measure import interval, is_faster, median
-from einloom.search.result import Found, shown_time
+from einloom.search.result import Found
 from einloom.search.search import Budget, Ended, Outcome, Trial
 from einloom.search.timing import timed_calls
 from einloom.search.tree import Leaf
@@ -72,15 +72,11 @@ class TunedLoop(Found[TunedString]):
     best: TunedString
     heuristic: TunedString
     finalists: tuple[TunedString, ...]
-    expert = "given string"
+    expert, shown = "given string", " string"
 
-    def table(self) -> str:
-        """Return the strings that were measured again with their times, as text."""
-        lines = [f"{'time':>10} {'interval':>21}  string"]
-        for mark, each in ((" (given)", self.heuristic), *(("", each) for each in self.finalists)):
-            span = " to ".join(map(shown_time, each.interval))
-            lines.append(f"{shown_time(each.time):>10} {span:>21}  {each.string}{mark}")
-        return "\n".join(lines)
+    def row(self, each: TunedString) -> str:
+        """Return the string."""
+        return f" {each.string}"
 
     def explain(self) -> str:
         """Return the loops of the best string, as a nest."""

@@ -128,7 +128,7 @@ def test_a_traced_body_is_tuned_on_its_tensors(strategy: str | None) -> None:
     if strategy == "random":
         assert [trial.leaf.snapshot.decode() for trial in again] == strings
     assert {trial.outcome.status for trial in tuned.history} == {"ok"}
-    assert "(given)" in tuned.table() and "loop" not in repr(tuned) and "for a0" in tuned.explain()
+    assert "(given string)" in tuned.table() and "loop" not in repr(tuned) and "for a0" in tuned.explain()
     tuned.body(A=tensors[0], B=tensors[1], C=tensors[2])
     np.testing.assert_allclose(tensors[2], expected, atol=1e-4)
 

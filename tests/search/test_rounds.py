@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from math import inf
 from random import Random
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ from einloom import csp
 from einloom.errors import DeviceError
 from einloom.search.measure import Timing, is_faster, remeasured
 from einloom.search.search import Outcome
+from einloom.search.timing import timed_calls
 
 
 class Counted(Timing):
@@ -101,3 +103,15 @@ def test_what_a_budget_ended_is_no_timeout_of_the_candidate(end: float, status: 
     hung = Hung("", "text", 1, 0.0, 5.0)
     hung.end = end
     assert hung.time("a").status == status
+
+
+def test_timing_leaves_the_collector_as_it_was() -> None:
+    assert gc.isenabled()
+    timed_calls(lambda: None, 0.0)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        timed_calls(lambda: None, 0.0)
+        assert not gc.isenabled()
+    finally:
+        gc.enable()

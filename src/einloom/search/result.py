@@ -48,6 +48,11 @@ class Timed(Protocol):
         """The median of its turns, in seconds."""
         ...
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Holds the median of all possible turns, with about 95 % probability."""
+        ...
+
 
 T = TypeVar("T", bound=Timed)
 
@@ -61,6 +66,7 @@ class Found(ABC, Generic[T]):
         heuristic: what the expert would take, measured in the same turns.
         finalists: what was measured again, the fastest first.
         expert: who that is.
+        shown: what a row of the table says behind the times.
     """
 
     run: Ended
@@ -68,6 +74,7 @@ class Found(ABC, Generic[T]):
     heuristic: T
     finalists: tuple[T, ...]
     expert: ClassVar[str]
+    shown: ClassVar[str]
 
     @property
     def speedup(self) -> float:
@@ -86,8 +93,16 @@ class Found(ABC, Generic[T]):
         return self.run.gap
 
     @abstractmethod
+    def row(self, each: T) -> str:
+        """Return what the table says of one that was measured again, behind its times."""
+
     def table(self) -> str:
         """Return what was measured again with its times, as text."""
+        lines = [f"{'time':>10} {'interval':>21} {self.shown}"]
+        for name, each in ((f" ({self.expert})", self.heuristic), *(("", each) for each in self.finalists)):
+            span = " to ".join(map(shown_time, each.interval))
+            lines.append(f"{shown_time(each.time):>10} {span:>21} {self.row(each)}{name}")
+        return "\n".join(lines)
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Return a figure: times and the best so far against evaluations, and bounds against times.
@@ -128,17 +143,11 @@ class Tuned(Found[TunedSchedule]):
     finalists: tuple[TunedSchedule, ...]
     limits: CpuRates | None = None
     expert = "heuristic"
+    shown = f"{'bound':>10}  schedule"
 
-    def table(self) -> str:
-        """Return the measured schedules with their times and bounds, as text."""
-        lines = [f"{'time':>10} {'interval':>21} {'bound':>10}  schedule"]
-        for name, each in (("heuristic", self.heuristic), *(("", each) for each in self.finalists)):
-            low, high = each.interval
-            span = f"{shown_time(low)} to {shown_time(high)}"
-            times = f"{shown_time(each.time):>10} {span:>21} {shown_time(each.bound.seconds):>10}"
-            mark = " (heuristic)" if name else ""
-            lines.append(f"{times}  {each.schedule}{mark}")
-        return "\n".join(lines)
+    def row(self, each: TunedSchedule) -> str:
+        """Return the bound and the schedule."""
+        return f"{shown_time(each.bound.seconds):>10}  {each.schedule}"
 
     def explain(self) -> str:
         """Return why the best is the best: the terms of its bound beside the heuristic's, or the runner-up's."""

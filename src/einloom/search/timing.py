@@ -24,6 +24,7 @@ def timed_calls(
         clock: what tells the time; `time.thread_time` counts only while the calling thread runs.
     """
     times, spent = list[float](), 0.0
+    collects = gc.isenabled()
     gc.disable()
     try:
         while len(times) < 2 or spent < seconds:
@@ -34,5 +35,6 @@ def timed_calls(
             if times[0] > hopeless:
                 break
     finally:
-        gc.enable()
+        if collects:
+            gc.enable()
     return times

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from einloom.search.result import Found, shown_time
+from einloom.search.result import Found
 from einloom.search.search import Ended
 from einloom.space.candidate import Candidate, Space
 from einloom.space.model.bound import Bound
@@ -62,16 +62,11 @@ class TunedKernel(Found[TunedLeaf]):
     heuristic: TunedLeaf
     finalists: tuple[TunedLeaf, ...]
 
-    expert = "expert"
+    expert, shown = "expert", " leaf"
 
-    def table(self) -> str:
-        """Return the measured leaves with their times, as text."""
-        lines = [f"{'time':>10} {'interval':>21}  leaf"]
-        for each in (self.heuristic, *self.finalists):
-            span = " to ".join(map(shown_time, each.interval))
-            mark = " (expert)" if each is self.heuristic else ""
-            lines.append(f"{shown_time(each.time):>10} {span:>21}  {each}{mark}")
-        return "\n".join(lines)
+    def row(self, each: TunedLeaf) -> str:
+        """Return the leaf."""
+        return f" {each}"
 
     def explain(self) -> str:
         """Return why the best cannot be faster: its bound as a tree of figures."""
