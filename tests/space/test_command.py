@@ -28,6 +28,19 @@ def test_the_open_decisions_are_shown_without_an_estimator(capsys):
     assert "space axpy(n=64) on Quadro K4000" in out and "dim_kind" in out
 
 
+def test_above_a_kernel_stand_its_decisions_and_its_bound(capsys):
+    above, _, kernel = run(capsys, "axpy", "n=65536", "--device", "h200", "--show", "cuda").partition("extern")
+    assert "axpy(const float *__restrict__ x" in kernel
+    told, bound = above.splitlines()[:-1], above.splitlines()[-1]
+    assert told[0] == "// axpy(n=65536)" and told[-1] == "// cache none: load_x, load_y, store_z"
+    assert "// vector 4: load_x.n.2, load_y.n.2, store_z.n.2" in told and "// global: x, y, z" in told
+    assert bound.startswith("// on H200: at least ") and " 0," not in bound
+    without = run(capsys, "axpy", "n=64", "--device", "h100", "--leaf", "1", "--show", "opencl")  # It has no rates.
+    assert "// global: x, y, z" in without and "at least" not in without
+    assert run(capsys, "axpy", "n=64", "--leaf", "1", "--show", "launch").startswith("launch axpy\n  ")
+    assert "mad(" in run(capsys, "axpy", "n=64", "--leaf", "1", "--show", "nest")
+
+
 def test_the_table_stands_beside_the_papers(capsys):
     out = run(capsys, "axpy", "--estimate", "knuth", "--samples", "5", "--dead-ends", "--descents", "5")
     assert "1.1e+11" in out and "86,587" in out and "dead ends" in out

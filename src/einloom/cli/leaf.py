@@ -17,6 +17,7 @@ from einloom.search.records import readable_file
 from einloom.space.candidate import Candidate, Space
 from einloom.space.kernels import Kernel
 from einloom.space.on_gpu.experts import expert_leaf
+from einloom.targets.gpu.comment import comment_of
 from einloom.targets.gpu.dialects import DIALECTS
 from einloom.targets.gpu.printer import print_launch
 from einloom.tuning import kernel_problem
@@ -64,7 +65,7 @@ def show_leaf(space: Space, arguments: argparse.Namespace) -> None:
 
 def _text(leaf: Candidate, form: str) -> str:
     if form in DIALECTS:
-        return print_launch(leaf.launch(), DIALECTS[form], leaf.space.name)
+        return print_launch(leaf.launch(), DIALECTS[form], comment_of(leaf))
     return write_launch(leaf.launch()) if form == "launch" else leaf.show()
 
 

@@ -7,7 +7,6 @@ What was compiled once is found on disk, as a launch and a program: then no spac
 from __future__ import annotations
 
 import json
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +23,7 @@ from einloom.search.on_gpu.records import gpu_key, recorded_leaf
 from einloom.search.records import readable_file
 from einloom.space.candidate import Candidate, Space
 from einloom.space.on_gpu.experts import best_expert, spaces_of
+from einloom.targets.gpu.comment import comment_of
 from einloom.targets.gpu.device import device_of
 from einloom.targets.gpu.dialects import DIALECTS
 from einloom.targets.gpu.emulated import fitted_launch
@@ -32,7 +32,6 @@ from einloom.targets.gpu.printer import print_launch
 __all__ = ["GpuStep", "compiled_step", "forget_steps", "loaded_kernel"]
 
 NEEDS_FLOAT64 = ("float64", "complex128")
-TOLD = ("dim_kind", "size", "mem_space", "cache")
 
 _STEPS: OnceTable[GpuStep] = OnceTable(1024)
 """The compiled steps of all expressions, by device, operation, and where in their memory arrays begin."""
@@ -111,7 +110,7 @@ class _Decided:
     @staticmethod
     def of(leaf: Candidate) -> _Decided:
         """Return what is kept of a leaf."""
-        return _Decided(leaf.space.name, leaf.assignment, leaf.launch(), _comment(leaf))
+        return _Decided(leaf.space.name, leaf.assignment, leaf.launch(), comment_of(leaf))
 
     def text(self) -> bytes:
         """Return it as bytes."""
@@ -177,10 +176,3 @@ def _shifted(launch: Launch, shifts: Mapping[str, int]) -> Launch:
     moved = ((each, shifts.get(each.name, 0)) for each in launch.arrays)
     arrays = (replace(each, size=each.size + by, origin=each.origin + by) if by else each for each, by in moved)
     return replace(launch, arrays=tuple(arrays))
-
-
-def _comment(leaf: Candidate) -> str:
-    """Return what stands above a kernel: what it computes, its decisions about loops and memory, its bound."""
-    told = {name: value for name, value in leaf.assignment.items() if name.split("(")[0] in TOLD}
-    decisions = textwrap.fill(", ".join(f"{name} {value}" for name, value in sorted(told.items())), 110)
-    return f"{leaf.space.name}\n{decisions}\non {leaf.space.device.name}: {leaf.bound()}"

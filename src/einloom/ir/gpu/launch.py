@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from inspect import signature
 from math import prod
 
 from einloom.dtypes import DType
@@ -43,6 +44,15 @@ __all__ = [
 
 LEVELS = 3
 """Hardware dimensions that a grid, and a block of threads, can have."""
+
+WIDTHS = (2, 4)
+"""Elements that a vector can have: those of 3 would be laid out as 4."""
+
+OPERANDS = {name: len(signature(meaning).parameters) for name, meaning in SCALARS.items()}
+"""How many elements or numbers each scalar operator takes."""
+
+CACHES = {"load": ("none", "l1", "l2", "read_only"), "store": ("none", "l2")}
+"""The cache directives of loads and stores."""
 
 
 class Space(StrEnum):
@@ -129,8 +139,9 @@ class Launch:
     """A grid of blocks, a block of threads (innermost hardware dimension first), arrays, and the program of a thread.
 
     Raises:
-        ScheduleError: a name is used twice or unknown, an extent is no positive number, a vector holds more than one
-            load or store, or there are more hardware dimensions than GPUs have.
+        ScheduleError: a name is used twice or unknown, an extent is no positive number, a vector is none that GPUs
+            move, a statement has other operands, types, memories or caches than its operator takes, or there are more
+            hardware dimensions than GPUs have.
     """
 
     name: str
@@ -219,17 +230,37 @@ def _faults_of(node: LaunchNode, launch: Launch, known: set[str]) -> Iterator[st
     elif isinstance(node, Mma):
         yield from _faults_of_mma(node, launch, known)
     elif isinstance(node, Statement):
-        if node.operator not in SCALARS:
-            yield f"{node.operator} is no scalar operator; known: {', '.join(SCALARS)}"
-        yield from (
-            f"{place} is no element of an array here" for place in places(node) if place.buffer not in launch.array
-        )
-        terms: list[Terms] = [place.terms for place in places(node)] + [limit for limit, _ in node.within]
-        unknown = {name for each in terms for name, _ in each} - known
-        yield from (f"{node} counts by {name}, which is no loop around it" for name in sorted(unknown))
-        written = launch.array.get(node.output.buffer)
-        if written is not None and (written.role is Role.IN or written.space is Space.ARGUMENT):
-            yield f"{node} writes {written.name}, which is only read"
+        yield from _faults_of_statement(node, launch, known)
+
+
+def _faults_of_statement(node: Statement, launch: Launch, known: set[str]) -> Iterator[str]:
+    if node.operator not in SCALARS:
+        yield f"{node.operator} is no scalar operator; known: {', '.join(SCALARS)}"
+    elif len(node.inputs) != OPERANDS[node.operator]:
+        yield f"{node}: {node.operator} takes {OPERANDS[node.operator]} operands"
+    terms: list[Terms] = [place.terms for place in places(node)] + [limit for limit, _ in node.within]
+    unknown = {name for each in terms for name, _ in each} - known
+    yield from (f"{node} counts by {name}, which is no loop around it" for name in sorted(unknown))
+    missing = [place for place in places(node) if place.buffer not in launch.array]
+    yield from (f"{place} is no element of an array here" for place in missing)
+    if not missing:
+        yield from _faults_of_arrays(node, launch)
+
+
+def _faults_of_arrays(node: Statement, launch: Launch) -> Iterator[str]:
+    touched = [launch.array[place.buffer] for place in places(node)]
+    written = touched[-1]
+    if written.role is Role.IN or written.space is Space.ARGUMENT:
+        yield f"{node} writes {written.name}, which is only read"
+    types = {each.dtype.accumulate.name: each for each in touched}
+    if len(types) > 1:
+        yield f"{node} mixes {' and '.join(f'{each.name} of {each.dtype}' for each in types.values())}"
+    memory = {"load": touched[0], "store": written}.get(node.operator)
+    directives = [f"cache={each}" for each in CACHES.get(node.operator, ())]
+    wrong = [flag for flag in node.flags if memory is None or flag not in (memory.space, *directives)]
+    yield from (f"{node}: {flag} is no memory, or no cache, of this {node.operator}" for flag in wrong)
+    if memory is not None and memory.space not in node.flags:
+        yield f"{node} does not say that {memory.name} lies in {memory.space} memory"
 
 
 def _faults_of_mma(node: Mma, launch: Launch, known: set[str]) -> Iterator[str]:
@@ -260,3 +291,5 @@ def _faults_of_loop(loop: Repeat, known: set[str]) -> Iterator[str]:
         held = loop.body[0] if len(loop.body) == 1 else None
         if not (isinstance(held, Statement) and held.operator in ("load", "store")):
             yield f"vector {loop.name} holds something else than one load or store"
+        if loop.trips not in WIDTHS:
+            yield f"vector {loop.name} has {loop.trips} elements, and vectors have {' or '.join(map(str, WIDTHS))}"

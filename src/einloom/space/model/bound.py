@@ -51,5 +51,6 @@ class Bound:
         return Bound, (self.seconds, dict(self.terms), _Known(self.explained()), self.above)
 
     def __repr__(self) -> str:
-        terms = ", ".join(f"{name} {seconds:.3g}" for name, seconds in sorted(self.terms.items(), key=lambda t: -t[1]))
+        ordered = sorted(self.terms.items(), key=lambda term: -term[1])
+        terms = ", ".join(f"{name} {seconds:.3g}" for name, seconds in ordered if seconds)
         return f"at least {self.seconds:.4g} s ({terms})"

@@ -92,6 +92,7 @@ CUDA = Dialect(
     aligned="__align__({0})",
     block=("blockIdx.x", "blockIdx.y", "blockIdx.z"),
     thread=("threadIdx.x", "threadIdx.y", "threadIdx.z"),
+    long="long long",
     barrier="__syncthreads();",
     load={
         "": "*({0})",

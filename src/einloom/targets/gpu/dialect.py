@@ -68,6 +68,7 @@ class Dialect:
         shared, shared_pointer: what stands in front of a shared array's type; a pointer to type 0 into one.
         aligned: what lets an array begin at a multiple of so many bytes.
         block, thread: indices of the block and the thread, innermost dimension first.
+        long: an integer of 64 bits.
         barrier: waits for all threads of the block.
         load, store: how memory is accessed by cache directive: pointer, and value for stores.
         types: by data type.
@@ -87,6 +88,7 @@ class Dialect:
     aligned: str
     block: tuple[str, str, str]
     thread: tuple[str, str, str]
+    long: str
     barrier: str
     load: Mapping[str, str]
     store: Mapping[str, str]

@@ -53,6 +53,7 @@ OPENCL = Dialect(
     aligned="__attribute__((aligned({0})))",
     block=("get_group_id(0)", "get_group_id(1)", "get_group_id(2)"),
     thread=("get_local_id(0)", "get_local_id(1)", "get_local_id(2)"),
+    long="long",
     barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
     load=dict.fromkeys(("", "none", "l1", "l2", "read_only"), "*({0})"),
     store=dict.fromkeys(("", "none", "l1", "l2"), "*({0}) = {1}"),

@@ -19,8 +19,8 @@ from einloom.targets.gpu.dialect import Dialect, Type
 
 __all__ = ["print_launch"]
 
-LONG = 2**31
-"""Arrays with so many elements are indexed by 64 bits."""
+LONG = 2**30
+"""Arrays with so many elements are indexed by 64 bits: with 32, threads that stick out of a tail could count over."""
 
 COMPONENTS = "xyzw"
 
@@ -74,7 +74,7 @@ class _Printer:
     @property
     def index(self) -> str:
         """The type of indices."""
-        return "long long" if any(each.size >= LONG for each in self.launch.arrays) else "int"
+        return self.dialect.long if any(each.size >= LONG for each in self.launch.arrays) else "int"
 
     def _type(self, array: Array) -> Type:
         try:
