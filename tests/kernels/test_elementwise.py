@@ -34,6 +34,11 @@ def unary_cases(vector: str, dtype: str, op: str) -> Iterator[ElementCase]:
         yield ElementCase(spec, row["open"], vector, row["at_end"])
     for m, n in product(ROWS[:33], (1, 9, 16, 23)):  # Transpositions, every edge of a block.
         yield ElementCase(Unary(op, dtype, m, n, a=(1, m), b=(n, 1)), False, vector, bool(m % 2))  # type: ignore[arg-type]
+    for many, few in product(ROWS, range(2, 8)):  # A few elements side by side in B, or in A.
+        joined = Unary(op, dtype, many, few, a=(1, many + 3), b=(few, 1))  # type: ignore[arg-type]
+        parted = Unary(op, dtype, few, many, a=(1, few), b=(many + 2, 1))  # type: ignore[arg-type]
+        for spec in (joined, parted):
+            yield ElementCase(spec, False, vector, bool(many % 2))
 
 
 def operator_cases(vector: str, dtype: str) -> Iterator[ElementCase]:

@@ -14,6 +14,7 @@ from einloom.errors import UnsupportedTarget
 from einloom.ir.meanings import UNARY as UNARY_MEANINGS
 from einloom.kernels.elementwise.application import Application, Copying, Formulaic
 from einloom.kernels.elementwise.columns import Block, Columns, Matrix
+from einloom.kernels.elementwise.few import Few, joins_few
 from einloom.kernels.elementwise.transposition import Blocks
 from einloom.kernels.formula.functions import PAIRED, UNARY, formula_of, function_of
 from einloom.kernels.formula.numbering import recipe_of
@@ -98,6 +99,10 @@ def _transpose(
     source, target = matrices
     size, short = (block.m, block.n), operator(False)
     verbs = (vec, views.get(source.name, vec), views.get(target.name, vec))
+    joins = None if views or short.steps > SHORT else joins_few(block, vec)
+    if joins is not None:
+        Few(km, vec, frame, size, source, target, joins, short).emit()
+        return
     if short.steps <= SHORT:
         Blocks(km, verbs, frame, size, source, target, short, writes_in_order=writes_in_order).emit()
         return

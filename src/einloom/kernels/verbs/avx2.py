@@ -37,6 +37,7 @@ class Avx2Vectors(X86Vectors):
         self._blend: Verb = asm.vblendvps if size == 4 else asm.vblendvpd
         self._narrow: dict[int, Verb] = {self.lanes // 2: self._mov, 8 // size: asm.vmovsd, 4 // size: asm.vmovss}
         self.constant_operand = self._constant_in_every_lane
+        self.pick = self._pick_singles if self.is_single else self._pick_doubles
 
     def _mask_place(self, mask: int) -> Address:
         code = "<8i" if self.is_single else "<4q"
@@ -88,6 +89,26 @@ class Avx2Vectors(X86Vectors):
             self.asm.vperm2f128(free[i], block[i], block[i + half], 0x20)
             self.asm.vperm2f128(free[i + half], block[i], block[i + half], 0x31)
         return free, block
+
+    def _pick_singles(
+        self, dst: Vector, sources: Sequence[Vector], lanes: Sequence[int], temporaries: Sequence[Vector]
+    ) -> None:
+        """Take lanes of every register by the same numbers, and of each those that are wanted."""
+        index, other = temporaries
+        self._mov(index, mem(self.asm.data(struct.pack("<8I", *(lane % 8 for lane in lanes)), 32)))
+        for taken, (source, wanted) in enumerate(_wanted(sources, lanes, 8)):
+            self.asm.vpermps(other if taken else dst, index, source)
+            if taken:
+                self.asm.vblendps(dst, dst, other, wanted)
+
+    def _pick_doubles(
+        self, dst: Vector, sources: Sequence[Vector], lanes: Sequence[int], temporaries: Sequence[Vector]
+    ) -> None:
+        numbers = sum(lane % 4 << 2 * i for i, lane in enumerate(lanes))
+        for taken, (source, wanted) in enumerate(_wanted(sources, lanes, 4)):
+            self.asm.vpermpd(temporaries[0] if taken else dst, source, numbers)
+            if taken:
+                self.asm.vblendpd(dst, dst, temporaries[0], wanted)
 
     def _split_parts(self, first: Vector, second: Vector, temporary: Vector) -> None:
         self.asm.vperm2f128(temporary, first, second, 0x20)
@@ -177,6 +198,14 @@ class Avx2Vectors(X86Vectors):
         self.asm.vmovss(next(places), src)
         for lane in range(1, count):
             self.asm.vextractps(next(places), src, lane)
+
+
+def _wanted(sources: Sequence[Vector], lanes: Sequence[int], count: int) -> Iterator[tuple[Vector, int]]:
+    """Yield the registers that any lane is taken of, with the mask of where they go."""
+    for number, source in enumerate(sources):
+        wanted = sum(1 << i for i, lane in enumerate(lanes) if lane // count == number)
+        if wanted:
+            yield source, wanted
 
 
 def _third(place: Address) -> Address:

@@ -46,6 +46,9 @@ class Avx512Vectors(X86Vectors):
         self.element = _broadcast_operand
         self.constant_operand = self._broadcast_constant_operand
         self.grouping = Avx512Grouping(self)
+        self._of_two: Verb = asm.vpermi2ps if single else asm.vpermi2pd
+        self._of_next: Verb = asm.vpermt2ps if single else asm.vpermt2pd
+        self.pick = self._pick
 
     def mask(self, count: int) -> Mask:
         return None if count == self.lanes else self.lane_mask((1 << count) - 1)
@@ -120,6 +123,24 @@ class Avx512Vectors(X86Vectors):
                 self.asm.vshuff32x4(free[i], *pair, 0x88)
                 self.asm.vshuff32x4(free[i + step], *pair, 0xDD)
         return free, block
+
+    def _pick(
+        self, dst: Vector, sources: Sequence[Vector], lanes: Sequence[int], temporaries: Sequence[Vector]
+    ) -> None:
+        """Take lanes of two registers, which are numbered through, then those of one more after the other."""
+        count, index = self.lanes, temporaries[0]
+        used = sorted({lane // count for lane in lanes})
+        first, second = (used * 2)[:2]
+        self._lane_numbers(dst, [lane % count + count * (lane // count == second) for lane in lanes])
+        self._of_two(dst, sources[first], sources[second])
+        for each in used[2:]:
+            here = enumerate(lanes)
+            self._lane_numbers(index, [count + lane % count if lane // count == each else i for i, lane in here])
+            self._of_next(dst, index, sources[each])
+
+    def _lane_numbers(self, dst: Vector, numbers: Sequence[int]) -> None:
+        code = "<16I" if self.is_single else "<8Q"
+        self._mov(dst, mem(self.asm.data(struct.pack(code, *numbers), 64)))
 
     def _split_parts(self, first: Vector, second: Vector, temporary: Vector) -> None:
         self.asm.vshuff32x4(temporary, first, second, 0x88)

@@ -35,6 +35,7 @@ __all__ = [
     "LastOperand",
     "Mask",
     "NarrowVerbs",
+    "Pick",
     "StrideIndex",
     "V",
     "Verb",
@@ -58,6 +59,8 @@ LastOperand: TypeAlias = Any
 Block: TypeAlias = tuple[list[V], list[V]]
 """Where a block of registers is now, and the registers that are free now."""
 
+Pick: TypeAlias = Callable[[V, Sequence[V], Sequence[int], Sequence[V]], None]
+
 TransposedLoad: TypeAlias = Callable[[Iterable[tuple[R, int]], list[V], list[V]], Block[V]]
 
 
@@ -72,6 +75,8 @@ class CopyVerbs(ABC, Generic[R, V, A]):
         index_bytes: bytes of the frame that `stride_index` needs for a stride in a register.
         load_transposed: loads a block from up to `lanes` places (base, offset), transposed; 0 in lanes without a place.
             None: loading and `transpose` are as good.
+        pick: `pick(dst, sources, lanes, temporaries)`: dst = lanes of other registers, by their numbers among the lanes
+            of all; needs two temporaries. None: there are no shuffles that take any lane from anywhere.
     """
 
     dtype: DType
@@ -80,6 +85,7 @@ class CopyVerbs(ABC, Generic[R, V, A]):
     index_bytes: int
     scalable = False
     load_transposed: TransposedLoad[R, V] | None
+    pick: Pick[V] | None = None
 
     def mask(self, count: int) -> Mask:
         """Return the mask of the first `count` lanes; emits what sets it up, once."""
