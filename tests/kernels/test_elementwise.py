@@ -84,8 +84,10 @@ def binary_cases(vector: str, dtype: str) -> Iterator[ElementCase]:
 
 
 def ternary_cases(vector: str, dtype: str) -> Iterator[ElementCase]:
-    operators, places = tuple(functions.TERNARY), dict.fromkeys("abc", LAYOUTS)
-    for row in covering(m=ROWS, n=COLUMNS, op=operators, **places, d=WRITTEN, open=BOTH, at_end=BOTH):
+    operators, inputs = tuple(functions.TERNARY), LAYOUTS
+    for row in covering(
+        m=ROWS, n=COLUMNS, op=operators, a=inputs, b=inputs, c=inputs, d=WRITTEN, open=BOTH, at_end=BOTH
+    ):
         m, n = row["m"], row["n"]
         a, b, c, d = (layouts(m, n)[row[name]] for name in "abcd")
         spec = Ternary(row["op"], dtype, m, n, a=a, b=b, c=c, d=d)  # type: ignore[arg-type]
