@@ -94,6 +94,16 @@ def test_a_program_is_given_addresses(monkeypatch: pytest.MonkeyPatch):
     assert driver.events[-1] == "wait"  # The operands' owner may free them then.
 
 
+def test_arrays_without_elements_take_no_kernel(monkeypatch: pytest.MonkeyPatch):
+    driver = Recording()
+    monkeypatch.setattr("einloom.expression.on_gpu.expression.open_gpu", lambda kind: driver)
+    monkeypatch.setattr("einloom.expression.on_gpu.expression.open_home", lambda kind, place: driver)
+    empty, factor = Exported(np.ones((0, 8), np.float32)), Exported(np.ones((8, 4), np.float32))
+    assert el.einsum("ij,jk->ik", empty, factor, target="cuda").shape == (0, 4) and driver.launches == []
+    zeros = el.einsum("ij,ik->jk", empty, Exported(np.ones((0, 4), np.float32)), target="cuda")
+    assert driver.launches == [[zeros.array.__array_interface__["data"][0]]]  # It reads nothing.
+
+
 class Recording:
     """A driver of CUDA that runs nothing."""
 

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 import numpy as np
 import pytest
 
 import einloom as el
 from einloom.errors import DeviceError
 from einloom.jit.gpu.devices import open_gpu
+from einloom.jit.gpu.opencl import OpenclDevice
 
 try:
     DEVICE = open_gpu("opencl")
 except DeviceError as error:
     pytest.skip(f"no OpenCL device: {error}", allow_module_level=True)
 
-import pyopencl as cl
-import pyopencl.array as cla
+assert isinstance(DEVICE, OpenclDevice)
+cl: Any = import_module("pyopencl")
+cla: Any = import_module("pyopencl.array")
 
 CONTEXT = cl.Context([DEVICE.device])
 QUEUE = cl.CommandQueue(CONTEXT)
 GUARD = 32
 
 
-def on_device(array: np.ndarray, queue: cl.CommandQueue = QUEUE) -> cla.Array:
+def on_device(array: np.ndarray, queue: Any = QUEUE) -> Any:
     """A copy on the device with the strides of an array, negative ones included, between guards."""
     low = sum(min((e - 1) * s, 0) for e, s in zip(array.shape, array.strides))
     high = sum(max((e - 1) * s, 0) for e, s in zip(array.shape, array.strides)) + array.itemsize
@@ -35,7 +40,7 @@ def on_device(array: np.ndarray, queue: cl.CommandQueue = QUEUE) -> cla.Array:
     return cla.Array(queue, array.shape, array.dtype, data=buffer, offset=offset, strides=array.strides)
 
 
-def elements(array: cla.Array) -> np.ndarray:
+def elements(array: Any) -> np.ndarray:
     """What an array of the device holds, on its queue."""
     whole = np.empty(array.base_data.size // array.dtype.itemsize, array.dtype)
     cl.enqueue_copy(array.queue, whole, array.base_data, is_blocking=True)
@@ -43,7 +48,7 @@ def elements(array: cla.Array) -> np.ndarray:
     return np.lib.stride_tricks.as_strided(whole[start:], array.shape, array.strides)
 
 
-def holds_guards(array: cla.Array) -> bool:
+def holds_guards(array: Any) -> bool:
     whole = np.empty(array.base_data.size // array.dtype.itemsize, array.dtype)
     cl.enqueue_copy(array.queue, whole, array.base_data, is_blocking=True)
     return bool((whole[:GUARD] == 99).all() and (whole[-GUARD:] == 99).all())
@@ -105,7 +110,7 @@ def test_what_queues_of_others_do_comes_in_order():
 
 
 def test_parts_of_buffers_overlap_in_the_whole():
-    align = DEVICE.device.mem_base_addr_align // 8
+    align = CONTEXT.devices[0].mem_base_addr_align // 8
     whole = cl.Buffer(CONTEXT, cl.mem_flags.READ_WRITE, 4 * align)
     first, second = whole[: 2 * align], whole[align : 3 * align]
     x = cla.Array(QUEUE, (align // 4,), np.float32, data=first, offset=align)
@@ -115,3 +120,21 @@ def test_parts_of_buffers_overlap_in_the_whole():
     z = cla.Array(QUEUE, (align // 4,), np.float32, data=second, offset=align)
     x.fill(7)
     np.testing.assert_array_equal(el.einsum("i->i", x, out=z, target="opencl").get(), np.full(align // 4, 7))
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes"),
+    [("ij,jk->ik", [(0, 2), (2, 3)]), ("ij,jk->ik", [(2, 0), (0, 3)]), ("ij,jk,kl->", [(2, 3), (3, 0), (0, 4)])],
+)
+def test_arrays_without_elements(equation: str, shapes: list[tuple[int, ...]]):
+    """They have no buffer. Sums of nothing are zeros, and a result of nothing takes no kernel."""
+    operands = [np.ones(shape, "f4") for shape in shapes]
+    there = [cla.to_device(QUEUE, each) for each in operands]
+    expected = np.einsum(equation, *operands)
+    np.testing.assert_array_equal(el.einsum(equation, *there, target="opencl").get(), expected)
+    np.testing.assert_array_equal(el.einsum(equation, *operands, target="opencl"), expected)
+    out = cla.to_device(QUEUE, np.full(expected.shape, 3, "f4"))
+    el.einsum(equation, *there, out=out, beta=2, target="opencl")
+    assert (out.get() == 6).all()
+    compiled = el.compile(equation, *shapes, dtype="float32", target="opencl")
+    assert ("kernel" in compiled.show()) == (expected.size > 0)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -164,27 +166,84 @@ def test_equations_in_every_type(dtype: str):
         np.testing.assert_array_equal(result, np.einsum(equation, *wide).astype(dtype))
 
 
-def test_random_expressions():
-    """Types, strides, extents of 0 and 1, and axes of extent 1 that are broadcast; sums are exact."""
+class Guards:
+    """Gives the device's buffers out as parts of larger ones, and sees what was written beside them."""
+
+    def __init__(self, device: OpenclDevice) -> None:
+        self.device, self.bytes = device, device.device.mem_base_addr_align // 8
+        self.given: list[tuple[Any, int]] = []
+
+    def allocate(self, size: int) -> Any:
+        """Return a buffer between two guards."""
+        content = np.full(size + 2 * self.bytes, 99, np.uint8)
+        flags = self.device.cl.mem_flags.READ_WRITE | self.device.cl.mem_flags.COPY_HOST_PTR
+        whole = self.device.cl.Buffer(self.device.context, flags, hostbuf=content)
+        self.given.append((whole, size))
+        return whole.get_sub_region(self.bytes, size)
+
+    def written(self) -> int:
+        """Return how many buffers were written beside, and forget all."""
+        given, self.given = self.given, []
+        return sum(not self._is_whole(*each) for each in given)
+
+    def _is_whole(self, whole: Any, size: int) -> bool:
+        content = np.empty(size + 2 * self.bytes, np.uint8)
+        self.device.download(whole, content)
+        return bool((content[: self.bytes] == 99).all() and (content[self.bytes + size :] == 99).all())
+
+
+@pytest.fixture
+def guards(monkeypatch: pytest.MonkeyPatch) -> Guards:
+    assert isinstance(DEVICE, OpenclDevice)
+    found = Guards(DEVICE)
+    monkeypatch.setattr(DEVICE, "pool", found)
+    return found
+
+
+@pytest.mark.parametrize("place", [-1, 3])
+def test_guards_see_an_element_beside_a_buffer(place: int, guards: Guards):
+    stray = DEVICE.build("kernel void stray(global float *x, int place) { x[place] = 1; }", "stray")
+    for where, seen in ((1, 0), (place, 1)):
+        stray.start((), (), [DEVICE.upload(np.zeros(3, "f4")), np.int32(where)])
+        assert guards.written() == seen
+
+
+RANDOM_TYPES = ["float32", "float32", "float64", "float16", "bfloat16", "int32", "int64", "complex64", "complex128"]
+
+
+def test_random_expressions(guards: Guards):
+    """Types, strides, extents of 0, 1 and odd ones, and axes of extent 1 that are broadcast; sums are exact.
+
+    Around every buffer of the device, those between two steps included, lie guards.
+    """
     random = np.random.default_rng(7)
     for _ in range(COUNT):
         labels = "abcdef"
-        sizes = {label: 0 if random.random() < 0.02 else int(random.integers(1, 8)) for label in labels}
+        sizes = {label: _extent(random) for label in labels}
         count = int(random.integers(1, 4))
         terms = ["".join(random.permutation(list(labels))[: random.integers(0, 4)]) for _ in range(count)]
         known = sorted(set("".join(terms)))
         out = "".join(random.permutation(known)[: random.integers(0, len(known) + 1)]) if known else ""
         equation = ",".join(terms) + "->" + out
-        dtype = str(random.choice(["float32", "float32", "float64", "float16", "int32", "int64", "complex64"]))
+        dtype = _numpy_type(str(random.choice(RANDOM_TYPES)))
         shapes = [[1 if random.random() < 0.1 else sizes[label] for label in term] for term in terms]
         operands = [_strided(random, shape, dtype) for shape in shapes]
         result = el.einsum(equation, *operands, target="opencl")
-        expected = np.einsum(equation, *[each.astype(complex if "complex" in dtype else float) for each in operands])
-        assert result.dtype == dtype
+        expected = np.einsum(equation, *[each.astype(complex if dtype.kind == "c" else float) for each in operands])
+        assert result.dtype == dtype and guards.written() == 0
         np.testing.assert_array_equal(result, expected.astype(dtype), err_msg=f"{equation} {dtype} {shapes}")
 
 
-def _strided(random: np.random.Generator, shape: list[int], dtype: str) -> np.ndarray:
+def _numpy_type(name: str) -> np.dtype:
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+
+
+def _extent(random: np.random.Generator) -> int:
+    kind = random.random()
+    return 0 if kind < 0.02 else int(2 * random.integers(8, 24) + 1 if kind > 0.95 else random.integers(1, 8))
+
+
+def _strided(random: np.random.Generator, shape: list[int], dtype: np.dtype) -> np.ndarray:
     """Small whole numbers, as a view of every second element, backwards along some axes."""
     base = random.integers(-3, 4, [2 * extent for extent in shape]).astype(dtype)
     return base[tuple(slice(None, None, 2) if random.random() < 0.5 else slice(None, None, -2) for _ in shape)]

@@ -122,10 +122,14 @@ def device_array(thing: Any, home: Home, name: str, stream: int = 0, written: bo
 
 def _of_opencl(thing: Any, home: Home, name: str, written: bool) -> DeviceArray:
     cl: Any = sys.modules["pyopencl"]
-    if thing.base_data is None or not isinstance(thing.base_data, cl.MemoryObjectHolder):
-        kind = type(thing.base_data).__name__
-        raise DeviceError(f"{name} lies in a {kind}, no buffer of OpenCL\n  Allocate it without SVM.")
-    memory, offset = thing.base_data, thing.offset
+    memory: Any = thing.base_data
+    offset, size = thing.offset, thing.dtype.itemsize
+    if not isinstance(memory, cl.MemoryObjectHolder):
+        if thing.size:
+            kind = type(memory).__name__
+            raise DeviceError(f"{name} lies in a {kind}, no buffer of OpenCL\n  Allocate it without SVM.")
+        region = Region(name, 0, tuple(thing.shape), tuple(thing.strides), size, str(thing.dtype))
+        return DeviceArray(home, None, region, thing.queue, thing)  # It has no element, and no buffer.
     _check_inside(thing, memory.get_info(cl.mem_info.SIZE), name)
     refused, lacks = (cl.mem_flags.READ_ONLY, "write") if written else (cl.mem_flags.WRITE_ONLY, "read")
     if memory.get_info(cl.mem_info.FLAGS) & refused:
@@ -134,7 +138,6 @@ def _of_opencl(thing: Any, home: Home, name: str, written: bool) -> DeviceArray:
     if parent is not None:  # A part of a buffer: whether two overlap is seen in the whole alone.
         memory, offset = parent, offset + memory.get_info(cl.mem_info.OFFSET)
     buffer = 0, memory.get_info(cl.mem_info.SIZE)
-    size = thing.dtype.itemsize
     region = Region(name, offset, tuple(thing.shape), tuple(thing.strides), size, str(thing.dtype), False, buffer)
     return DeviceArray(home, memory, region, thing.queue, thing)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -57,8 +56,6 @@ def make_expression(
     in_place: bool = False,
 ) -> Compiled:
     """Return the expression; its arguments are those of `Expression`, and whether operands lie on a device."""
-    if options.target in GPU_TARGETS and any(0 in shape for shape in shapes) and not in_place:
-        options = replace(options, target="cpu")  # No device takes arrays of no bytes, and there is nothing to do.
     if options.target in GPU_TARGETS:
         from einloom.expression.on_gpu.expression import (
             GpuExpression,  # Late: it takes spaces and their constraint engine.

@@ -108,7 +108,7 @@ class GpuExpression:
         self._programs: OnceTable[GpuProgram] = OnceTable(64)
         self._program = self._program_of(self._driver, [contiguous_strides(shape) for shape in self.shapes])
         if not in_place:
-            assert self._program.steps  # A caller waits here for compilers, not at the first call.
+            _ = self._program.steps  # A caller waits here for compilers, not at the first call.
 
     def _check_room(self) -> None:
         """Refuse arrays that the device cannot hold before they are copied: a broadcast one takes its whole size there.
@@ -213,7 +213,8 @@ class GpuExpression:
         queues = list(dict.fromkeys(each.queue for each in (*given, output) if each.queue is not None))
         constants = [Lying(driver.upload(array)) for array in self._constants]
         runs = program.run([*map(_lying, given), *constants], _lying(output), driver.after(queues))
-        driver.before(queues, runs[-1])
+        if runs:
+            driver.before(queues, runs[-1])
         return target
 
     def _operand(self, thing: Any, home: Home, position: int, driver: GpuDriver) -> DeviceArray:

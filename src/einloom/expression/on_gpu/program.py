@@ -49,12 +49,14 @@ class GpuProgram:
     def __init__(self, driver: GpuDriver, problem: Problem, output: tuple[int, ...] | None, path: Path) -> None:
         self.driver = driver
         self.plan: Plan = plan_problem(problem, output, path)
-        self._last_use = {number: place for place, step in enumerate(self.plan.steps) for number in step.inputs}
+        # A result without elements takes no kernel.
+        self._steps = self.plan.steps if all(problem.output_shape) else ()
+        self._last_use = {number: place for place, step in enumerate(self._steps) for number in step.inputs}
 
     @cached_property
     def steps(self) -> list[GpuStep]:
         """The kernels for arrays that begin where their memory does."""
-        return [compiled_step(self.driver, step.operation) for step in self.plan.steps]
+        return [compiled_step(self.driver, step.operation) for step in self._steps]
 
     @property
     def reads_output(self) -> bool:
@@ -75,8 +77,8 @@ class GpuProgram:
         """
         left: dict[int, Lying] = dict(enumerate(tensors))
         runs = list[object]()
-        for place, step in enumerate(self.plan.steps):
-            is_last = place == len(self.plan.steps) - 1
+        for place, step in enumerate(self._steps):
+            is_last = place == len(self._steps) - 1
             target = result if is_last else Lying(self.driver.allocate(step.bytes))
             runs.append(self._start(place, step, [left[number] for number in step.inputs], target, after))
             left[len(tensors) + place] = target
@@ -89,7 +91,7 @@ class GpuProgram:
     def _start(self, place: int, step: Step, inputs: Sequence[Lying], target: Lying, after: Sequence[object]) -> object:
         operation = step.operation
         lying = dict(zip((each.name for each in operation.operands), (*inputs, target)))
-        if self.reads_output and place == len(self.plan.steps) - 1:
+        if self.reads_output and place == len(self._steps) - 1:
             lying[BEFORE] = self._copy(operation, target)
         aligned = all(each.address % VECTOR_BYTES == 0 for each in lying.values())
         passed = {name: self._argument(operation, name, each) for name, each in lying.items()}

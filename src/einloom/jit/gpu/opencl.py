@@ -112,12 +112,17 @@ class OpenclDevice:
     def upload(self, array: Array) -> Any:
         """Return a copy of a contiguous array."""
         buffer = self.allocate(array.nbytes)
-        self._asked(lambda: self.cl.enqueue_copy(self.queue, buffer, array, is_blocking=True), "copy to the device")
+        if array.size:  # OpenCL copies no arrays without elements.
+            self._copy(buffer, array, "copy to the device")
         return buffer
 
     def download(self, source: Any, array: Array) -> None:
         """Fill a contiguous array, after everything that was started."""
-        self._asked(lambda: self.cl.enqueue_copy(self.queue, array, source, is_blocking=True), "copy from the device")
+        if array.size:
+            self._copy(array, source, "copy from the device")
+
+    def _copy(self, target: Any, source: Any, what: str) -> None:
+        self._asked(lambda: self.cl.enqueue_copy(self.queue, target, source, is_blocking=True), what)
 
     def copy(self, memory: Any, start: int, size: int) -> Any:
         """Return a copy of bytes of the device's memory, from `start` on."""

@@ -94,7 +94,7 @@ def _fragment_axes(operation: Operation, shape: str, letters: str) -> dict[str, 
     wanted = (("m", first, product.m), ("n", second, product.n), ("k", DimType.K, product.k))
     found: dict[str, Axis] = {}
     for name, role, unit in wanted:
-        fitting = [axis for axis in operation.axes if axis.role is role and axis.extent % unit == 0]
+        fitting = [a for a in operation.axes if a.role is role and a.extent and a.extent % unit == 0]
         if not fitting:
             return None
         found[name] = max(fitting, key=lambda axis: axis.extent)
@@ -159,7 +159,8 @@ class _Writer:
         self.operation, self.units = operation, units
         self.builder = Builder("contraction" if len(operation.inputs) > 1 else "reduction", operation.output.dtype)
         tiled, summed = tiled_axes(operation), _summed(operation)
-        self.axes = {axis.name: self._axis(axis, tiled, summed) for axis in operation.axes}
+        # Sums of nothing are zeros: nothing runs along their axes, and nothing is read.
+        self.axes = {axis.name: self._axis(axis, tiled, summed) for axis in operation.axes if axis.extent}
         kept = tuple(self.axes[axis.name] for axis in operation.axes if axis.role is not DimType.K)
         self.kept = kept or (self.builder.axis("one", 1),)
 
@@ -174,7 +175,8 @@ class _Writer:
     def kernel(self) -> Kernel:
         """Return the whole kernel."""
         operation = self.operation
-        value = self._computed([self._load(each) for each in operation.inputs])
+        is_empty = len(self.axes) < len(operation.axes)
+        value = self._zero() if is_empty else self._computed([self._load(each) for each in operation.inputs])
         if self.sums and operation.first_touch.primitive is not Primitive.ZERO:
             before = self._load(replace(operation.output, name=BEFORE))
             before = self._touched("first", before, operation.first_touch)
@@ -207,8 +209,7 @@ class _Writer:
         """Add the products, and their sum where there is one."""
         main = self.builder.nest("main", *dict.fromkeys((*self.kept, *self.axes.values())))
         if self.sums:
-            start = self.builder.nest("init", *self.kept).apply("move", 0.0)
-            return main.reduce("mad" if len(values) == 2 else "add", *values, start=start)
+            return main.reduce("mad" if len(values) == 2 else "add", *values, start=self._zero())
         if len(values) == 2:
             return main.apply(BINARY[self.operation.main], *values)
         if self.operation.main not in UNARY:
@@ -216,6 +217,10 @@ class _Writer:
                 f"{self.operation.main} has no scalar instructions for GPUs\n  Compute it with NumPy."
             )
         return UNARY[self.operation.main](main, values[0])
+
+    def _zero(self) -> Value:
+        """Add what sums begin with."""
+        return self.builder.nest("init", *self.kept).apply("move", 0.0)
 
     def _touched(self, name: str, value: Value, touch: Touch) -> Value:
         """Add what becomes of a value."""
