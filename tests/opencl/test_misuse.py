@@ -152,6 +152,7 @@ def test_misuse_says_what_is_wrong_and_the_process_lives(kind: str, monkeypatch:
     with monkeypatch.context() as patch, pytest.raises(error, match=message) as found:
         run(patch)
     assert isinstance(found.value, el.EinloomError)
+    assert "\n  " in str(found.value)  # What to do, or where.
     steps.forget_steps()
     el.clear_cache()
     np.testing.assert_array_equal(product(HOST, HOST), HOST @ HOST)

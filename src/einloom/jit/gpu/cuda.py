@@ -10,9 +10,11 @@ from io import StringIO
 from typing import Any
 
 from einloom.errors import DeviceError
-from einloom.jit.gpu.driver import Array, GpuLimits, is_chosen
+from einloom.jit.gpu.driver import FULL, LOST, REFUSED, Array, GpuLimits, is_chosen
 
 __all__ = ["CudaDevice", "CudaKernel", "CudaProgram", "CudaResources", "compile_cuda", "open_cuda", "open_cuda_number"]
+
+MISSING = "If it is not installed: pip install 'einloom[cuda]'."
 
 STATIC_SHARED = 48 * 1024
 """Shared memory of a block that arrays in the text may take."""
@@ -46,7 +48,9 @@ def open_cuda_number(number: int) -> CudaDevice:
     try:
         return CudaDevice(core, core.Device(number))
     except Exception as error:  # Each part of the driver that may be missing has an exception of its own.
-        raise DeviceError(f"CUDA finds no device {number}: {error}") from None
+        raise DeviceError(
+            f"CUDA finds no device {number}: {error}\n  Install NVIDIA's driver, or copy the arrays to main memory."
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,7 @@ def compile_cuda(text: str, architecture: str) -> CudaProgram:
         options = core.ProgramOptions(arch=architecture, std="c++17", name="einloom", ptxas_options="-v")
         code = core.Program(text, "c++", options).compile("cubin", logs=log)
     except Exception as error:
-        raise DeviceError(f"NVRTC could not compile for {architecture}: {error}") from None
+        raise DeviceError(f"NVRTC could not compile for {architecture}: {error}\n  {MISSING} {REFUSED}") from None
     told = re.split(r"Compiling entry function '(\w+)'", log.getvalue())[1:]
     return CudaProgram(bytes(code.code), dict(zip(told[::2], map(_resources, told[1::2]))))
 
@@ -148,7 +152,7 @@ class CudaDevice:
         try:
             return CudaKernel(self, self.core.ObjectCode.from_cubin(program).get_kernel(name), program)
         except Exception as error:
-            raise DeviceError(f"{self.limits.name} could not load {name}: {error}") from None
+            raise DeviceError(f"{self.limits.name} could not load {name}: {error}\n  {REFUSED}") from None
 
     def allocate(self, size: int) -> Any:
         """Return so many bytes of the device's memory.
@@ -160,7 +164,7 @@ class CudaDevice:
         try:
             return self.device.allocate(max(size, 1), stream=self.queue)
         except Exception as error:
-            raise DeviceError(f"{self.limits.name} could not allocate {size} bytes: {error}") from None
+            raise DeviceError(f"{self.limits.name} could not allocate {size} bytes: {error}\n  {FULL}") from None
 
     def upload(self, array: Array) -> Any:
         """Return a copy of a contiguous array."""
@@ -200,7 +204,7 @@ class CudaDevice:
         try:
             self.queue.sync()
         except Exception as error:
-            raise DeviceError(f"{self.limits.name} could not finish what was started: {error}") from None
+            raise DeviceError(f"{self.limits.name} could not finish what was started: {error}\n  {LOST}") from None
 
     def seconds(self, run: Any) -> float:
         """Return how long a run took on the device."""
@@ -212,7 +216,7 @@ class CudaDevice:
         """Return what a function of the driver gave besides its status."""
         status, *values = answer
         if int(status) != 0:
-            raise DeviceError(f"{self.device.name} could not {what}: {status}")
+            raise DeviceError(f"{self.device.name} could not {what}: {status}\n  {LOST}")
         return tuple(values)
 
 
@@ -241,4 +245,4 @@ class CudaKernel:
             core.launch(stream, config, self.kernel, *arguments)
             return begin, stream.record(options=timed)
         except Exception as error:
-            raise DeviceError(f"{self.device.limits.name} could not run the kernel: {error}") from None
+            raise DeviceError(f"{self.device.limits.name} could not run the kernel: {error}\n  {LOST}") from None

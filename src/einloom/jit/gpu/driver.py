@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["PROCESSOR", "GpuDriver", "GpuKernel", "GpuLimits", "is_chosen"]
+__all__ = ["FULL", "LOST", "PROCESSOR", "REFUSED", "GpuDriver", "GpuKernel", "GpuLimits", "is_chosen"]
 
 Array = np.ndarray[Any, Any]
 
@@ -39,6 +39,12 @@ class GpuLimits:
     computes_float64: bool
     architecture: str = ""
     processors: int = 1
+
+
+FULL = "Free arrays that lie there, or contract in parts."
+LOST = "A device that was lost, or its queue, takes a new process: what it held is gone."
+REFUSED = "The text is einloom's: report it with the device and its driver, and compute with target='cpu'."
+"""What to do when there is no memory left, when work is not done, and when a program is not taken."""
 
 
 class GpuKernel(Protocol):

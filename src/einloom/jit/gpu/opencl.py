@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from einloom.errors import DeviceError
-from einloom.jit.gpu.driver import PROCESSOR, Array, GpuLimits, is_chosen
+from einloom.jit.gpu.driver import FULL, LOST, PROCESSOR, REFUSED, Array, GpuLimits, is_chosen
 
 __all__ = ["OpenclDevice", "OpenclKernel", "open_context", "open_opencl"]
 
@@ -84,7 +84,9 @@ class OpenclDevice:
         Raises:
             DeviceError: the device's compiler refuses it; the message has its words.
         """
-        program = self._asked(lambda: self.cl.Program(self.context, text).build(cache_dir=False), f"compile {name}")
+        program = self._asked(
+            lambda: self.cl.Program(self.context, text).build(cache_dir=False), f"compile {name}", REFUSED
+        )
         return self._kernel(program, name)
 
     def load(self, program: bytes, name: str) -> OpenclKernel:
@@ -94,12 +96,14 @@ class OpenclDevice:
             DeviceError: the driver does not know the program.
         """
         loaded = self._asked(
-            lambda: self.cl.Program(self.context, [self.device], [program]).build(), f"load the program of {name}"
+            lambda: self.cl.Program(self.context, [self.device], [program]).build(),
+            f"load the program of {name}",
+            REFUSED,
         )
         return self._kernel(loaded, name)
 
     def _kernel(self, program: Any, name: str) -> OpenclKernel:
-        return OpenclKernel(self, program, self._asked(lambda: self.cl.Kernel(program, name), f"find {name}"))
+        return OpenclKernel(self, program, self._asked(lambda: self.cl.Kernel(program, name), f"find {name}", REFUSED))
 
     def allocate(self, size: int) -> Any:
         """Return so many bytes of the device's memory.
@@ -107,7 +111,7 @@ class OpenclDevice:
         Raises:
             DeviceError: there is not enough.
         """
-        return self._asked(lambda: self.pool.allocate(max(size, 1)), f"allocate {size} bytes")
+        return self._asked(lambda: self.pool.allocate(max(size, 1)), f"allocate {size} bytes", FULL)
 
     def upload(self, array: Array) -> Any:
         """Return a copy of a contiguous array."""
@@ -163,7 +167,7 @@ class OpenclDevice:
         """Wait until everything that was started is done."""
         self._asked(self.queue.finish, "finish what was started")
 
-    def _asked(self, ask: Callable[[], T], what: str) -> T:
+    def _asked(self, ask: Callable[[], T], what: str, advice: str = LOST) -> T:
         if os.getpid() != self.process:  # The driver's threads are not in a forked child: it would wait for ever.
             raise DeviceError(
                 f"{self.limits.name} could not {what}: it was opened before this process was forked\n"
@@ -172,7 +176,7 @@ class OpenclDevice:
         try:
             return ask()
         except self.cl.Error as error:
-            raise DeviceError(f"{self.limits.name} could not {what}: {error}") from None
+            raise DeviceError(f"{self.limits.name} could not {what}: {error}\n  {advice}") from None
 
 
 class OpenclKernel:
