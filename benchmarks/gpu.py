@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from einloom.bench.cases import load_suite
+from einloom.bench.peers.torch_cuda import event_seconds, torch_on
 from einloom.errors import EinloomError
 from einloom.ir.gpu.text import write_launch
 from einloom.ir.operation import Operation
@@ -181,27 +182,8 @@ def _beside(torch: Any, equation: str, shapes: list[tuple[int, ...]], dtype: str
         return "no torch to see what share"
     random = np.random.default_rng(0)
     operands = [torch.from_numpy(random.standard_normal(shape).astype(dtype)).cuda() for shape in shapes]
-    times: list[float] = []
-    for _ in range(RUNS + 3):  # The first ones choose kernels.
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        torch.einsum(equation, *operands)
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) * 1e-3)
+    times = event_seconds(torch, lambda: torch.einsum(equation, *operands), RUNS)
     return f"{min(times) / seconds:.3f}"
-
-
-def _torch(driver: GpuDriver) -> Any:
-    """Return torch where it computes on the same kind of device, in float32 without tensor cores."""
-    try:
-        import torch  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        return None
-    if driver.kind != "cuda" or not torch.cuda.is_available():
-        return None
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-    return torch
 
 
 SECTIONS: tuple[Callable[[Session, Any], Iterator[str]], ...] = (products, streams, contractions, bounds)
@@ -216,7 +198,7 @@ def main() -> None:
     parser.add_argument("--shrink", type=int, default=1, help="divide extents by this")
     parser.add_argument("--leaves", type=int, default=500, help="random leaves that are held to their bounds")
     session = Session(parser.parse_args())
-    torch = _torch(session.driver)
+    torch = torch_on(session.driver)
     print(f"{session.driver.limits.name} ({session.driver.identity}), {'torch' if torch else 'no torch'}\n")
     print("| what | seen | figure | asked |\n| --- | --- | --- | --- |", flush=True)
     for section in SECTIONS:

@@ -2,8 +2,8 @@
 
 Ollivier and others, sections 5.2 to 5.5: the sizes of four spaces and how often random descents end dead; what the
 bound leaves of them; and what the order of decisions does to it. The GPU is the paper's, by its data sheet. `device`
-searches in the same kernels on the device at hand, and says how fast what was found is beside the naive kernel; `cpu`
-does so on the processor, beside NumPy.
+searches in the same kernels on the device at hand, and says how fast what was found is beside cuBLAS or the naive
+kernel; `cpu` does so on the processor, beside NumPy.
 """
 
 from __future__ import annotations
