@@ -42,6 +42,44 @@ def test_a_contraction_tree_of_cotengras_as_path() -> None:
     assert np.isclose(by_optimizer, result, rtol=1e-10)
 
 
+def test_a_tree_that_cotengra_has_sliced_keeps_its_slices() -> None:
+    """Intermediate tensors were as large as without them."""
+    cotengra = pytest.importorskip("cotengra")
+    inputs, arrays = grid(4, 3)
+    sizes = {bond: 3 for term in inputs for bond in term}
+    output = inputs[0][:1]
+    tree = cotengra.array_contract_tree(inputs, output, sizes, optimize="greedy")
+    tree = tree.remove_ind(tree.output[0]).remove_ind(tree.inputs[5][0])
+    interleaved = [each for pair in zip(arrays, inputs) for each in pair]
+    letters = {bond: chr(ord("a") + i) for i, bond in enumerate(sizes)}
+    text = ",".join("".join(letters[bond] for bond in term) for term in inputs) + "->" + letters[output[0]]
+    f = el.compile(text, *arrays, optimize=tree)
+    assert f.slicing is not None
+    bonds = {name: bond for names, term in zip(tree.inputs, inputs) for name, bond in zip(names, term)}
+    assert {cut.label for cut in f.slicing.cuts} == {letters[bonds[name]] for name in tree.sliced_inds}
+    assert len(f.slicing) == tree.multiplicity
+    assert max(step.step.bytes for step in f._last().steps) <= 8 * tree.max_size()
+    expected = tree.contract(arrays)
+    assert np.allclose(f(*arrays), expected, rtol=1e-10)
+    assert np.allclose(el.einsum(*interleaved, output, optimize=tree), expected, rtol=1e-10)
+    held = el.compile(text, *arrays, optimize=tree, constants={0: arrays[0], 1: arrays[1]})
+    assert np.allclose(held(*arrays[2:]), expected, rtol=1e-10)
+    assert max(step.step.bytes for step in held._last().steps) <= 8 * tree.max_size()
+
+
+def test_an_optimizer_of_cotengras_that_slices() -> None:
+    cotengra = pytest.importorskip("cotengra")
+    inputs, arrays = grid(4, 3)
+    letters = {bond: chr(ord("a") + i) for i, bond in enumerate(dict.fromkeys(x for term in inputs for x in term))}
+    text = ",".join("".join(letters[bond] for bond in term) for term in inputs) + "->"
+    optimizer = cotengra.HyperOptimizer(
+        methods=["greedy"], max_repeats=2, parallel=False, slicing_opts={"target_size": 20}, progbar=False
+    )
+    f = el.compile(text, *arrays, optimize=optimizer)
+    assert f.slicing is not None and max(step.step.bytes for step in f._last().steps) <= 8 * 20
+    assert np.isclose(f(*arrays), cotengra.array_contract(arrays, inputs, ()), rtol=1e-10)
+
+
 @pytest.mark.parametrize("function", ["tensordot", "einsum", "matmul", "transpose"])
 def test_autoray_finds_einloom(function: str) -> None:
     autoray = pytest.importorskip("autoray")

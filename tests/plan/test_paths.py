@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,19 @@ class _Tree:
 
     def get_path(self) -> list[tuple[int, int]]:
         return [(2, 3), (0, 1), (0, 1)]
+
+
+@dataclass(frozen=True)
+class _Slice:
+    project: int | None = None
+
+
+@dataclass(frozen=True)
+class _SlicedTree(_Tree):
+    """A tree of another library, with names of its own."""
+
+    sliced_inds: dict[str, _Slice]
+    inputs: tuple[tuple[str, ...], ...] = (("x", "b0"), ("b0", "b1"), ("b1", "b2"), ("b2", "y"))
 
 
 def _from_the_right(inputs: list[frozenset[str]], output: frozenset[str], sizes: dict[str, int], limit: Any) -> Any:
@@ -130,6 +144,26 @@ def test_a_path_that_leaves_operands_writes_nothing() -> None:
     with pytest.raises(el.EquationError, match="leaves 2 tensors"):
         el.einsum("a,b,c->ab", x, y, z, optimize=[(0, 1)])
     assert (z == 3).all()
+
+
+def test_a_sliced_tree_says_what_is_cut() -> None:
+    tree = _SlicedTree({"b1": _Slice(), "y": _Slice()})
+    f = el.compile(CHAIN, *OPERANDS, optimize=tree)
+    assert f.slicing is not None and [(cut.label, cut.step) for cut in f.slicing.cuts] == [("e", 1), ("c", 1)]
+    assert np.allclose(f(*OPERANDS), EXPECTED)
+    assert el.compile(CHAIN, *OPERANDS, optimize=_SlicedTree({})).slicing is None
+    limited = el.compile(CHAIN, *OPERANDS, optimize=tree, memory_limit=16)  # A limit says more.
+    assert limited.slicing is not None and max(cut.step for cut in limited.slicing.cuts) > 1
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [_SlicedTree({"b1": _Slice(project=0)}), _SlicedTree({"x": _Slice()}, (("x",), ("x",), ("x",), ("x",)))],
+    ids=["of one index", "of other tensors"],
+)
+def test_trees_sliced_otherwise_are_refused(tree: _SlicedTree) -> None:
+    with pytest.raises(el.PathError):
+        el.einsum(CHAIN, *OPERANDS, optimize=tree)
 
 
 def test_a_described_path() -> None:

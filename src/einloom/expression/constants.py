@@ -25,10 +25,10 @@ from einloom.expression.types import numpy_type
 from einloom.frameworks import framework_of
 from einloom.jit.host import host
 from einloom.plan.constants import Fold, fold_constants
+from einloom.plan.cuts import largest_of
 from einloom.plan.equation import label_symbols
 from einloom.plan.finish import Finish
 from einloom.plan.layouts import operand_layout
-from einloom.plan.paths import element_limit
 from einloom.plan.problem import Problem, make_problem
 
 __all__ = ["with_constants"]
@@ -56,7 +56,8 @@ def with_constants(
     label, _ = numpy_type(dtype)
     problem = make_problem(equation, shapes, strides, DTYPES.get(label, FLOAT64), options.finish)
     given = _checked(problem, constants)
-    path, _ = asked_path(problem, options.optimize, options.memory_limit)
+    path, slicing = asked_path(problem, options.optimize, options.memory_limit)
+    options = replace(options, optimize=path, memory_limit=None if slicing is None else largest_of(slicing))
     count, conj = len(problem.equation.inputs), options.finish.conj
     folding = fold_constants(path, count, set(given))
     free = [number for number in range(count) if number not in given]
@@ -69,7 +70,6 @@ def with_constants(
     behind = slice(count, None)
     all_types = [*(types or [label] * len(shapes))]
     finish = replace(_renamed(problem.finish, names), conj=tuple(map(free.index, set(conj) & set(free))))
-    limit = element_limit(problem, options.optimize, options.memory_limit)
     left = [*(shapes[number] for number in free), *(each.array.shape for each in held), *shapes[behind]]
     own = [*(strides[number] for number in free), *([None] * len(held)), *strides[behind]]
     left_types = [*(all_types[number] for number in free), *(each.dtype for each in held), *all_types[behind]]
@@ -80,7 +80,7 @@ def with_constants(
             order = operand_layout(rest, folding.path, len(free) + place, host())
             arrays[place] = _laid_out(array, order)
             own[len(free) + place] = element_strides(arrays[place])
-    how = replace(options, optimize=folding.path, memory_limit=limit, finish=finish)
+    how = replace(options, optimize=folding.path, finish=finish)
     return Expression(text, left, dtype, own, how, left_types, tuple(arrays))
 
 

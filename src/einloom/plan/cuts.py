@@ -1,5 +1,7 @@
 """`limited_path`: a contraction whose intermediate tensors have at most so many elements: a path, and where it is cut.
 
+A tree that has been sliced already says itself where.
+
 The cuts are chosen greedily: of the labels of tensors that are too large that one is cut next whose pieces cost the
 least arithmetic more for what they take off these tensors.
 
@@ -23,12 +25,12 @@ from einloom.dtypes import FLOAT64
 from einloom.errors import ShapeError
 from einloom.ir.operation import DimType
 from einloom.plan.finish import PLAIN
-from einloom.plan.paths import Path, contraction_path, element_limit, is_strategy
+from einloom.plan.paths import Path, contraction_path, element_limit, is_strategy, sliced_labels, tree_of
 from einloom.plan.problem import Problem
 from einloom.plan.slices import Cut, Slicing
 from einloom.plan.steps import plan_problem
 
-__all__ = ["cuts_for", "cuts_of", "limited_path"]
+__all__ = ["cuts_for", "cuts_of", "largest_of", "limited_path"]
 
 Labels = tuple[str, ...]
 
@@ -51,17 +53,20 @@ MOST_SLICES = 2**14
 
 
 def limited_path(problem: Problem, optimize: Any, memory_limit: Any) -> tuple[Path, Slicing | None]:
-    """Return the path that `optimize` stands for, and its slices if a limit asks for them.
+    """Return the path that `optimize` stands for, and its slices if a limit asks for them, or without one a tree.
 
     A strategy is asked twice, with and without the limit; the one with less arithmetic over all slices is taken.
 
     Raises:
         EquationError, PathError: as `contraction_path`.
     """
-    limit = element_limit(problem, optimize, memory_limit)
-    path = contraction_path(problem, optimize)
-    if limit is None or 0 in problem.sizes.values():
+    limit, tree = element_limit(problem, optimize, memory_limit), tree_of(problem, optimize)
+    path = contraction_path(problem, optimize if tree is None else tree)
+    if 0 in problem.sizes.values():
         return path, None
+    if limit is None:
+        cuts = () if tree is None else _cuts(problem, problem.sizes | dict.fromkeys(sliced_labels(problem, tree), 1))
+        return path, Slicing(problem, path, cuts) if cuts else None
     found = [_Cutting.of(problem, path, limit)]
     if is_strategy(optimize) and len(path) > 1 and found[0].cuts:
         with suppress(ShapeError):  # A strategy may contract all at once what no pair of tensors fits the limit with.
@@ -74,6 +79,13 @@ def limited_path(problem: Problem, optimize: Any, memory_limit: Any) -> tuple[Pa
 def cuts_of(problem: Problem, path: Path, limit: int) -> tuple[Cut, ...]:
     """Return where to cut so that no intermediate tensor has more than `limit` elements."""
     return _Cutting.of(problem, path, limit).cuts
+
+
+def largest_of(slicing: Slicing) -> int:
+    """Return how many elements the largest intermediate tensor of a slice has; 1 if there is none."""
+    extents = slicing.problem.sizes | {cut.label: cut.step for cut in slicing.cuts}
+    made = [labels for _, labels in _labels_of_steps(slicing.problem, slicing.path)[:-1]]
+    return max((math.prod(extents[x] for x in labels) for labels in made), default=1)
 
 
 def cuts_for(problem: Problem, path: Path, count: int, cuts: Sequence[Cut] = ()) -> tuple[Cut, ...]:

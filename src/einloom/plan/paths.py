@@ -12,7 +12,7 @@ they are contracted to goes to its end. The last entry leaves one tensor, the re
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any, Protocol, runtime_checkable
 
@@ -22,7 +22,7 @@ from einloom.errors import EquationError, PathError
 from einloom.plan.equation import caret_lines, label_symbols
 from einloom.plan.problem import Problem
 
-__all__ = ["Path", "contraction_path", "described_path", "element_limit", "is_strategy"]
+__all__ = ["Path", "contraction_path", "described_path", "element_limit", "is_strategy", "sliced_labels", "tree_of"]
 
 Path = tuple[tuple[int, ...], ...]
 
@@ -33,6 +33,30 @@ class Tree(Protocol):
 
     def get_path(self) -> Sequence[Sequence[int]]:
         """Return the tree as a path."""
+        ...
+
+
+class Slice(Protocol):
+    """How a tree slices a label."""
+
+    @property
+    def project(self) -> int | None:
+        """The only index that is taken; None: each is, in a slice of its own."""
+        ...
+
+
+@runtime_checkable
+class SlicedTree(Tree, Protocol):
+    """A tree that slices labels, or may: cotengra's."""
+
+    @property
+    def inputs(self) -> Sequence[Sequence[Any]]:
+        """The labels of the tensors, by names of its own."""
+        ...
+
+    @property
+    def sliced_inds(self) -> Mapping[Any, Slice]:
+        """The labels that are sliced."""
         ...
 
 
@@ -64,6 +88,30 @@ def contraction_path(problem: Problem, optimize: Any = "auto", memory_limit: Any
         return (tuple(range(count)),)  # Without the import of opt_einsum.
     given = _given_path(problem, optimize)
     return _checked(problem, described_path(problem, optimize, memory_limit)[0] if given is None else given)
+
+
+def tree_of(problem: Problem, optimize: Any) -> Tree | None:
+    """Return the tree that `optimize` is or finds; None: it is nothing of that kind."""
+    if isinstance(optimize, Tree):
+        return optimize
+    return optimize.search(*_in_symbols(problem)) if isinstance(optimize, Searcher) else None
+
+
+def sliced_labels(problem: Problem, tree: Tree) -> tuple[str, ...]:
+    """Return the labels of which a tree takes every index in a slice of its own.
+
+    Raises:
+        PathError: it slices other tensors than the problem's, or leaves indices out.
+    """
+    if not isinstance(tree, SlicedTree) or not tree.sliced_inds:
+        return ()
+    terms = problem.equation.inputs
+    if [len(term) for term in tree.inputs] != [len(term) for term in terms]:
+        raise _no_path(problem, tree, f"it slices {len(tree.inputs)} tensors of other axes")
+    if any(cut.project is not None for cut in tree.sliced_inds.values()):
+        raise _no_path(problem, tree, "it takes one index alone of a label")
+    own = {name: label for names, term in zip(tree.inputs, terms) for name, label in zip(names, term)}
+    return tuple(own[name] for name in tree.sliced_inds)
 
 
 def element_limit(problem: Problem, optimize: Any, memory_limit: Any) -> int | None:
@@ -138,15 +186,11 @@ _TAKEN = (
 
 def _given_path(problem: Problem, optimize: Any) -> Any:
     """Return the path that `optimize` spells out or computes; None: it is a strategy of opt_einsum."""
-    if isinstance(optimize, Tree):
-        return optimize.get_path()
+    tree = tree_of(problem, optimize)
+    if tree is not None:
+        return tree.get_path()
     if callable(optimize):
-        symbols = _symbols(problem)
-        inputs = [tuple(symbols[label] for label in term) for term in problem.equation.inputs]
-        output = tuple(symbols[label] for label in problem.equation.output)
-        sizes = {symbols[label]: size for label, size in problem.sizes.items()}
-        if isinstance(optimize, Searcher):
-            return optimize.search(inputs, output, sizes).get_path()
+        inputs, output, sizes = _in_symbols(problem)
         return optimize([frozenset(term) for term in inputs], frozenset(output), sizes, None)
     if not isinstance(optimize, (tuple, list)):
         return None
@@ -216,6 +260,14 @@ def _plain_equation(problem: Problem) -> str:
     symbols = _symbols(problem)
     terms = ("".join(symbols[label] for label in term) for term in problem.equation.inputs)
     return ",".join(terms) + "->" + "".join(symbols[label] for label in problem.equation.output)
+
+
+def _in_symbols(problem: Problem) -> tuple[list[tuple[str, ...]], tuple[str, ...], dict[str, int]]:
+    """The labels of the operands, those of the result, and the extents, as optimisers want them."""
+    symbols = _symbols(problem)
+    inputs = [tuple(symbols[label] for label in term) for term in problem.equation.inputs]
+    output = tuple(symbols[label] for label in problem.equation.output)
+    return inputs, output, {symbols[label]: size for label, size in problem.sizes.items()}
 
 
 def _symbols(problem: Problem) -> dict[str, str]:
