@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from einloom.ir.configuration import TensorOperationConfig
     from einloom.loops import tpp
     from einloom.loops.trace.recorder import when
-    from einloom.products import matmul, tensordot, transpose
+    from einloom.products import array, matmul, tensordot, transpose
     from einloom.search.search import Budget
     from einloom.tensor_operation import TensorOperation, optimize
     from einloom.threaded_loop import LoopSpec, ThreadedLoop
@@ -79,6 +79,7 @@ __all__ = [
     "TensorOperationConfig",
     "ThreadedLoop",
     "UnsupportedTarget",
+    "array",
     "asm",
     "clear_cache",
     "cluster",
@@ -113,6 +114,7 @@ _MEMBERS = {
     "TensorOperation": "tensor_operation",
     "TensorOperationConfig": "ir.configuration",
     "ThreadedLoop": "threaded_loop",
+    "array": "products",
     "matmul": "products",
     "optimize": "tensor_operation",
     "tensordot": "products",

@@ -78,8 +78,8 @@ def einsum(equation: Any = "", *operands: Any, out: Array | None = None, **optio
             this is `"same_kind"` or `"unsafe"`.
         order: how a fresh result lies: `"C"`, `"F"`, or `"A"` for what all operands are; `"K"` is `"C"`.
         optimize: what `opt_einsum` takes, for three and more operands; `"auto"` if it is not given.
-        memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None. A contraction that needs
-            larger ones is cut into slices.
+        memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None or -1. A contraction that
+            needs larger ones is cut into slices.
         alpha: factor of the sums, 1 if it is not given; with 0 no operand is read.
         beta: `out := beta * out + alpha * einsum`, 0 if it is not given; with 0 what `out` holds is not read.
         conj: positions of operands that are conjugated.
@@ -153,8 +153,8 @@ def compile(
         shapes_or_arrays: one an operand; those of the epilogue follow.
         dtype: type to compute in; float64 for shapes, the common type for arrays, if None.
         optimize: what `opt_einsum` takes, for three and more operands.
-        memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None. A contraction that needs
-            larger ones is cut into slices.
+        memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None or -1. A contraction that
+            needs larger ones is cut into slices.
         schedule: a `Schedule`, its text or a loop string, instead of the heuristic one, for one or two operands. The
             loops a, b, c, … of a string such as `"bcaBCb"` are the labels in alphabetical order; steps that its
             literals do not say are those of the heuristic schedule.

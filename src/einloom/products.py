@@ -1,4 +1,4 @@
-"""`tensordot`, `matmul` and `transpose` as NumPy has them, by `einsum`: what other libraries look for in a module.
+"""`tensordot`, `matmul`, `transpose` and `array`, as NumPy has them: what other libraries look for in a module.
 
 >>> import numpy as np
 >>> tensordot(np.ones((2, 3, 4)), np.ones((4, 3, 5)), axes=([1, 2], [1, 0])).shape
@@ -15,11 +15,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from einloom.api import Shaped, einsum
+from einloom.arrays.library import is_array
 from einloom.errors import ArgumentError, ShapeError
 from einloom.frameworks import framework_of
 from einloom.plan.equation import label_symbols
 
-__all__ = ["matmul", "tensordot", "transpose"]
+__all__ = ["array", "matmul", "tensordot", "transpose"]
 
 Axes = int | Sequence[int] | Sequence[Sequence[int]]
 
@@ -104,6 +105,17 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
         return a.transpose(order)
     symbols = label_symbols(rank)
     return einsum("".join(symbols) + "->" + "".join(symbols[i] for i in order), a)
+
+
+def array(a: Any) -> Any:
+    """Return what `einsum` takes as it is, and anything else as an array of NumPy.
+
+    cotengra asks for it where a network is a single tensor: there is nothing to contract.
+
+    >>> array([[1, 2], [3, 4]]).shape
+    (2, 2)
+    """
+    return a if is_array(a) else np.asarray(a)
 
 
 def _shape(a: Any) -> tuple[int, ...]:

@@ -163,6 +163,13 @@ def test_arrays_of_the_standard_go_out_as_they_came() -> None:
     assert type(f(Standard(A), A)) is Standard and np.array_equal(f(Standard(A), A).array, A @ A.T)
 
 
+def test_results_of_a_library_that_takes_none_are_numpys() -> None:
+    """An AttributeError told that its module has no `from_dlpack`, when all was computed."""
+    f = el.compile("ab,cb->ac", A, A)
+    for result in (el.einsum("ab,cb->ac", Exported(A), A), f(Exported(A), A)):
+        assert type(result) is np.ndarray and np.array_equal(result, A @ A.T)
+
+
 def test_the_array_interface_is_enough() -> None:
     class Interface:
         __array_interface__ = A.__array_interface__

@@ -94,6 +94,17 @@ def test_autoray_finds_einloom(function: str) -> None:
     assert np.allclose(autoray.do(function, *arguments, like="einloom"), getattr(np, function)(*arguments))
 
 
+def test_networks_of_one_tensor() -> None:
+    """autoray found no `array`, so that no amplitude of a small circuit could be had."""
+    cotengra, tensors = pytest.importorskip("cotengra"), pytest.importorskip("quimb.tensor")
+    a = np.ones((2, 3))
+    assert np.array_equal(cotengra.einsum("ab->ab", a, backend="einloom"), a)
+    circuit = tensors.Circuit(3)
+    circuit.h(0)
+    circuit.cnot(0, 1)
+    assert np.isclose(circuit.amplitude("110", backend="einloom"), 0.5**0.5, rtol=1e-6)
+
+
 def test_quimb_contracts_with_einloom() -> None:
     tensors = pytest.importorskip("quimb.tensor")
     network = tensors.TN2D_rand(3, 3, D=3, seed=7)

@@ -60,12 +60,26 @@ def test_steps_have_headings() -> None:
 
 def test_the_tree_says_what_lies_where() -> None:
     shapes, path = [(20, 30), (40, 30), (40, 5), (5, 7)], [(0, 1), (0, 2), (0, 1)]
-    f = el.compile("ab,cb,cd,de->ea", *shapes, dtype="float32", optimize=path, threads=1)
-    lines = f.show("tree").splitlines()
+    f = el.compile("ab,cb,cd,de->ea", *shapes, dtype="float32", optimize=path, threads=1, target=AVX512)
+    *lines, origin = f.show("tree").splitlines()
     assert lines[1].startswith("    t0[a b] t1[c b] -> t4[a c]; at least 10,400 bytes")
     assert "; in the arena at 0" in lines[1]
     assert lines[-2].endswith("; the result")
     assert lines[-1] == f"arena: {20 * 40 * 4 + 448:,} bytes"
+    assert origin.startswith("least times: by typical rates")
+
+
+@pytest.mark.parametrize(("dtype", "seconds"), [("float32", 2 / 100e9), ("complex128", 8 / 50e9)])
+def test_the_tree_says_the_least_time_of_every_step(dtype: str, seconds: float) -> None:
+    """Without recorded rates it said none."""
+    shapes = [(200, 300), (300, 400), (400, 50)]
+    known = replace(AVX2, name="known", rates=Rates(100e9, 50e9, 80e9, 40e9, 10e9, 8e9))
+    for machine in (AVX2, known):
+        f = el.compile("ab,bc,cd->ad", *shapes, dtype=dtype, optimize=[(1, 2), (0, 1)], threads=1, target=machine)
+        lines = f.show("tree").splitlines()
+        for line, points in ((lines[1], 300 * 400 * 50), (lines[3], 200 * 300 * 50)):
+            assert f"{points * seconds * 1e3:.3g} ms, by its arithmetic" in line
+        assert ("typical rates" in lines[-1]) == (machine is AVX2)
 
 
 def test_every_pass_has_a_line() -> None:

@@ -131,6 +131,12 @@ def test_memory_stays_below_what_it_would_be() -> None:
     assert np.allclose(result, operands[0] @ operands[1] @ operands[2])
 
 
+def test_opt_einsums_limit_for_none() -> None:
+    f = el.compile("ab,bc,cd->ad", *SHAPES, memory_limit=-1)
+    assert f.slicing is None
+    el.contract_path("ab,bc,cd->ad", *SHAPES, memory_limit=-1)
+
+
 def test_limits_of_numpys_types():
     a = np.ones((8, 9))
     for limit in (np.int64(40), np.float64(40)):

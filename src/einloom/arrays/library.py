@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-import importlib
+import sys
 from functools import lru_cache
 from numbers import Number
 from typing import Any, Protocol, runtime_checkable
@@ -39,6 +39,15 @@ class OfNamespace(Protocol):
 
     def __array_namespace__(self) -> Any:
         """Return the module that holds them."""
+        ...
+
+
+@runtime_checkable
+class Library(Protocol):
+    """A module that makes arrays of its own of others' memory."""
+
+    def from_dlpack(self, array: Any, /) -> Any:
+        """Return an array of the same memory."""
         ...
 
 
@@ -92,14 +101,16 @@ def array_of(thing: Any, name: str, where: str = "") -> Imported:
 
 
 def outgoing(result: Any, dtype: str, pattern: Any) -> Any:
-    """Return a fresh result in the library that `pattern`, the first operand, came from."""
+    """Return a fresh result in the library that `pattern`, the first operand, came from; NumPy's if that takes none."""
     if type(pattern) is np.ndarray or not _is_foreign(type(pattern)):
         return result
     array = np.asarray(result)
     if isinstance(pattern, OfNamespace):
         library = pattern.__array_namespace__()
     else:
-        library = importlib.import_module(type(pattern).__module__.partition(".")[0])
+        library = sys.modules.get(type(pattern).__module__.partition(".")[0])
+    if not isinstance(library, Library):
+        return result
     return library.from_dlpack(Relabelled(array) if dtype != str(array.dtype) else array)
 
 

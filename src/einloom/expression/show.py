@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from einloom.errors import ArgumentError
 from einloom.expression.recipe import Recipe
 from einloom.expression.table import axes_in_memory
 from einloom.expression.variant import CompiledStep
+from einloom.machine import Machine
+from einloom.passes.model.rates import rates_of
 from einloom.passes.pipeline import explain_passes
 from einloom.passes.values import Options
 from einloom.plan.slices import Slicing
@@ -60,7 +63,7 @@ def _tree_text(plan: Plan, recipe: Recipe, steps: Sequence[CompiledStep]) -> str
 
     Steps of different lanes run at the same time, a thread each; those of none behind them, each on all threads.
     """
-    arena = plan.arena
+    arena, machine = plan.arena, _with_rates(recipe)
     once = {compiled.step.inputs: _packed_once(compiled) for compiled in steps}
     places = [f"in the arena at {place:,}" for place in arena.places]
     lines = [] if recipe.slicing is None else _slices_text(recipe.slicing)
@@ -68,7 +71,7 @@ def _tree_text(plan: Plan, recipe: Recipe, steps: Sequence[CompiledStep]) -> str
         operation, number = step.operation, heading.split()[0]
         names = [f"t{i}" for i in step.inputs] + [number]
         *reads, written = (f"{name}[{axes_in_memory(operation, i)}]" for i, name in enumerate(names))
-        bound = None if recipe.is_interpreted else bound_of(operation, recipe.machine())
+        bound = None if machine is None else bound_of(operation, machine)
         least = f"{operation.bytes:,} bytes" + (f", {bound}" if bound else "")
         whose = "" if lane is None else f"; lane {lane}"
         lines += [heading, f"    {' '.join(reads)} -> {written}; at least {least}; {place}{whose}"]
@@ -76,7 +79,17 @@ def _tree_text(plan: Plan, recipe: Recipe, steps: Sequence[CompiledStep]) -> str
     if len(plan.steps) > 1:
         whose = "" if recipe.slicing is None else " for every thread"
         lines.append(f"arena: {arena.size:,} bytes{whose}")
+    if machine is not None and recipe.machine().rates is None:
+        lines.append("least times: by typical rates of a core; `einloom info --measure` records its own")
     return "\n".join(lines)
+
+
+def _with_rates(recipe: Recipe) -> Machine | None:
+    """Return the machine with the rates that times follow from, typical ones if none are recorded; None: no code."""
+    if recipe.is_interpreted:
+        return None
+    machine = recipe.machine()
+    return replace(machine, rates=rates_of(machine))
 
 
 def _packed_once(compiled: CompiledStep) -> list[str]:

@@ -26,6 +26,9 @@ __all__ = ["Path", "contraction_path", "described_path", "element_limit", "is_st
 
 Path = tuple[tuple[int, ...], ...]
 
+UNLIMITED = -1
+"""What opt_einsum takes as `memory_limit` for none."""
+
 
 @runtime_checkable
 class Tree(Protocol):
@@ -77,7 +80,8 @@ def contraction_path(problem: Problem, optimize: Any = "auto", memory_limit: Any
         optimize: the name of a strategy, a bool, None, a path, NumPy's `["einsum_path", …]` and `(name, limit)`, an
             optimiser object or function of `opt_einsum`'s form, an optimiser that has `search()`, or a tree that has
             `get_path()`.
-        memory_limit: most elements of an intermediate tensor, or `"max_input"`, that strategies try to keep; or None.
+        memory_limit: most elements of an intermediate tensor, or `"max_input"`, that strategies try to keep; any if
+            None or -1.
 
     Raises:
         EquationError: there is no such strategy.
@@ -123,7 +127,7 @@ def element_limit(problem: Problem, optimize: Any, memory_limit: Any) -> int | N
     if memory_limit == "max_input":
         inputs = problem.shapes[: len(problem.equation.inputs)]
         return max(max(math.prod(shape) for shape in inputs), 1)
-    if memory_limit is not None:
+    if not _is_unlimited(memory_limit):
         return _limit(memory_limit, "memory_limit={!r}")
     return _limit(optimize[1]) if is_strategy(optimize) and isinstance(optimize, (tuple, list)) else None
 
@@ -148,7 +152,7 @@ def described_path(
     # Extents of 0 count as 1: strategies that bound costs by products of extents find no path otherwise.
     shapes = [tuple(max(problem.sizes[label], 1) for label in labels) for labels in problem.equation.inputs]
     strategy, limit = _strategy(problem, optimize)
-    if memory_limit is not None:
+    if not _is_unlimited(memory_limit):
         limit = memory_limit if memory_limit == "max_input" else _limit(memory_limit, "memory_limit={!r}")
     try:
         path, info = opt_einsum.contract_path(
@@ -209,6 +213,10 @@ def _check_name(name: str) -> None:
         get_path_fn(name)
     except KeyError as error:
         raise EquationError(f"optimize={name!r} is no strategy of opt_einsum\n  {error.args[0]}") from None
+
+
+def _is_unlimited(memory_limit: Any) -> bool:
+    return memory_limit is None or (isinstance(memory_limit, int) and memory_limit == UNLIMITED)
 
 
 def _limit(value: Any, where: str = "optimize=(…, {!r})") -> int:

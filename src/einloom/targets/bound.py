@@ -39,7 +39,7 @@ def bound_of(operation: Operation, machine: Machine) -> Bound | None:
     rates = machine.rates
     if rates is None:
         return None
-    peak = {"float32": rates.float32, "float64": rates.float64}.get(operation.output.dtype.name)
+    peak = {"float32": rates.float32, "float64": rates.float64}.get(operation.output.dtype.real.name)
     found = [Bound("arithmetic", operation.flops, peak, "GFLOP/s")] if peak and operation.flops else []
     if operation.bytes > 2 * (machine.l1d + machine.l2 + machine.l3):
         reads = sum(_bytes(operation, operand) for operand in operation.inputs)
