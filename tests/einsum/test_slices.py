@@ -137,7 +137,8 @@ def test_opt_einsums_limit_for_none() -> None:
     el.contract_path("ab,bc,cd->ad", *SHAPES, memory_limit=-1)
 
 
-def test_limits_of_numpys_types():
+def test_limits_of_numpys_types() -> None:
     a = np.ones((8, 9))
-    for limit in (np.int64(40), np.float64(40)):
+    limits: tuple[Any, ...] = np.int64(40), np.float64(40)
+    for limit in limits:
         np.testing.assert_array_equal(el.einsum("ab,cb,cd->ad", a, a, a, memory_limit=limit), a @ a.T @ a)
