@@ -83,8 +83,7 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
     choice = _Choice(setting)
     choice.add(_of_families(setting))
     for vary in (_varied, lambda setting, plan: _made(setting, neighbours(plan))):
-        plan = choice.best.proposal.plan
-        if plan is not None:
+        if (plan := choice.best_plan) is not None:
             choice.add(vary(setting, plan))
     return sorted(choice.found.values(), key=_seconds)
 
@@ -117,9 +116,10 @@ class _Choice:
                 self.found[proposal.schedule] = Costed(proposal, self.model.cost_of_flow(flow, threads))
 
     @property
-    def best(self) -> Costed:
-        """The cheapest; of equally cheap ones the first."""
-        return min(self.found.values(), key=_seconds)
+    def best_plan(self) -> Plan | None:
+        """The plan of the cheapest that has one; of equally cheap ones the first."""
+        planned = [each for each in self.found.values() if each.proposal.plan]
+        return min(planned, key=_seconds).proposal.plan if planned else None
 
 
 def _setting(operation: Operation, schedule: Schedule, context: Context) -> Setting:

@@ -324,7 +324,7 @@ class Flow:
         lines = tuple([use.fetched(self.walk, *forgets, LINES) for forgets in self._forgets_of(use)])
         packed, writes = position in self.scratch, position == self.output
         streams = packed and writes and self.copied_run(position) * self.buffers.sizes[position] >= LINE
-        at = use.at[use.last if streams else self._touched(use, writes, writes or self._goes_on(position))]
+        at = use.at[self._streamed(use) if streams else self._touched(use, writes, writes or self._goes_on(position))]
         small = packed and self.scratch[position].at[use.last].room <= self.machine.l1d / 2
         copies = packed and not (writes and small)  # A small block leaves while the next one is computed.
         copies = copies or (self.moves and not writes)
@@ -339,6 +339,13 @@ class Flow:
         prims = self.schedule.prims
         along = self.walk.places.get((prims.n if position in self.elements else prims.m) or "")
         return not self.moves and position not in self.packs and self._along(position, along) == [1]
+
+    def _streamed(self, use: Use) -> int:
+        """Return the depth at which a tensor is streamed in pieces: one run goes on right behind the last one."""
+        depth = use.last
+        while depth and use.at[depth].pieces == use.at[depth - 1].pieces == 1:
+            depth -= 1
+        return depth
 
     def _touched(self, use: Use, writes: bool, goes_on: bool) -> int:
         """Return the depth at which a tensor is touched in pieces: what it holds is there at once.
