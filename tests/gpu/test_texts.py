@@ -17,10 +17,12 @@ from einloom.ir.gpu.text import read_launch
 from einloom.jit.gpu.cuda import compile_cuda
 from einloom.once import OnceTable
 from einloom.space import H200, gpu
+from einloom.space.candidate import Candidate
 from einloom.space.kernels import Kernel
 from einloom.space.on_gpu.experts import expert_leaf
 from einloom.targets.gpu.dialects import DIALECTS
 from einloom.targets.gpu.printer import print_launch
+from einloom.targets.gpu.sizes import size_values, sizes_of
 from tests.gpu.leaves import TYPES_OF_GPUS, contractions, named_kernels, space_of
 from tests.gpu.test_simt import REVERSE, VECTORS
 from tests.soak import soak_count
@@ -96,6 +98,55 @@ def test_long_arrays_have_long_indices():
     assert "const long i_0 = get_group_id(0);" in print_launch(launch, DIALECTS["opencl"])  # It has no long long.
 
 
+def leaves_of_two_sizes(name: str, seed: int, first: dict[str, Any], second: dict[str, Any]) -> list[Candidate]:
+    """The same decisions about a kernel of two sizes."""
+    leaf = gpu(name, device=H200, **first).random_leaf(seed)
+    other = gpu(name, device=H200, **second)
+    return [
+        leaf,
+        other.root.apply({k: v for k, v in leaf.assignment.items() if other.problem.state().tables.names.find(k)}),
+    ]
+
+
+TILES = {"m": (4, 2), "n": (4,), "k": (4,)}
+TWO_SIZES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "axpy": ({"n": 96, "tiles": {"n": (8,)}}, {"n": 160, "tiles": {"n": (8,)}}),
+    "matmul": ({"m": 16, "n": 8, "k": 8, "tiles": TILES}, {"m": 32, "n": 16, "k": 24, "tiles": TILES}),
+}
+
+
+@pytest.mark.parametrize("name", TWO_SIZES)
+def test_kernels_that_take_sizes_have_one_text_for_all(name: str):
+    for seed in range(4):
+        launches = [leaf.launch() for leaf in leaves_of_two_sizes(name, seed, *TWO_SIZES[name])]
+        for dialect in DIALECTS.values():
+            first, second = (print_launch(launch, dialect, sizes=True) for launch in launches)
+            assert first == second and launches[0] != launches[1]
+        assert [len(size_values(launch)) for launch in launches] == [len(sizes_of(launches[0]))] * 2
+
+
+BACKWARDS = """
+launch f
+  thread n 4
+  global in float32 a 8 from 7
+  global out float32 b 6
+  register float32 r 1
+  loop i 2
+    r[0] = a[-4 i + -1 n] global if 4 i + n < 6
+    b[4 i + n] = r[0] global if 4 i + n < 6
+"""
+
+
+def test_what_follows_from_extents_is_an_argument():
+    launch = read_launch(BACKWARDS)
+    text = print_launch(launch, DIALECTS["opencl"], sizes=True)
+    steps = "const int step_a_i, const int step_a_n, const int end_i, const int step_b_i"
+    assert f"global float *restrict b, const long begin_a, const int trips_i, {steps}) {{\n  a += begin_a;\n" in text
+    assert "if (4 * i + n < end_i) r[0] = *(a + step_a_i * i + step_a_n * n);" in text
+    assert "for (int i = 0; i < trips_i; i++)" in text
+    assert [int(each) for each in size_values(launch)] == [7, 2, -4, -1, 6, 4]
+
+
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 REGISTERS = 64 * 1024
 """32-bit registers of a processor of each of them."""
@@ -133,7 +184,7 @@ def test_nvrtc_compiles_random_leaves(made: Kernel):
     for first in range(0, count, TOGETHER):
         leaves = {f"leaf_{seed}": space.random_leaf(seed) for seed in range(first, min(first + TOGETHER, count))}
         launches = {name: replace(leaf.launch(), name=name) for name, leaf in leaves.items()}
-        text = "\n".join(print_launch(launch, DIALECTS["cuda"]) for launch in launches.values())
+        text = "\n".join(print_launch(each, DIALECTS["cuda"], sizes=first == 0) for each in launches.values())
         for architecture in ARCHITECTURES:
             found = compile_cuda(text, architecture).kernels
             assert {name: each.shared_bytes for name, each in found.items()} == {

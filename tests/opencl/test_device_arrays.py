@@ -80,6 +80,24 @@ def test_views_are_read_and_written_in_place(dtype: str):
         np.testing.assert_array_equal(elements(target), a @ b)
 
 
+def test_one_kernel_reads_a_buffer_wherever_arrays_begin_in_it(monkeypatch: pytest.MonkeyPatch):
+    built: list[str] = []
+    build = OpenclDevice.build
+
+    def counted(device: OpenclDevice, text: str, name: str) -> Any:
+        built.append(text)
+        return build(device, text, name)
+
+    monkeypatch.setattr(OpenclDevice, "build", counted)
+    data = np.arange(96, dtype="f4")
+    buffer = cla.to_device(QUEUE, data).base_data
+    for offset in (1, 2, 3, 5, 30):
+        window = cla.Array(QUEUE, (5, 13), np.float32, data=buffer, offset=4 * offset)
+        found = el.einsum("ij->ji", window, target="opencl")
+        np.testing.assert_array_equal(found.get(), data[offset : offset + 65].reshape(5, 13).T)
+    assert len(built) <= 1 and all("in0 += begin_in0;" in text for text in built)
+
+
 def test_trees_epilogues_and_sums_into_the_output():
     random = np.random.default_rng(6)
     a, b, c = (random.integers(-3, 4, shape).astype("f4") for shape in ((4, 6), (6, 5), (5, 3)))

@@ -16,9 +16,11 @@ from einloom.errors import DeviceError
 from einloom.ir.gpu.simt import LaunchFault, run_launch
 from einloom.ir.gpu.text import read_launch
 from einloom.jit.gpu.devices import open_gpu
+from einloom.search.on_gpu.work import KernelWork, arguments_of
 from einloom.space.on_cpu.given import operation_of_equation
 from einloom.space.on_gpu.operations import kernel_of
 from tests.gpu.leaves import EQUATIONS, Operands, contractions, named_kernels, space_of
+from tests.gpu.test_texts import TWO_SIZES, leaves_of_two_sizes
 from tests.space.implementations import Meaning
 
 try:
@@ -30,6 +32,7 @@ from einloom.jit.gpu.opencl import OpenclDevice, OpenclKernel
 from einloom.targets.gpu.emulated import fitted_launch
 from einloom.targets.gpu.opencl import OPENCL
 from einloom.targets.gpu.printer import print_launch
+from einloom.targets.gpu.sizes import size_values
 
 COUNT = 500 if os.environ.get("EINLOOM_SOAK") else 25
 LEAVES = 200 if os.environ.get("EINLOOM_SOAK") else 2
@@ -48,6 +51,23 @@ def test_random_leaves_run_and_write_nothing_else(made):
             operands = Operands(meaning, launch)
             after, strayed = _run_behind_guards(launch, operands, kernel)
             assert strayed == [] and operands.wrong(after) == [], print_launch(launch, OPENCL)
+
+
+@pytest.mark.parametrize("name", TWO_SIZES)
+def test_one_kernel_takes_arrays_of_two_sizes(name: str):
+    for seed in range(2):
+        leaves = leaves_of_two_sizes(name, seed, *TWO_SIZES[name])
+        launches = [fitted_launch(leaf.launch(), DEVICE.limits) for leaf in leaves]
+        built = DEVICE.build(print_launch(launches[0], OPENCL, sizes=True), launches[0].name)
+        for leaf, launch in zip(leaves, launches):
+            work = KernelWork(leaf.space.kernel)
+            arrays: dict[str, Any] = {each.name: DEVICE.upload(work.given[each.name]) for each in work.backbone.regions}
+            grid, block = (tuple(level.extent for level in levels) for levels in (launch.grid, launch.block))
+            built.start(grid, block, [*arguments_of(launch, arrays, work), *size_values(launch)])
+            ((output, expected),) = work.meant.items()
+            found = np.empty_like(expected)
+            DEVICE.download(arrays[output], found)
+            np.testing.assert_array_equal(found, expected)
 
 
 DIVERGENT_ENDS = """

@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--leaf", type=int, metavar="SEED", help="a random leaf in place of the tuned or expert's")
     parser.add_argument("--show", choices=FORMS, help="print a leaf: its loops, its launch, or its kernel's text")
     parser.add_argument("--run", choices=list(DIALECTS), dest="device_kind", help="run a leaf, check it and time it")
+    parser.add_argument("--any-size", action="store_true", help="let its kernel take sizes as arguments")
 
 
 def show_leaf(space: Space, arguments: argparse.Namespace) -> None:
@@ -53,9 +54,9 @@ def show_leaf(space: Space, arguments: argparse.Namespace) -> None:
         leaf, origin = space.random_leaf(arguments.leaf), "random leaf"
     leaf = leaf or expert_leaf(space)
     if arguments.show:
-        print(_text(leaf, arguments.show))
+        print(_text(leaf, arguments.show, arguments.any_size))
     if driver is not None:
-        seconds = run_leaf(leaf, space.kernel, driver, RUNS)
+        seconds = run_leaf(leaf, space.kernel, driver, RUNS, arguments.any_size)
         bound = leaf.bound().seconds * 1e6
         print(
             f"{space.name} on {driver.limits.name}, {origin}: right; least {min(seconds) * 1e6:.4g} us, median "
@@ -63,19 +64,19 @@ def show_leaf(space: Space, arguments: argparse.Namespace) -> None:
         )
 
 
-def _text(leaf: Candidate, form: str) -> str:
+def _text(leaf: Candidate, form: str, sizes: bool) -> str:
     if form in DIALECTS:
-        return print_launch(leaf.launch(), DIALECTS[form], comment_of(leaf))
+        return print_launch(leaf.launch(), DIALECTS[form], comment_of(leaf), sizes)
     return write_launch(leaf.launch()) if form == "launch" else leaf.show()
 
 
-def run_leaf(leaf: Candidate, kernel: Kernel, driver: GpuDriver, runs: int) -> list[float]:
+def run_leaf(leaf: Candidate, kernel: Kernel, driver: GpuDriver, runs: int, sizes: bool = False) -> list[float]:
     """Run a leaf on small whole numbers, compare what it computes with the kernel's meaning; return its runs' seconds.
 
     Raises:
         InternalError: it computes something else.
     """
-    bench, launch = Bench(driver, KernelWork(kernel)), leaf.launch()
+    bench, launch = Bench(driver, KernelWork(kernel), sizes), leaf.launch()
     answer = bench.prepare(write_launch(launch))
     if answer["status"] != "ok":
         raise InternalError(f"{kernel.name} on {driver.limits.name}: {answer['note']}\n{leaf.to_json()}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,10 +95,10 @@ class GpuProgram:
             lying[BEFORE] = self._copy(operation, target)
         aligned = all(each.address % VECTOR_BYTES == 0 for each in lying.values())
         passed = {name: self._argument(operation, name, each) for name, each in lying.items()}
-        shifts = tuple((name, shift) for name, (_, shift) in passed.items() if shift)
+        shifts = {name: shift for name, (_, shift) in passed.items() if shift}
         in_front = not shifts and aligned
-        compiled = self.steps[place] if in_front else compiled_step(self.driver, operation, shifts, aligned)
-        return _started(compiled, {name: argument for name, (argument, _) in passed.items()}, after)
+        compiled = self.steps[place] if in_front else compiled_step(self.driver, operation, tuple(shifts), aligned)
+        return compiled.start({name: argument for name, (argument, _) in passed.items()}, shifts, after)
 
     def _argument(self, operation: Operation, name: str, lying: Lying) -> tuple[object, int]:
         """Return what the kernel is given for an array, and how many elements of it lie before the array's lowest."""
@@ -123,8 +123,3 @@ def _lowest(operation: Operation, operand: Operand) -> int:
     """Return the lowest element that an operation reaches, counted from the one with all indices 0."""
     found = reach(operation, operand)
     return 0 if found is None else found[0]
-
-
-def _started(step: GpuStep, arguments: Mapping[str, object], after: Sequence[object]) -> object:
-    grid, block = (tuple(level.extent for level in levels) for levels in (step.launch.grid, step.launch.block))
-    return step.kernel.start(grid, block, [arguments[each.name] for each in step.launch.arguments], after)

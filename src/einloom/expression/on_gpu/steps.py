@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from einloom.config import current_settings
 from einloom.errors import DeviceError, EinloomError
@@ -28,16 +28,14 @@ from einloom.targets.gpu.device import device_of
 from einloom.targets.gpu.dialects import DIALECTS
 from einloom.targets.gpu.emulated import fitted_launch
 from einloom.targets.gpu.printer import print_launch
+from einloom.targets.gpu.sizes import origin_values
 
 __all__ = ["GpuStep", "compiled_step", "forget_steps", "loaded_kernel"]
 
 NEEDS_FLOAT64 = ("float64", "complex128")
 
 _STEPS: OnceTable[GpuStep] = OnceTable(1024)
-"""The compiled steps of all expressions, by device, operation, and where in their memory arrays begin."""
-
-Shifts = tuple[tuple[str, int], ...]
-"""How many elements of its memory lie before those of an array, by its name; of none where it is not named."""
+"""The compiled steps of all expressions, by device, operation, and which arrays begin anywhere in their memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +47,7 @@ class GpuStep:
         decisions: of the leaf that was taken.
         launch: what threads do; text: the same as the device's compiler takes it.
         kernel: compiled.
+        begins: arrays of which it is told where in their memory they begin.
     """
 
     space: Space
@@ -56,6 +55,20 @@ class GpuStep:
     launch: Launch
     text: str
     kernel: GpuKernel
+    begins: tuple[str, ...]
+
+    def start(self, arguments: Mapping[str, object], shifts: Mapping[str, int], after: Sequence[object]) -> object:
+        """Run it.
+
+        Args:
+            arguments: arrays and numbers by name.
+            shifts: how many elements of its memory lie before those of an array of `begins`.
+            after: events that it waits for.
+        """
+        launch = self.launch
+        grid, block = (tuple(level.extent for level in levels) for levels in (launch.grid, launch.block))
+        given = [arguments[each.name] for each in launch.arguments]
+        return self.kernel.start(grid, block, [*given, *origin_values(launch, self.begins, shifts)], after)
 
     @cached_property
     def leaf(self) -> Candidate:
@@ -63,13 +76,15 @@ class GpuStep:
         return self.space.root.apply(self.decisions)
 
 
-def compiled_step(driver: GpuDriver, operation: Operation, shifts: Shifts = (), aligned: bool = True) -> GpuStep:
+def compiled_step(
+    driver: GpuDriver, operation: Operation, begins: tuple[str, ...] = (), aligned: bool = True
+) -> GpuStep:
     """Return the step of an operation on a device, compiled on first use.
 
     Args:
         driver: the device.
         operation: what is computed.
-        shifts: where arrays begin.
+        begins: arrays that begin anywhere in their memory.
         aligned: whether they all lie at multiples of what a vector load takes.
 
     Raises:
@@ -77,8 +92,8 @@ def compiled_step(driver: GpuDriver, operation: Operation, shifts: Shifts = (), 
         UnsupportedTarget: the operation has no scalar instructions.
     """
     plain = with_plain_names(operation)
-    key = (driver, plain, shifts, aligned, current_settings().records)
-    return _STEPS.get(key, lambda: _compiled(driver, plain, dict(shifts), aligned))
+    key = (driver, plain, begins, aligned, current_settings().records)
+    return _STEPS.get(key, lambda: _compiled(driver, plain, begins, aligned))
 
 
 def forget_steps() -> None:
@@ -86,16 +101,17 @@ def forget_steps() -> None:
     _STEPS.clear()
 
 
-def _compiled(driver: GpuDriver, operation: Operation, shifts: Mapping[str, int], aligned: bool) -> GpuStep:
+def _compiled(driver: GpuDriver, operation: Operation, begins: tuple[str, ...], aligned: bool) -> GpuStep:
     types = [operand.dtype for operand in operation.operands]
     if not driver.limits.computes_float64 and any(dtype.accumulate.name in NEEDS_FLOAT64 for dtype in types):
         raise DeviceError(f"{driver.limits.name} has no 64-bit floats\n  Compute in float32.")
     spaces = spaces_of(operation, device_of(driver.limits, types, aligned))
     decided = _decided(spaces, driver, aligned)
     space = next(each for each in spaces if each.name == decided.name)
-    launch = fitted_launch(_shifted(decided.launch, shifts), driver.limits)
-    text = print_launch(launch, DIALECTS[driver.kind], decided.comment)
-    return GpuStep(space, decided.decisions, launch, text, loaded_kernel(driver, text, launch.name))
+    launch = fitted_launch(decided.launch, driver.limits)
+    begins = tuple(each.name for each in launch.arguments if each.name in begins)  # Sums of nothing read nothing.
+    text = print_launch(launch, DIALECTS[driver.kind], decided.comment, begins=begins)
+    return GpuStep(space, decided.decisions, launch, text, loaded_kernel(driver, text, launch.name), begins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +182,3 @@ def loaded_kernel(driver: GpuDriver, text: str, name: str) -> GpuKernel:
     if store and (program := kernel.program) is not None:
         store.write(key, program)
     return kernel
-
-
-def _shifted(launch: Launch, shifts: Mapping[str, int]) -> Launch:
-    """Return the launch on arrays that begin later in their memory.
-
-    `global in float32 a 8` -> `global in float32 a 11 from 3`
-    """
-    moved = ((each, shifts.get(each.name, 0)) for each in launch.arrays)
-    arrays = (replace(each, size=each.size + by, origin=each.origin + by) if by else each for each, by in moved)
-    return replace(launch, arrays=tuple(arrays))

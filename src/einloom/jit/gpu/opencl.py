@@ -136,7 +136,7 @@ class OpenclDevice:
         return target
 
     def at(self, memory: Any, start: int) -> tuple[Any, int]:
-        """Return the buffer itself: kernels are compiled for where in it an array begins."""
+        """Return the buffer itself: kernels are told where in it an array begins."""
         return memory, start
 
     def after(self, queues: Sequence[Any]) -> Sequence[Any]:

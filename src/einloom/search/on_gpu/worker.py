@@ -25,6 +25,7 @@ from einloom.space.kernels import kernel
 from einloom.targets.gpu.dialects import DIALECTS
 from einloom.targets.gpu.emulated import fitted_launch
 from einloom.targets.gpu.printer import print_launch
+from einloom.targets.gpu.sizes import size_values
 
 __all__ = ["Bench", "serve", "work_of"]
 
@@ -54,10 +55,11 @@ class Bench:
     Args:
         driver: the device.
         work: the arguments, and what comes of them.
+        sizes: whether kernels take sizes as arguments.
     """
 
-    def __init__(self, driver: GpuDriver, work: Work) -> None:
-        self.driver, self.work = driver, work
+    def __init__(self, driver: GpuDriver, work: Work, sizes: bool = False) -> None:
+        self.driver, self.work, self.sizes = driver, work, sizes
         self.inputs = {
             region.name: driver.upload(work.given[region.name])
             for region in work.backbone.regions
@@ -97,7 +99,7 @@ class Bench:
 
     def _kernel(self, launch: Launch) -> tuple[GpuKernel, str]:
         """Return the kernel of a launch, the same one where leaves are timed by turns, and the digest of its text."""
-        text = print_launch(fitted_launch(launch, self.driver.limits), DIALECTS[self.driver.kind])
+        text = print_launch(fitted_launch(launch, self.driver.limits), DIALECTS[self.driver.kind], sizes=self.sizes)
         kernel = self._kernels.get(text, lambda: self.driver.build(text, launch.name))
         return kernel, sha256(text.encode()).hexdigest()[:16]
 
@@ -115,7 +117,8 @@ class Bench:
 
     def _start(self, launch: Launch, kernel: GpuKernel, arrays: dict[str, object]) -> object:
         grid, block = (tuple(level.extent for level in levels) for levels in (launch.grid, launch.block))
-        return kernel.start(grid, block, arguments_of(launch, arrays, self.work))
+        sizes = size_values(launch) if self.sizes else []
+        return kernel.start(grid, block, [*arguments_of(launch, arrays, self.work), *sizes])
 
     def _is_right(self, found: dict[str, np.ndarray[Any, Any]]) -> bool:
         return all(np.array_equal(found[name], value, equal_nan=True) for name, value in self.expected.items())

@@ -7,8 +7,9 @@ in registers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from einloom.errors import UnsupportedTarget
 from einloom.ir.gpu.fragments import MMA
@@ -16,33 +17,39 @@ from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Level, Mma, Repeat,
 from einloom.ir.statement import LoopKind, Place, Statement, Terms
 from einloom.once import cached_property
 from einloom.targets.gpu.dialect import Dialect, Type
+from einloom.targets.gpu.sizes import Key, has_long_indices, key_of_end, key_of_step, key_of_trips, origins_of, sizes_of
 
 __all__ = ["print_launch"]
-
-LONG = 2**30
-"""Arrays with so many elements are indexed by 64 bits: with 32, threads that stick out of a tail could count over."""
 
 COMPONENTS = "xyzw"
 
 
-def print_launch(launch: Launch, dialect: Dialect, comment: str = "") -> str:
+def print_launch(
+    launch: Launch, dialect: Dialect, comment: str = "", sizes: bool = False, begins: Sequence[str] = ()
+) -> str:
     """Return the text of a kernel that does what a launch says.
 
     Args:
         launch: the program.
         dialect: `OPENCL` or `CUDA`.
         comment: what stands above the kernel, without its slashes.
+        sizes: whether numbers that follow from extents are arguments.
+        begins: arrays whose origins are arguments; with `sizes` those of all that have one.
 
     Raises:
         UnsupportedTarget: the language has no words for a type of the launch.
     """
-    return _Printer(launch, dialect).text(comment)
+    if sizes:
+        return _Printer(launch, dialect, sizes_of(launch), origins_of(launch)).text(comment)
+    return _Printer(launch, dialect, {}, begins).text(comment)
 
 
 @dataclass(frozen=True)
 class _Printer:
     launch: Launch
     dialect: Dialect
+    sizes: Mapping[Key, int]
+    begins: Sequence[str]
 
     def text(self, comment: str) -> str:
         """Return the whole text."""
@@ -52,8 +59,9 @@ class _Printer:
         lines = [f"// {line}".rstrip() for line in comment.splitlines()]
         lines += [line for helper in helpers if helper for line in (*helper.strip().splitlines(), "")]
         threads = tuple(level.extent for level in self.launch.block) + (1,) * (3 - len(self.launch.block))
-        given = ", ".join(self._parameter(each) for each in self.launch.arguments)
+        given = ", ".join([*map(self._parameter, self.launch.arguments), *self._numbers()])
         lines.append(f"{self.dialect.kernel(threads)} {self.launch.name}({given}) {{")
+        lines += [f"  {self.names[each]} += begin_{self.names[each]};" for each in self.begins]
         lines += [f"  {line}" for line in (*self._arrays(), *self._levels())]
         lines += self._nodes(self.launch.body, 1)
         return "\n".join([*lines, "}", ""])
@@ -65,16 +73,30 @@ class _Printer:
         levels = [level.name for level in (*self.launch.grid, *self.launch.block)]
         found: dict[str, str] = {}
         for name in (*self.launch.array, *levels, *sorted(loops)):
-            plain = re.sub(r"\W", "_", name, flags=re.ASCII)
-            while plain in found.values():
-                plain += "_"
-            found[name] = plain
+            found[name] = _plain(name, found)
         return found
+
+    @cached_property
+    def told(self) -> dict[Key, str]:
+        """What sizes are called."""
+        found: dict[Any, str] = dict(self.names)
+        for key in self.sizes:
+            found[key] = _plain("_".join(key[:2] if key[0] == "end" else key), found)
+        return {key: found[key] for key in self.sizes}
+
+    def _size(self, key: Key, value: int) -> str:
+        """Return the name of a size that is an argument, else the number."""
+        return self.told.get(key) or str(value)
+
+    def _numbers(self) -> Iterator[str]:
+        """Yield the parameters behind the launch's own."""
+        yield from (self.dialect.argument.format(self.dialect.long, f"begin_{self.names[n]}") for n in self.begins)
+        yield from (self.dialect.argument.format(self.index, name) for name in self.told.values())
 
     @property
     def index(self) -> str:
         """The type of indices."""
-        return self.dialect.long if any(each.size >= LONG for each in self.launch.arrays) else "int"
+        return self.dialect.long if has_long_indices(self.launch) else "int"
 
     def _type(self, array: Array) -> Type:
         try:
@@ -158,7 +180,8 @@ class _Printer:
         indent, name = "  " * depth, self.names[loop.name]
         if loop.kind is LoopKind.UNROLL:
             yield f"{indent}#pragma unroll"
-        yield f"{indent}for ({self.index} {name} = 0; {name} < {loop.trips}; {name}++) {{"
+        trips = self._size(key_of_trips(loop.name), loop.trips)
+        yield f"{indent}for ({self.index} {name} = 0; {name} < {trips}; {name}++) {{"
         yield from self._nodes(loop.body, depth + 1)
         yield f"{indent}}}"
 
@@ -166,7 +189,9 @@ class _Printer:
         """Return a statement behind its limits."""
         if not statement.within:
             return text
-        limits = [f"{self._affine(terms)} < {limit}" for terms, limit in statement.within]
+        limits = [
+            f"{self._affine(terms)} < {self._size(key_of_end(terms), limit)}" for terms, limit in statement.within
+        ]
         return f"if ({' && '.join(limits)}) {text}"
 
     def _statement(self, statement: Statement) -> str:
@@ -205,11 +230,11 @@ class _Printer:
 
     def _position(self, place: Place, part: tuple[str, int] | None = None) -> str:
         """Return where an element lies; of `part`, the index of a vector's loop is a number."""
-        terms, position = place.terms, self.launch.array[place.buffer].origin
+        terms, position = place.terms, 0 if place.buffer in self.begins else self.launch.array[place.buffer].origin
         if part is not None:
             position += sum(factor * part[1] for name, factor in terms if name == part[0])
             terms = tuple(term for term in terms if term[0] != part[0])
-        return self._affine(terms, position)
+        return self._affine(terms, position, place.buffer)
 
     def _vector(self, statement: Statement, loop: Repeat) -> str:
         """Return a load or store of a whole vector, and moves from or to the registers of its elements."""
@@ -234,12 +259,22 @@ class _Printer:
         moved = " ".join(f"{part} = {written.format(register)};" for part, register in parts)
         return f"{{ {vector} v; {moved} {self.dialect.store[_cache(statement)].format(pointer, 'v')}; }}"
 
-    def _affine(self, terms: Terms, origin: int = 0) -> str:
+    def _affine(self, terms: Terms, origin: int = 0, array: str = "") -> str:
         """Return an affine function of indices; terms by their names in the order of the launch."""
-        parts = [self.names[name] if factor == 1 else f"{factor} * {self.names[name]}" for name, factor in terms]
+        factors = [self._size(key_of_step(array, name), factor) for name, factor in terms]
+        names = [self.names[name] for name, _ in terms]
+        parts = [name if factor == "1" else f"{factor} * {name}" for name, factor in zip(names, factors)]
         if origin or not parts:
             parts.append(str(origin))
         return " + ".join(parts)
+
+
+def _plain(name: str, taken: Mapping[Any, str]) -> str:
+    """Return a name that languages take, and nothing else has."""
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    while plain in taken.values():
+        plain += "_"
+    return plain
 
 
 def _cache(statement: Statement) -> str:
