@@ -30,6 +30,13 @@ def test_interleaved_labels_are_any_hashable_values(labels: str) -> None:
     assert np.allclose(el.einsum(A, first, B, second, output), AB, rtol=1e-14)
 
 
+@pytest.mark.parametrize("arguments", [(A, [0, 1], B), (A, B, [0, 1]), (None, A), (b"ab->ba", A)])
+def test_operands_where_labels_belong(arguments: Any) -> None:
+    """The message spoke of a label that is not hashable: a row of the operand."""
+    with pytest.raises(el.EquationError, match=r"(?s)must alternate.*is a ndarray"):
+        el.einsum(*arguments)
+
+
 def test_an_ellipsis_in_the_interleaved_form() -> None:
     stack = RNG.random((2, 3, 4))
     assert np.allclose(el.einsum(stack, [..., 0, 1], B, [1, 2], [..., 0, 2]), stack @ B, rtol=1e-14)

@@ -21,6 +21,8 @@ from itertools import accumulate
 from string import ascii_letters, whitespace
 from typing import Any
 
+import numpy as np
+
 from einloom.errors import EquationError, EquationTypeError, ShapeError
 
 __all__ = ["Equation", "caret_lines", "interleaved_equation", "label_symbols", "parse_equation"]
@@ -115,9 +117,10 @@ def _hashable_labels(labels: Any, place: int) -> list[Hashable]:
 
 
 def _listed(labels: Any) -> list[Any] | None:
-    """Return the entries of a list, tuple, array or any other iterable but a text."""
+    """Return the entries of a list, tuple, array of one axis or any other iterable but a text."""
+    is_operand = isinstance(labels, np.ndarray) and labels.ndim > 1
     try:
-        return None if isinstance(labels, str) else list(labels)
+        return None if isinstance(labels, str) or is_operand else list(labels)
     except TypeError:
         return None
 
