@@ -118,11 +118,14 @@ def _hashable_labels(labels: Any, place: int) -> list[Hashable]:
 
 def _listed(labels: Any) -> list[Any] | None:
     """Return the entries of a list, tuple, array of one axis or any other iterable but a text."""
-    is_operand = isinstance(labels, np.ndarray) and labels.ndim > 1
     try:
-        return None if isinstance(labels, str) or is_operand else list(labels)
+        return None if isinstance(labels, str) or _is_operand(labels) else list(labels)
     except TypeError:
         return None
+
+
+def _is_operand(thing: Any) -> bool:
+    return isinstance(thing, np.ndarray) and thing.ndim > 1
 
 
 def _symbols(labels: list[Hashable]) -> dict[Hashable, str]:

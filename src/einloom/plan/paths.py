@@ -96,6 +96,8 @@ def contraction_path(problem: Problem, optimize: Any = "auto", memory_limit: Any
 
 def tree_of(problem: Problem, optimize: Any) -> Tree | None:
     """Return the tree that `optimize` is or finds; None: it is nothing of that kind."""
+    if is_strategy(optimize) or isinstance(optimize, (tuple, list)):  # To ask for a protocol takes long.
+        return None
     if isinstance(optimize, Tree):
         return optimize
     return optimize.search(*_in_symbols(problem)) if isinstance(optimize, Searcher) else None
