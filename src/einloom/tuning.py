@@ -19,7 +19,6 @@ from einloom.ir.configuration import TensorOperationConfig
 from einloom.ir.operation import Operation
 from einloom.jit.gpu.devices import open_gpu
 from einloom.jit.gpu.driver import GpuDriver
-from einloom.jit.host import host
 from einloom.plan.names import with_plain_names
 from einloom.plan.paths import contraction_path
 from einloom.plan.problem import make_problem
@@ -28,6 +27,7 @@ from einloom.search.limits import limits_beside, measured_limits, raised_limits
 from einloom.search.measure import Compiler
 from einloom.search.on_gpu.result import TunedKernel
 from einloom.search.on_gpu.tune import KernelProblem, tune_kernel
+from einloom.search.problems import host_of
 from einloom.search.progress import shown
 from einloom.search.records import chosen_file
 from einloom.search.result import Tuned
@@ -154,7 +154,7 @@ def tune_on_cpu(
     compiler: Compiler | None = None,
 ) -> Tuned:
     """Search for a faster schedule of an operation, as `tune`; a compiler makes candidates for this host elsewhere."""
-    machine = host()
+    machine = host_of(operation)
     if not machine.has_vectors:
         raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon")
     given = thread_count(threads, cores=machine.cores)

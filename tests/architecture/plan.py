@@ -83,7 +83,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     "search": (
         {"__init__", "file_lock"},
         {"timing", "limits", "process", "records", "tree"},
-        {"strategy"},
+        {"strategy", "claims"},
         {"descents", "tree_search", "sweeps"},
         {"strategies", "problems", "ranking", "hints", "ordering"},
         {"search"},

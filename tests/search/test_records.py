@@ -12,10 +12,12 @@ import pytest
 
 import einloom as el
 from einloom.dtypes import BFLOAT16
-from einloom.errors import ArgumentError, ScheduleError
+from einloom.errors import ArgumentError, EinloomError, ScheduleError
 from einloom.ir.configuration import TensorOperationConfig
+from einloom.ir.text import parse_operation
 from einloom.jit.host import host
 from einloom.passes.pipeline import optimize_operation
+from einloom.search.claims import code_digest
 from einloom.search.problems import recorded_schedule, renamed, with_plain_names
 from einloom.search.records import Record, Records, chosen_file, problem_key, readable_file, records_at
 from einloom.search.replay import rebuilt
@@ -29,11 +31,19 @@ DEEP = "[" * 100_000
 
 
 def record(schedule: str = SCHEDULE, **changes: object) -> Record:
-    """A confirmed record of the product on this host."""
+    """A confirmed record of the product on this host, with the codes that are generated now, if any."""
     machine = host()
     key = problem_key(PLAIN, machine, 1)
     made = Record(key, PLAIN, machine.name, machine.vector, 1, schedule, seconds=1e-5, confirmed=True)
-    return replace(made, **changes)  # type: ignore[arg-type]
+    made = replace(made, **changes)  # type: ignore[arg-type]
+    return replace(made, **{"heuristic_code": _code(made, ""), "code": _code(made, schedule)} | changes)  # type: ignore[arg-type]
+
+
+def _code(record: Record, schedule: str) -> str:
+    try:
+        return code_digest(parse_operation(record.operation), schedule, host(), record.threads)
+    except EinloomError:
+        return "none"
 
 
 APPEND = """

@@ -22,6 +22,7 @@ from einloom.ir.operation import Operation
 from einloom.ir.text import parse_operation
 from einloom.jit.host import host
 from einloom.passes.pipeline import optimize_operation
+from einloom.search.claims import compiled_image
 from einloom.search.hints import hints
 from einloom.search.measure import Measurement, interval, is_faster
 from einloom.search.problems import with_plain_names
@@ -29,7 +30,7 @@ from einloom.search.records import Record, Records
 from einloom.search.result import Tuned, TunedSchedule
 from einloom.search.search import Budget, run_search
 from einloom.search.tune import tune_operation
-from einloom.search.worker import Bench, compiled_image
+from einloom.search.worker import Bench
 from einloom.space import Bound, Figure
 from einloom.space.on_cpu.given import operation_of_equation
 from einloom.space.on_cpu.space import CpuSpace
@@ -110,6 +111,13 @@ def test_what_adds_nothing_is_right_too() -> None:
     assert bench.prepare("prim m=n") == {"status": "ok"}
 
 
+def test_sums_of_truth_values_are_compared_where_some_are_true_and_some_are_not() -> None:
+    operation = with_plain_names(operation_of_equation("mk,kn->mn", [(40, 30), (30, 50)], "bool"))
+    bench = Bench(operation, 1)
+    assert bench.prepare(str(optimize_operation(operation, host())[1])) == {"status": "ok"}
+    assert bench.expected is not None and 0.3 < bench.expected.mean() < 0.7
+
+
 def test_wrong_numbers_are_seen() -> None:
     bench = Bench(PRODUCT, 1)
     assert bench.prepare(str(HEURISTIC)) == {"status": "ok"}
@@ -181,17 +189,17 @@ def test_faster_is_what_is_faster_in_nearly_every_round() -> None:
 
 
 def test_what_was_best_elsewhere_is_tried_early_and_what_does_not_bind_is_not(tmp_path: Path) -> None:
-    """Hints: the same problem on another machine, then the nearest extents; never other kinds or numbers of threads."""
+    """Hints: this problem before or elsewhere, then the nearest extents; never other kinds or numbers of threads."""
     records = Records(tmp_path / "records.jsonl")
     larger = with_plain_names(operation_of_equation("mk,kn->mn", [(80, 30), (30, 50)], "float32"))
     double = with_plain_names(operation_of_equation("mk,kn->mn", [(40, 30), (30, 50)], "float64"))
     names = PRODUCT.names
     own = f"seq {names[0]}:8 prim m={names[1]} n={names[0]} k={names[2]}"
-    near = own.replace(":8", ":16")
+    before, near = own.replace(":8", ":4"), own.replace(":8", ":16")
     blank = Record("mine", str(PRODUCT), "this", "avx512", 1, "", confirmed=True)
     records.append(
         [
-            replace(blank, schedule=own.replace(":8", ":4")),
+            replace(blank, schedule=before),
             replace(blank, key="a", operation=str(larger), schedule=near),
             replace(blank, key="b", machine="another", schedule=own),
             replace(blank, key="c", operation=str(double), schedule=own.replace(":8", ":2")),
@@ -199,7 +207,7 @@ def test_what_was_best_elsewhere_is_tried_early_and_what_does_not_bind_is_not(tm
             replace(blank, key="e", schedule=own.replace("prim m", "seq q:1 prim m")),
         ]
     )
-    assert [str(each) for each in hints(PRODUCT, PRODUCT, records, blank)] == [own, near]
+    assert [str(each) for each in hints(PRODUCT, PRODUCT, records, 1)] == [before, own, near]
 
 
 def test_a_speedup_is_a_number_whatever_could_not_be_timed() -> None:

@@ -17,6 +17,7 @@ from einloom.bench.cases import Case
 from einloom.dtypes import data_type
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
+from einloom.jit.code_store import package_digest
 from einloom.jit.host import host
 from einloom.passes.fuse import fuse
 from einloom.passes.pipeline import optimize_operation
@@ -26,7 +27,7 @@ from einloom.plan.paths import contraction_path
 from einloom.plan.problem import make_problem
 from einloom.plan.steps import plan_problem
 from einloom.search.measure import Measurement, median, remeasured
-from einloom.search.problems import recorded_schedule
+from einloom.search.problems import host_of, recorded_schedule
 from einloom.search.records import problem_key, records_at
 from einloom.space.on_cpu.space import CpuSpace
 from einloom.tuning import tune
@@ -73,15 +74,16 @@ def tuned_case(case: Case, evaluations: int, file: Path, turns: int, seconds: fl
         threads: how many may share the work.
     """
     operation = with_plain_names(_operation(case))
-    heuristic = optimize_operation(operation, host(), Options(threads))[1]
+    machine = host_of(operation)
+    heuristic = optimize_operation(operation, machine, Options(threads))[1]
     done = _evaluated(operation, file, threads)
     if str(heuristic) not in done or len(done) < evaluations:
         budget = max(evaluations - len(done), 1)
         tune(case.equation, *case.shapes[:-1], budget=budget, records=file, dtype=case.dtype, threads=threads)
         done = _evaluated(operation, file, threads)
-    best = recorded_schedule(operation, host(), threads, file) or heuristic
+    best = recorded_schedule(operation, machine, threads, file) or heuristic
     texts = str(heuristic), str(best)
-    space = CpuSpace(fuse(operation), host(), (heuristic, best), threads)
+    space = CpuSpace(fuse(operation), machine, (heuristic, best), threads)
     with Measurement(operation, space, heuristic, threads, seconds) as measurement:
         own, found = remeasured(measurement, texts, turns)
     times = tuple(own), tuple(found)
@@ -96,9 +98,9 @@ def _operation(case: Case) -> Operation:
 
 
 def _evaluated(operation: Operation, file: Path, threads: int) -> set[str]:
-    """The schedules of an operation that were evaluated here."""
-    key = problem_key(str(operation), host(), threads)
-    return {record.schedule for record in records_at(file).all(key) if not record.confirmed}
+    """The schedules of an operation that this einloom has evaluated here."""
+    found = records_at(file).all(problem_key(str(operation), host(), threads))
+    return {each.schedule for each in found if not each.confirmed and each.compiler == package_digest()}
 
 
 def differences(heuristic: Schedule, best: Schedule) -> str:

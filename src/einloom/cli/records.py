@@ -8,8 +8,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from einloom.errors import ArgumentError
-from einloom.search.records import Record, Records, chosen_file, records_at
+from einloom.errors import ArgumentError, EinloomError
+from einloom.ir.text import parse_operation
+from einloom.search.claims import still_holds
+from einloom.search.problems import host_of
+from einloom.search.records import Record, Records, chosen_file, problem_key, records_at
 
 __all__ = ["add_parser", "chosen_records", "run"]
 
@@ -22,9 +25,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     for name, run_it, description in (
         ("path", _path, "print the file's name"),
         ("list", _list, "print a line for every problem that was tuned"),
-        ("show", _show, "print the record that a problem uses, whole"),
+        ("show", _show, "print the record of a problem whole, and whether it is used"),
         ("merge", _merge, "add the records of other files"),
-        ("export", _export, "write what problems use, and nothing else, to a file"),
+        ("export", _export, "write the record of each tuned problem, and nothing else, to a file"),
         ("clear", _clear, "delete the file"),
     ):
         action = actions.add_parser(name, help=description, description=description)
@@ -53,9 +56,37 @@ def chosen_records(path: Path | None) -> Records:
     return records_at(file)
 
 
-def used_records(records: Records) -> dict[str, Record]:
-    """Return the record that each tuned problem uses, by key."""
-    return {record.key: record for record in records.all() if record.confirmed}
+def tuned_records(records: Records) -> dict[str, Record]:
+    """Return a record of each tuned problem, by key: the one that is used, else the last one."""
+    found: dict[str, Record] = {}
+    for record in records.all():
+        before = found.get(record.key)
+        if record.confirmed and (before is None or _is_used(record) or not _is_used(before)):
+            found[record.key] = record
+    return found
+
+
+def _is_used(record: Record) -> bool:
+    return not why_unused(record)
+
+
+def why_unused(record: Record) -> str:
+    """Return why this process does not use a confirmed record, "" if it does.
+
+    Records of GPUs are found by their devices, which are not asked: they count as used.
+    """
+    try:
+        operation = parse_operation(record.operation)
+    except EinloomError:
+        return "" if record.decisions else "its operation cannot be read"
+    machine = host_of(operation)
+    if record.key != problem_key(record.operation, machine, record.threads):
+        return "measured on another machine"
+    try:
+        holds = still_holds(record, operation, machine)
+    except EinloomError as error:
+        return str(error).splitlines()[0]
+    return "" if holds else "einloom generates other code now: tune again"
 
 
 def _path(records: Records, arguments: argparse.Namespace) -> int:
@@ -65,25 +96,29 @@ def _path(records: Records, arguments: argparse.Namespace) -> int:
 
 def _list(records: Records, arguments: argparse.Namespace) -> int:
     counts = Counter(record.key for record in records.all())
-    for key, record in used_records(records).items():
+    for key, record in tuned_records(records).items():
+        unused = why_unused(record)
         gain = f"{record.heuristic / record.seconds:.2f}x" if record.seconds else ""
         axes = " ".join(line.split(" ", 1)[1] for line in record.operation.splitlines() if line.startswith("axis "))
-        print(f"{key}  {gain:>6}  {1e3 * record.seconds:.4g} ms  {counts[key]} records  {axes}  {record.machine}")
+        told = f"{key}  {gain:>6}  {1e3 * record.seconds:.4g} ms  {counts[key]} records  {axes}  {record.machine}"
+        print(told + (f"  (not used: {unused})" if unused else ""))
     return 0
 
 
 def _show(records: Records, arguments: argparse.Namespace) -> int:
-    print(json.dumps(record_of(records, arguments.key).to_json(), indent=1))
+    record = record_of(records, arguments.key)
+    unused = why_unused(record)
+    print(json.dumps(record.to_json() | {"used": not unused} | ({"why": unused} if unused else {}), indent=1))
     return 0
 
 
 def record_of(records: Records, key: str) -> Record:
-    """Return the record that the problem of a key uses.
+    """Return the record of the problem of a key: the one that is used, else the last one.
 
     Raises:
         ArgumentError: there is none, or several keys begin so.
     """
-    found = [record for each, record in used_records(records).items() if each.startswith(key)]
+    found = [record for each, record in tuned_records(records).items() if each.startswith(key)]
     if len(found) != 1:
         raise ArgumentError(
             f"{len(found)} tuned problems have a key that begins with {key!r} in {records.file}\n"
@@ -101,7 +136,7 @@ def _merge(records: Records, arguments: argparse.Namespace) -> int:
 
 
 def _export(records: Records, arguments: argparse.Namespace) -> int:
-    used = used_records(records)
+    used = tuned_records(records)
     Records(arguments.files[0]).append(used.values())
     print(f"{len(used)} records written to {arguments.files[0]}")
     return 0

@@ -11,8 +11,9 @@ from typing import Any
 
 from einloom.cli.records import chosen_records, record_of
 from einloom.cli.sizes import positive
-from einloom.jit.host import host
+from einloom.ir.text import parse_operation
 from einloom.search.log import replayed_log
+from einloom.search.problems import host_of
 from einloom.search.replay import replayed
 
 __all__ = ["add_parser", "run"]
@@ -43,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return 0
     record = record_of(chosen_records(arguments.records), arguments.key)
-    found = replayed(record, host(), arguments.rounds)
+    found = replayed(record, host_of(parse_operation(record.operation)), arguments.rounds)
     print(found.schedule)
     if not found.times:
         print("it failed, or computes something else than the interpreter")

@@ -30,8 +30,8 @@ from einloom.ir.operation import Operation
 from einloom.ir.text import parse_operation
 from einloom.jit.host import host
 from einloom.machine import Machine
+from einloom.search.claims import compiled_image
 from einloom.search.records import Record, Records, chosen_file, records_at
-from einloom.search.worker import compiled_image
 from einloom.tuning import operation_of, tune_on_cpu
 
 __all__ = ["tune_on_workers"]

@@ -17,7 +17,7 @@ from einloom.expression.sliced import SlicedVariant
 from einloom.expression.variant import CompiledStep, Variant
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
-from einloom.jit.host import host
+from einloom.jit.host_for import host_for
 from einloom.machine import Machine
 from einloom.once import cached_property
 from einloom.plan.carriers import widened
@@ -211,15 +211,6 @@ class Recipe:
             return None
         return decided(compiled.step.operation, compiled.schedule, self.machine(), compiled.threads, compiled.held)
 
-    def _host(self) -> Machine:
-        """The host; with matrix tiles, which have to be asked for, where types are narrow enough for them."""
-        narrow = any(self.problem.operand_type(i).group > 1 for i in range(len(self.problem.shapes)))
-        if not narrow:
-            return host()
-        from einloom.jit.tiles import host_with_tiles  # Late: its self-test needs an assembler.
-
-        return host_with_tiles()
-
     def machine(self) -> Machine:
         """Return the machine that code is generated for.
 
@@ -230,7 +221,8 @@ class Recipe:
 
     @cached_property
     def _machine(self) -> Machine:
-        machine = self.target if isinstance(self.target, Machine) else self._host()
+        types = (self.problem.operand_type(place) for place in range(len(self.problem.shapes)))
+        machine = self.target if isinstance(self.target, Machine) else host_for(types)
         if isinstance(self.target, str) and self.target not in ("cpu", "interpreter"):
             raise UnsupportedTarget(
                 f"target {self.target!r}\n  Targets: 'cpu', 'interpreter', 'opencl', 'cuda', 'gpu' or a Machine."

@@ -1,4 +1,5 @@
-"""Schedules that were the fastest elsewhere: of the same problem on another machine, or of one of other extents here.
+"""Schedules that were the fastest elsewhere: of the same problem on another machine or by another einloom, or of one of
+other extents here.
 
 They are where a search may begin, never code: each is a text that binds to the operation at hand, and is measured here.
 """
@@ -20,18 +21,18 @@ HINTS = 4
 """Schedules that a search begins with, at most."""
 
 
-def hints(operation: Operation, fused: Operation, records: Records, blank: Record) -> list[Schedule]:
+def hints(operation: Operation, fused: Operation, records: Records, threads: int) -> list[Schedule]:
     """Return the confirmed schedules of problems like this one that bind to it, those of the nearest extents first.
 
     Args:
         operation: what is computed, its axes named by their positions.
         fused: the same with the axes joined that lie like one: what schedules are about.
         records: where they lie.
-        blank: a record of this problem: its own records are no hints, and theirs are about as many threads.
+        threads: how many may share the work, as theirs may.
     """
     found = dict[Schedule, float]()
     for record in records.all():
-        if not record.confirmed or record.key == blank.key or record.threads != blank.threads:
+        if not record.confirmed or record.threads != threads:
             continue
         distance = _distance(operation, record)
         schedule = None if distance is None else _bound(fused, record.schedule)

@@ -10,36 +10,41 @@ from dataclasses import replace
 from pathlib import Path
 
 from einloom.errors import EinloomError
-from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Prims, Schedule
 from einloom.ir.text import parse_schedule
+from einloom.jit.host_for import host_for
 from einloom.machine import Machine
-from einloom.passes.fuse import JOINT, fuse_as_named
+from einloom.passes.fuse import JOINT
 from einloom.plan.names import with_plain_names
+from einloom.search.claims import still_holds
 from einloom.search.records import problem_key, records_at
 
-__all__ = ["recorded_schedule", "renamed", "with_plain_names"]
+__all__ = ["host_of", "recorded_schedule", "renamed", "with_plain_names"]
 
 _log = logging.getLogger("einloom")
+
+
+def host_of(operation: Operation) -> Machine:
+    """Return the host as expressions of such an operation see it."""
+    return host_for(each.dtype for each in operation.inputs)
 
 
 def recorded_schedule(operation: Operation, machine: Machine, threads: int, file: Path) -> Schedule | None:
     """Return the schedule that an operation was tuned to here, in its own names; None if it was not.
 
-    A record that does not fit the operation, by whoever's hand, is left alone, and the log says why.
+    A record does not count whose claim is about other code than what is generated today. One that does not fit the
+    operation, by whoever's hand, is left alone too, and the log says why.
     """
     plain = with_plain_names(operation)
-    record = records_at(file).best(problem_key(str(plain), machine, threads))
-    if record is None:
-        return None
-    try:
-        schedule = parse_schedule(record.schedule)
-        bind(fuse_as_named(plain, schedule), schedule)
-    except EinloomError as error:
-        _log.warning("the record of a schedule is not used: %s (%s)", error, file)
-        return None
-    return renamed(schedule, dict(zip(plain.names, operation.names)))
+    for record in records_at(file).confirmed(problem_key(str(plain), machine, threads)):
+        try:
+            if still_holds(record, plain, machine):
+                return renamed(parse_schedule(record.schedule), dict(zip(plain.names, operation.names)))
+            _log.info("record %s is about other code than is generated now: tune again (%s)", record.key, file)
+        except EinloomError as error:
+            _log.warning("the record of a schedule is not used: %s (%s)", error, file)
+    return None
 
 
 def renamed(schedule: Schedule, names: dict[str, str]) -> Schedule:

@@ -5,8 +5,8 @@
 
 Lines are appended under a lock, so several processes may write; a line that a killed process left unfinished is passed
 over. A line with `"confirmed": true` was measured again in a fresh process, beside the heuristic's schedule: the last
-one of a problem is what `einloom.einsum` and `einloom.compile` use. Nothing of a record is code: its schedule is text
-that is parsed, and bound again to the operation.
+one of a problem whose codes are still what is generated (`einloom.search.claims`) is what `einloom.einsum` and
+`einloom.compile` use. Nothing of a record is code: its schedule is text that is parsed, and bound again.
 
 The file is `records.jsonl` in the user's data folder; `EINLOOM_RECORDS` names another one, or is `off`.
 """
@@ -52,6 +52,8 @@ class Record:
         confirmed: whether it was measured again in a fresh process, and what it computes is right.
         decisions: of the leaf, by name, and `space`, a hash of the space that they were taken in.
         code: a digest of the machine code.
+        heuristic_code: the same of the heuristic's, of a confirmed record.
+        compiler: a digest of the einloom that compiled it.
         seed, strategy: of the search.
         einloom: the version.
         note: what a reader should know.
@@ -71,6 +73,8 @@ class Record:
     decisions: dict[str, Value] = field(default_factory=dict[str, Value])
     space: str = ""
     code: str = ""
+    heuristic_code: str = ""
+    compiler: str = ""
     seed: int = 0
     strategy: str = ""
     einloom: str = ""
@@ -105,7 +109,8 @@ class Record:
 
 _ALWAYS = ("key", "operation", "machine", "vector", "threads", "schedule", "status")
 _KINDS: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("key", "operation", "machine", "vector", "schedule", "status", "space", "code", "note"), str),
+    **dict.fromkeys(("key", "operation", "machine", "vector", "schedule", "status", "space", "note"), str),
+    **dict.fromkeys(("code", "heuristic_code", "compiler"), str),
     **dict.fromkeys(("seconds", "heuristic"), (int, float)),
     **dict.fromkeys(("threads", "seed"), int),
     "confirmed": bool,
@@ -188,7 +193,7 @@ class Records:
     def __init__(self, file: Path) -> None:
         self.file = file
         self._stamp: tuple[int, int] | None = None
-        self._best: dict[str, str] = {}
+        self._confirmed: dict[str, list[str]] = {}
 
     def append(self, records: Iterable[Record]) -> None:
         """Write records behind those that are there.
@@ -218,25 +223,34 @@ class Records:
     def any_confirmed(self) -> bool:
         """Whether there is a confirmed record of any problem."""
         self._refresh()
-        return bool(self._best)
+        return bool(self._confirmed)
 
     def best(self, key: str) -> Record | None:
         """Return the last confirmed record of a problem."""
+        return next(self.confirmed(key), None)
+
+    def confirmed(self, key: str) -> Iterator[Record]:
+        """Yield the confirmed records of a problem, the last one first."""
         self._refresh()
-        line = self._best.get(key)
-        return None if line is None else Record.parse(line)
+        for line in reversed(self._confirmed.get(key, ())):
+            record = Record.parse(line)
+            if record is not None:
+                yield record
 
     def _refresh(self) -> None:
         """Read the file again if it has changed."""
         try:
             status = self.file.stat()
         except OSError:
-            self._stamp, self._best = None, {}
+            self._stamp, self._confirmed = None, {}
             return
         stamp = status.st_mtime_ns, status.st_size
         if stamp != self._stamp:
-            self._best = {key: line for line in self._lines() if _CONFIRMED in line and (key := _key_in(line))}
-            self._stamp = stamp
+            found: dict[str, list[str]] = {}
+            for line in self._lines():
+                if _CONFIRMED in line and (key := _key_in(line)):
+                    found.setdefault(key, []).append(line)
+            self._confirmed, self._stamp = found, stamp
 
     def _lines(self) -> list[str]:
         try:

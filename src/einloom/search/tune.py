@@ -1,6 +1,7 @@
 """`tune_operation`: find a schedule that is faster here than the heuristic's, and remember it.
 
-The search starts from what the heuristic considers, from what is recorded, and from what was best for problems like it.
+The search starts from what the heuristic considers, from what this einloom has recorded, and from what was best for
+problems like it, or for this one on another machine or before einloom changed.
 At the end the best schedules and the heuristic's are measured again in turns, in fresh processes: what wins there is
 the result, and is recorded as such.
 """
@@ -19,6 +20,7 @@ from einloom.errors import EinloomError
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_schedule
+from einloom.jit.code_store import package_digest
 from einloom.machine import Machine
 from einloom.passes.contraction.choose import costed
 from einloom.passes.fuse import fuse
@@ -26,6 +28,7 @@ from einloom.passes.identify import identify_primitive
 from einloom.passes.parallelise import parallelise
 from einloom.passes.pipeline import optimize_operation
 from einloom.passes.values import Context, Options
+from einloom.search.claims import code_digest
 from einloom.search.hints import hints
 from einloom.search.log import EventLog, SearchSetup, opened_log
 from einloom.search.measure import LEAST_ROUNDS, Compiler, Measurement, interval, is_faster, median, remeasured
@@ -101,7 +104,7 @@ def tune_operation(
     rates = None if limits is None else limits.times(MARGIN)
     blank = Record(
         problem_key(str(plain), machine, threads), str(plain), machine.name, machine.vector, threads, "",
-        seed=seed, strategy=strategy, einloom=version,
+        seed=seed, strategy=strategy, einloom=version, compiler=package_digest() or version,
     )  # fmt: skip
     tuning = _Tuning(plain, machine, blank, None if file is None else records_at(file), rates)
 
@@ -145,12 +148,12 @@ class _Tuning:
     def __init__(
         self, plain: Operation, machine: Machine, blank: Record, records: Records | None, rates: CpuRates | None
     ) -> None:
-        self.blank, self.records = blank, records
+        self.plain, self.machine, self.blank, self.records = plain, machine, blank, records
         fused = fuse(plain)
         self.heuristic, *others = _considered(plain, fused, machine, blank.threads)
         earlier = [] if records is None else list(records.all(blank.key))
         parsed = [(each, schedule) for each in earlier if (schedule := _parsed(each)) is not None]
-        hinted = [] if records is None else hints(plain, fused, records, blank)
+        hinted = [] if records is None else hints(plain, fused, records, blank.threads)
         known = dict.fromkeys([self.heuristic, *others, *(schedule for _, schedule in parsed), *hinted])
         self.space = CpuSpace(fused, machine, tuple(known), blank.threads, rates=rates, lowered=Overhead)
         first = (self.heuristic, *hinted, *others[:STARTS])
@@ -158,7 +161,7 @@ class _Tuning:
         self.known = [
             (leaf, each.seconds if each.status == "ok" else inf)
             for each, schedule in parsed
-            if not each.confirmed and (leaf := self.leaf(schedule)) is not None
+            if not each.confirmed and each.compiler == blank.compiler and (leaf := self.leaf(schedule)) is not None
         ]
 
     def leaf(self, schedule: Schedule) -> csp.Domains | None:
@@ -247,7 +250,10 @@ class _Tuning:
         decisions = {} if leaf is None else {name: values[0] for name, values in leaf.decisions}
         note = self._note(str(best.schedule), Outcome("ok", min(best.times)))
         told = {"times": best.times, "heuristic": heuristic.time, "decisions": decisions, "space": self.space.digest}
-        return replace(note, confirmed=True, **told)
+        return replace(note, confirmed=True, code=self._code(best), heuristic_code=self._code(heuristic), **told)
+
+    def _code(self, found: TunedSchedule) -> str:
+        return code_digest(self.plain, str(found.schedule), self.machine, self.blank.threads)
 
 
 def _considered(plain: Operation, fused: Operation, machine: Machine, threads: int) -> list[Schedule]:

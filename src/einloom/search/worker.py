@@ -13,24 +13,24 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
 
-from einloom.ir.bind import bind
+from einloom.dtypes import BOOL, Kind
 from einloom.ir.interpret import Memory, interpret
+from einloom.ir.numbers import narrowed
 from einloom.ir.operation import Axis, Operation, reach
-from einloom.ir.text import parse_operation, parse_schedule
+from einloom.ir.text import parse_operation
 from einloom.jit.host import host
-from einloom.machine import Machine
-from einloom.passes.fuse import fuse_as_named
+from einloom.search.claims import compiled_image, digest_of
+from einloom.search.problems import host_of
 from einloom.search.process import Evaluate, answer_requests, private_output, send
 from einloom.search.timing import timed_calls
 from einloom.targets.executable import Executable
-from einloom.targets.image import Image, image_of
+from einloom.targets.image import Image
 
-__all__ = ["Bench", "checked_blocks", "compiled_image", "serve", "written_places"]
+__all__ = ["Bench", "checked_blocks", "serve", "written_places"]
 
 CHECKED_POINTS = 20_000_000
 """Points of the iteration space that the interpreter computes; of larger operations it computes some blocks."""
@@ -71,6 +71,7 @@ class Bench:
 
     def __init__(self, operation: Operation, threads: int) -> None:
         self.operation, self.threads = operation, threads
+        self.machine = host_of(operation)
         self.memories = _memories(operation)
         self.start = self.memories[-1].elements.copy()
         self.expected: np.ndarray[Any, Any] | None = None
@@ -114,19 +115,13 @@ class Bench:
 
     def _executable(self, text: str, given: str = "") -> tuple[Executable, str]:
         image = Image.from_bytes(base64.b64decode(given))
-        if image is None or not image.fits(len(self.operation.operands), host()):
-            image = compiled_image(self.operation, text, host())
-        return Executable(image), sha256(image.code).hexdigest()[:16]
+        if image is None or not image.fits(len(self.operation.operands), self.machine):
+            image = compiled_image(self.operation, text, self.machine)
+        return Executable(image), digest_of(image)
 
     def _run_once(self, executable: Executable) -> None:
         self.memories[-1].elements[:] = self.start
         executable(self.addresses, self.threads)
-
-
-def compiled_image(operation: Operation, text: str, machine: Machine) -> Image:
-    """Return the image of a schedule for a machine, which need not be this one."""
-    schedule = parse_schedule(text)
-    return image_of(bind(fuse_as_named(operation, schedule), schedule), machine)
 
 
 def _are_same(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bool:
@@ -139,17 +134,23 @@ def _are_same(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bo
 
 
 def _memories(operation: Operation) -> list[Memory]:
-    """Operands of small whole numbers; an output that is not read starts as NaN, so that a gap shows."""
+    """Operands of small whole numbers; an output that is not read starts as NaN, so that a gap shows.
+
+    Truth values are rarer the longer sums are, so that about half of the sums are true.
+    """
     generator = np.random.default_rng(2026)
     memories: list[Memory] = []
     reads_output = operation.main.is_contraction and not operation.first_touch.initialises
+    summed = math.prod(axis.extent for axis in operation.axes if not _is_kept(axis))
+    true = (1 - 0.5 ** (1 / max(summed, 1))) ** (1 / len(operation.inputs))
     for operand in operation.operands:
         low, high = reach(operation, operand) or (0, -1)
         values = generator.integers(1, LARGEST + 1, high - low + 1) * generator.choice((-1, 1), high - low + 1)
-        values = values.astype(operand.dtype.name)
-        if operand is operation.output and not reads_output and values.dtype.kind == "f":
-            values[:] = np.nan
-        memories.append(Memory(values, -low))
+        if operand.dtype is BOOL:
+            values = generator.random(high - low + 1) < true
+        if operand is operation.output and not reads_output and operand.dtype.kind is Kind.FLOAT:
+            values = np.full(high - low + 1, np.nan)
+        memories.append(Memory(narrowed(values, operand.dtype), -low))
     return memories
 
 
