@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,13 +31,13 @@ SCHEDULE = "seq A:16 prim m=B n=A k=C"
 DEEP = "[" * 100_000
 
 
-def record(schedule: str = SCHEDULE, **changes: object) -> Record:
+def record(schedule: str = SCHEDULE, **changes: Any) -> Record:
     """A confirmed record of the product on this host, with the codes that are generated now, if any."""
     machine = host()
     key = problem_key(PLAIN, machine, 1)
     made = Record(key, PLAIN, machine.name, machine.vector, 1, schedule, seconds=1e-5, confirmed=True)
-    made = replace(made, **changes)  # type: ignore[arg-type]
-    return replace(made, **{"heuristic_code": _code(made, ""), "code": _code(made, schedule)} | changes)  # type: ignore[arg-type]
+    made = replace(made, **changes)
+    return replace(made, heuristic_code=_code(made, ""), code=_code(made, schedule))
 
 
 def _code(record: Record, schedule: str) -> str:
@@ -132,7 +133,7 @@ def test_optimize_takes_what_was_tuned_unless_it_is_told_how(tmp_path: Path) -> 
     [{"threads": 2}, {"machine": "another"}, {"vector": "neon"}, {"operation": PLAIN.replace("40", "41")}],
     ids=["threads", "machine", "vector", "shape"],
 )
-def test_records_of_others_are_no_code(changes: dict[str, object], tmp_path: Path) -> None:
+def test_records_of_others_are_no_code(changes: dict[str, Any], tmp_path: Path) -> None:
     other = record(**changes)
     machine = replace(host(), name=other.machine, vector=other.vector)
     file = tmp_path / "records.jsonl"
