@@ -143,7 +143,7 @@ def test_what_follows_from_extents_is_an_argument():
     steps = "const int step_a_i, const int step_a_n, const int end_i, const int step_b_i"
     assert f"global float *restrict b, const long begin_a, const int trips_i, {steps}) {{\n  a += begin_a;\n" in text
     assert "if (4 * i + n < end_i) r[0] = *(a + step_a_i * i + step_a_n * n);" in text
-    assert "for (int i = 0; i < trips_i; i++)" in text
+    assert "for (int i = 0; i == 0 || i < trips_i; i++)" in text
     assert [int(each) for each in size_values(launch)] == [7, 2, -4, -1, 6, 4]
 
 

@@ -14,9 +14,10 @@ import pytest
 import einloom as el
 from einloom.errors import DeviceError
 from einloom.ir.gpu.simt import LaunchFault, run_launch
-from einloom.ir.gpu.text import read_launch
+from einloom.ir.gpu.text import read_launch, write_launch
 from einloom.jit.gpu.devices import open_gpu
 from einloom.search.on_gpu.work import KernelWork, arguments_of
+from einloom.search.on_gpu.worker import Bench
 from einloom.space.on_cpu.given import operation_of_equation
 from einloom.space.on_gpu.operations import kernel_of
 from tests.gpu.leaves import EQUATIONS, Operands, contractions, named_kernels, space_of
@@ -68,6 +69,13 @@ def test_one_kernel_takes_arrays_of_two_sizes(name: str):
             found = np.empty_like(expected)
             DEVICE.download(arrays[output], found)
             np.testing.assert_array_equal(found, expected)
+
+
+def test_a_loop_with_barriers_that_takes_its_trips_has_no_branch_around_it():
+    """PoCL 3.1 ended the process in its compiler: the loop might run no iteration, as far as that knew."""
+    made = list(contractions())[6]
+    bench = Bench(DEVICE, KernelWork(made), sizes=True)
+    assert bench.prepare(write_launch(space_of(made).random_leaf(2).launch())) == {"status": "ok"}
 
 
 DIVERGENT_ENDS = """

@@ -181,7 +181,9 @@ class _Printer:
         if loop.kind is LoopKind.UNROLL:
             yield f"{indent}#pragma unroll"
         trips = self._size(key_of_trips(loop.name), loop.trips)
-        yield f"{indent}for ({self.index} {name} = 0; {name} < {trips}; {name}++) {{"
+        # Loops run once at least: a compiler that is told so puts no branch around them, nor around a barrier in them.
+        first = "" if trips.isdigit() else f"{name} == 0 || "
+        yield f"{indent}for ({self.index} {name} = 0; {first}{name} < {trips}; {name}++) {{"
         yield from self._nodes(loop.body, depth + 1)
         yield f"{indent}}}"
 
