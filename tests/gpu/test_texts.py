@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,14 @@ import einloom as el
 from einloom.dtypes import TYPES
 from einloom.errors import DeviceError, UnsupportedTarget
 from einloom.ir.gpu.launch import Launch
-from einloom.ir.gpu.text import read_launch
+from einloom.ir.gpu.text import read_launch, write_launch
 from einloom.jit.gpu.cuda import compile_cuda
 from einloom.once import OnceTable
 from einloom.space import H200, gpu
 from einloom.space.candidate import Candidate
 from einloom.space.kernels import Kernel
 from einloom.space.on_gpu.experts import expert_leaf
+from einloom.targets.gpu.comment import comment_of
 from einloom.targets.gpu.dialects import DIALECTS
 from einloom.targets.gpu.printer import print_launch
 from einloom.targets.gpu.sizes import size_values, sizes_of
@@ -243,3 +245,10 @@ def test_complex_numbers_have_no_order():
     text = "launch f\n  global in complex64 a 1\n  register complex64 r 1\n  r[0] = a[0] global\n  r[0] = max(r[0], 0)"
     with pytest.raises(UnsupportedTarget, match="has no max of float2 here"):
         print_launch(read_launch(text), DIALECTS["cuda"])
+
+
+def test_the_page_shows_what_is_printed():
+    leaf = expert_leaf(gpu("mv", m=64, n=64, device="h200"))
+    page = Path(__file__, "../../../docs/explanation/from-a-candidate-to-cuda.md").resolve().read_text("utf-8")
+    assert f"```\n{write_launch(leaf.launch())}\n```" in page
+    assert f"```cuda\n{print_launch(leaf.launch(), DIALECTS['cuda'], comment_of(leaf))}```" in page
