@@ -50,7 +50,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     ),
     "passes": ({"model", "__init__"}, {REST}, {"pipeline"}),
     "arrays": (
-        {"region", "dlpack", "entry", "__init__"},
+        {"region", "dlpack", "entry", "fresh", "__init__"},
         {"check", "library", "guards"},
         {"device"},
         {"emit"},

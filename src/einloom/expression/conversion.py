@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeGuard
 import numpy as np
 
 from einloom.arrays.check import check_shape, check_writable
+from einloom.arrays.fresh import fresh
 from einloom.arrays.library import Array, Imported, array_of, incoming, outgoing
 from einloom.errors import ArgumentError, DTypeError
 from einloom.expression.made import Compiled
@@ -72,11 +73,12 @@ class Conversion:
         """
         if out is not None:
             return self._into(expression, converted, out)
-        fresh = np.empty(expression.output_shape, expression.dtype, order="F" if self._is_fortran(converted) else "C")
+        order = "F" if self._is_fortran(converted) else "C"
+        result = fresh(expression.output_shape, expression.dtype, order)
         if not expression.output_shape:
             return expression(*converted)
-        expression(*converted, out=fresh)
-        return outgoing(fresh, str(expression.dtype), given[0])
+        expression(*converted, out=result)
+        return outgoing(result, str(expression.dtype), given[0])
 
     def _is_fortran(self, operands: Sequence[Any]) -> bool:
         arrays = [incoming(operand, "").array for operand in operands]

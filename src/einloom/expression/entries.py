@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from einloom.arrays.entry import Apart, ArrayArgument, Call, Data, Entry, Fresh, Scratch
+from einloom.arrays.fresh import LEAST, fresh
 from einloom.arrays.library import Array, Imported, region_of
 from einloom.arrays.signature import MOST_SCRATCH, array_argument, is_long, thread_settings
 from einloom.config import WatchedSettings
@@ -56,10 +58,11 @@ def describe_call(
     flops, traffic = sum(o.flops for o in operations), sum(o.bytes for o in operations)
     name, index, arguments = sys.intern("out"), (), (shape, dtype)
     last = len(operands)
+    make = fresh if math.prod(shape) * dtype.itemsize >= LEAST else np.empty  # which is faster
     entry = Entry(
         arguments=tuple(_argument(array, unit, array is out) for array in given),
         calls=tuple(_calls(variant, _sources(last, *held), places, written=-1 if out is None else last)),
-        result=last if out is not None else Fresh(id(np.empty), id(arguments), 0 if shape else id(index)),
+        result=last if out is not None else Fresh(id(make), id(arguments), 0 if shape else id(index)),
         keywords=() if out is None else (id(name),),
         apart=() if out is None else tuple(Apart(last, position) for position in range(last)),
         launch=launch_address(),

@@ -15,6 +15,7 @@ from einloom.arrays.check import (
     check_shape,
     check_writable,
 )
+from einloom.arrays.fresh import fresh
 from einloom.arrays.library import Array, Imported, array_of, element_strides, incoming, region_of
 from einloom.dtypes import COMPUTED, DTYPES, promoted
 from einloom.errors import DTypeError, EquationError, ShapeError
@@ -115,8 +116,8 @@ class Expected:
         """
         if out is None:
             self.finish.check_fresh(self.where)
-            fresh = np.empty(self.output_shape, dtype)
-            return Output(fresh, fresh)
+            result = fresh(self.output_shape, dtype)
+            return Output(result, result)
         given = array_of(out, "out", self.where)
         check_dtype("out", given.dtype, self.label, self.where)
         check_shape("out", given.array.shape, self.output_shape, self.where)

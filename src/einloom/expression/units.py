@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from einloom.arrays.fresh import fresh
 from einloom.arrays.library import Array
 from einloom.expression.expression import Expression
 from einloom.expression.predicted import predicted_seconds
@@ -65,13 +66,13 @@ class UnitProgram:
         """Return the part of the result that a unit is, or the sums of its slices where it is a part of that."""
         variant = self._variant(threads)
         whole = self.work.is_whole(unit)
-        result = np.empty(self.shape(self.work.place(unit)), self.dtype if whole else variant.sums_dtype or self.dtype)
+        result = fresh(self.shape(self.work.place(unit)), self.dtype if whole else variant.sums_dtype or self.dtype)
         variant.run_unit(unit, operands, result)
         return result
 
     def finished(self, place: int, sums: Array) -> Array:
         """Return the part of the result that all sums of a place make."""
-        result = np.empty(self.shape(place), self.dtype)
+        result = fresh(self.shape(place), self.dtype)
         self._variant(1).finish(place, sums, result)
         return result
 
