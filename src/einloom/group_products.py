@@ -96,7 +96,7 @@ _SCALABLE = {
 }
 """Features by which scalable vectors multiply groups."""
 
-_FIXED = {"sve": "dotprod", "sve_bf16": "bf16", "sve_i8mm": "i8mm"}
+_FIXED = {"sve": "sve", "sve_bf16": "bf16", "sve_i8mm": "i8mm"}
 """Features by which vectors of 128 bits multiply the same groups: what does not lie in order they take."""
 
 _PRODUCTS = (

@@ -130,7 +130,7 @@ def test_views_are_read_in_place() -> None:
 
 @pytest.mark.parametrize("equation", ["ab,bc->ac", "ab,bc->ca", "ab,cb->ac", "ba,bc->ca"])
 def test_bytes_are_summed_with_whatever_the_processor_has(equation: str) -> None:
-    """Scalable vectors multiply groups where vectors of 128 bits do not: on A64FX, kernels need both or neither."""
+    """A64FX multiplies groups in scalable vectors alone, and kernels need vectors of 128 bits beside them."""
     sizes, rng = {"a": 17, "b": 256, "c": 48}, np.random.default_rng(0)
     shapes = [[sizes[name] for name in term] for term in equation.partition("->")[0].split(",")]
     a, b = (rng.integers(-128, 128, shape).astype("i1") for shape in shapes)

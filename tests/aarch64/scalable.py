@@ -38,7 +38,7 @@ INSTRUCTION_OF = {
 }  # fmt: skip
 
 FEATURE_OF = {
-    "pairs": "bf16", "signed": "dotprod", "unsigned": "dotprod", "mixed": "i8mm", "mixed the other way": "i8mm",
+    "pairs": "bf16", "signed": "sve", "unsigned": "sve", "mixed": "i8mm", "mixed the other way": "i8mm",
 }  # fmt: skip
 
 needs_sve = pytest.mark.skipif("sve" not in host().features, reason="the processor has no SVE")

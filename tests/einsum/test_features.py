@@ -119,6 +119,15 @@ def test_what_does_not_lie_in_order_takes_neon_where_vectors_are_scalable(name: 
     assert re.search(r"\bv\d+\.", product.show("asm"))
 
 
+@pytest.mark.parametrize("equation", ["ab,bc->ac", "ab,cb->ca", "ba,bc->ac"])
+def test_scalable_vectors_sum_bytes_where_those_of_128_bits_cannot(equation: str) -> None:
+    """A64FX has SVE, of which `sdot` is a part, and none of Neon's."""
+    machine = replace(NEON.with_vector("sve512"), features=frozenset({"neon", "sve", "sve512", "fp16"}))
+    shapes = ([{"a": 17, "b": 256, "c": 48}[name] for name in term] for term in equation.partition("->")[0].split(","))
+    product = el.compile(equation, *(np.zeros(shape, "int8") for shape in shapes), dtype="int32", target=machine)
+    assert re.search(r"\bsdot +z", product.show("asm"))
+
+
 @pytest.mark.soak
 @pytest.mark.filterwarnings("error::einloom.FallbackWarning")
 def test_every_type_without_each_feature() -> None:

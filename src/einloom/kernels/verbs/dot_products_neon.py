@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from einloom.asm.aarch64.operands import Arranged, Lane, Offset, X, v
+from einloom.asm.aarch64.scalable_operands import z
 from einloom.dtypes import BFLOAT16, INT8, UINT8, DType
 from einloom.kernels.verbs.aarch64 import AArch64Machine
 from einloom.kernels.verbs.blocks_neon import BLOCKS, NeonBlocks
@@ -26,24 +27,30 @@ PRODUCTS: dict[Groups, tuple[str, str, str]] = {
 There is no product of signed bytes with a register of unsigned ones: the operands change places.
 """
 
+SCALABLE: dict[Groups, str] = {(INT8, INT8): "sdot", (UINT8, UINT8): "udot"}
+"""Instructions of every processor with scalable vectors, A64FX too, which has none of `dotprod`."""
+
 
 def dot_products(km: AArch64Machine, dtype: DType, groups: Groups) -> FormulaVerbs[X, Arranged, Offset] | None:
     """Return the verbs of registers of `dtype` for products of groups; None if the machine has none of them."""
+    features = km.machine.features
     feature = (BLOCKS.get(groups) or PRODUCTS.get(groups, ("",)))[0]
-    if feature not in km.machine.features:
+    by_scalable = feature not in features and groups in SCALABLE and "sve" in features
+    if feature not in features and not by_scalable:
         return None
     vec = km.vectors(dtype)
     assert isinstance(vec, NeonVectors)
     if groups in BLOCKS:
         vec.blocks = NeonBlocks(km, groups)
         return vec
-    vec.fma = _GroupProduct(km, groups)
+    vec.fma = _ScalableProduct(km, groups) if by_scalable else _GroupProduct(km, groups)
+    vec.elements = None if by_scalable else _GroupElements(vec, groups[0].size)
 
     def product(dst: Arranged, first: Arranged, second: Arranged) -> None:
         vec.zero(dst)
         vec.fma(dst, first, second)
 
-    vec.product, vec.elements = product, _GroupElements(vec, groups[0].size)
+    vec.product = product
     return vec
 
 
@@ -64,6 +71,16 @@ class _GroupProduct:
 
     def _whole(self, register: Arranged | Lane) -> Arranged:
         return v[register.number].b16 if self.groups[0].size == 1 else v[register.number].h8
+
+
+class _ScalableProduct:
+    """dst += the sums of products of groups, in the first 128 bits of scalable vectors; the others are ignored."""
+
+    def __init__(self, km: AArch64Machine, groups: Groups) -> None:
+        self.instruction = getattr(km.asm, SCALABLE[groups])
+
+    def __call__(self, dst: Arranged, first: Arranged, second: Arranged) -> None:
+        self.instruction(z[dst.number].s, z[first.number].b, z[second.number].b)
 
 
 class _GroupElements(NeonElements):
