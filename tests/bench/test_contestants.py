@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -148,6 +149,14 @@ def test_every_way_of_numpy_is_right(case: Case) -> None:
 def test_numpy_is_tried_in_every_way_that_a_case_has(equation: str, expected: set[str]) -> None:
     case = Case.contraction(equation, dict.fromkeys(sorted(set(equation) - set(",->")), 16))
     assert {name.rpartition(" ")[0] for name in ways_of(case)} == expected
+
+
+def test_trees_with_a_path_are_contracted_by_cotengra_too() -> None:
+    pytest.importorskip("cotengra")
+    case = replace(Case.contraction("ab,bc,cd->da", dict(zip("abcd", (5, 6, 7, 8)))), path=((1, 2), (0, 1)))
+    ways = {name.rpartition(" ")[0]: result for name, result in ways_of(case).items()}
+    assert "cotengra" in ways
+    assert check_result(case, make_operands(case), make_output(case), ways["cotengra"]).right
 
 
 def test_a_wrong_way_is_an_error_and_not_a_figure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,6 +48,8 @@ def _einsums(case: Case, operands: Sequence[Array], output: Array) -> Iterator[W
     yield "einsum", lambda: np.asarray(np.einsum(case.equation, *operands, optimize=path))
     if len(operands) > 2:
         yield "opt_einsum", _contracted(case, operands)
+    if case.path is not None and find_spec("cotengra") is not None:
+        yield "cotengra", _contracted_by_cotengra(case, operands)
     # With `out` it leaves BLAS for the last step, which helps where BLAS does not.
     if case.flops <= LARGE_FLOPS:
         yield "einsum with out", lambda: np.einsum(case.equation, *operands, out=output, optimize=path)
@@ -56,6 +60,14 @@ def _einsums(case: Case, operands: Sequence[Array], output: Array) -> Iterator[W
 def _contracted(case: Case, operands: Sequence[Array]) -> Callable[[], Array]:
     expression: Any = opt_einsum.contract_expression(case.equation, *case.shapes[:-1], optimize=case.optimize)
     return lambda: expression(*operands)
+
+
+def _contracted_by_cotengra(case: Case, operands: Sequence[Array]) -> Callable[[], Array]:
+    """cotengra's own contraction along the path: its einsum is made of matrix products."""
+    trees: Any = import_module("cotengra").ContractionTree
+    *inputs, output = map(tuple, case.terms)
+    contractor = trees.from_path(inputs, output, case.sizes, path=case.path).get_contractor()
+    return lambda: contractor(*operands)
 
 
 def _sums(case: Case, operand: Array, output: Array) -> Iterator[Way]:
