@@ -58,7 +58,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     ),
     "expression": (
         {"programs", "types", "weak", "factors", "options", "planned"},
-        {"fallback"},
+        {"fallback", "interpreted"},
         {"variant", "operands"},
         {"on_gpu"},
         {"slice_calls"},

@@ -7,14 +7,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 
 from einloom.arrays.library import Array
-from einloom.arrays.region import reach_of
 from einloom.expression.fallback import compute_with_numpy
-from einloom.ir.interpret import Memory, interpret
 from einloom.ir.numbers import elements_of
 from einloom.ir.schedule import Schedule
 from einloom.jit.arrays import array_address
@@ -70,8 +67,10 @@ class CompiledStep:
         if operands[-1].size and self.by_numpy:
             compute_with_numpy(operation, operands)
         elif operands[-1].size:
-            units = [elements_of(operand.dtype).name for operand in operation.operands]
-            interpret(operation, [_memory_of(operand, unit) for operand, unit in zip(operands, units)])
+            # Late: who runs code needs no interpreter.
+            from einloom.expression.interpreted import interpret_arrays
+
+            interpret_arrays(operation, operands)
 
 
 @dataclass(frozen=True)
@@ -220,12 +219,3 @@ def _most_scratch(steps: Sequence[CompiledStep]) -> int:
 
 def _whole_lines(size: int) -> int:
     return -(-size // LINE) * LINE
-
-
-def _memory_of(array: Array, unit: str) -> Memory:
-    """Return the bytes that the array reaches as elements of type `unit`, with the position of its first element."""
-    if array.size == 0:
-        return Memory(np.empty(0, unit))
-    low, high = reach_of(array.shape, array.strides, array.itemsize)
-    buffer: Any = (ctypes.c_char * (high - low)).from_address(array_address(array) + low)
-    return Memory(np.frombuffer(buffer, unit), -low // np.dtype(unit).itemsize)

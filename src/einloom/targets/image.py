@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
 
-from einloom.ir.nest import Nest
 from einloom.machine import Machine
+
+if TYPE_CHECKING:
+    from einloom.ir.nest import Nest
 
 __all__ = ["SYNC_BYTES", "Image", "image_of"]
 
