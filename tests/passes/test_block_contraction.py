@@ -103,9 +103,9 @@ def test_copies_turn_matrices_between_scratch_and_tensor() -> None:
     flow = Flow(operation, schedule, AVX512)
     assert flow.copied_run(2) == 5  # along a; c follows b in the tensor
     schedule = parse_schedule("seq c:1 seq d:64 prim m=b n=a k=d pack out@1 a b")
-    assert Flow(operation, schedule, AVX512).copied_matrix(2) == (504, 5, False)
+    assert Flow(operation, schedule, AVX512).copied_matrix(2) == (504, 5, False, True)  # b begins where a ends
     schedule = parse_schedule("seq b:1 seq d:64 prim m=c n=a k=d pack out@1 a c")
-    assert Flow(operation, schedule, AVX512).copied_matrix(2) == (24, 5, True)  # c lies 2,520 elements apart
+    assert Flow(operation, schedule, AVX512).copied_matrix(2) == (24, 5, True, False)  # c lies 2,520 elements apart
 
 
 def test_vectors_run_along_an_input_where_the_innermost_axis_is_short() -> None:
@@ -118,6 +118,25 @@ def test_vectors_run_along_an_input_where_the_innermost_axis_is_short() -> None:
 
 
 FOUR = contraction("a 52 m, b 56 m, c 56 n, d 56 n, e 56 k, f 56 k", "aefb", "fdce", "abcd")
+
+
+def test_fused_axes_are_tried_where_the_cheapest_proposal_has_no_plan() -> None:
+    operation = contraction("d 3 c, c 3 k, a 437 m, e 4 m, b 3 m, f 16 n", "dcaeb", "dcf", "afdbe")
+    assert any(each.proposal.plan is None for each in _costed(operation)[1:])
+    assert _costed(operation)[0].proposal.family == "vector block, fused"
+
+
+def test_streams_that_go_on_where_the_last_run_ended_wait_for_no_end() -> None:
+    operation = contraction("b 60000 m, a 52 n", "b", "a", "ba")
+    schedule = parse_schedule("seq b:3 prim m=a n=b pack in1@0 a pack out@1 b a")
+    apart = parse_schedule("seq b:3 seq a:26 prim m=a n=b pack in1@0 a:26 a pack out@2 b a")
+    assert next(each for each in Flow(operation, schedule, LARGE).traffic() if each.streams).pieces < 1e-3
+    assert next(each for each in Flow(operation, apart, LARGE).traffic() if each.streams).pieces > 0.1
+
+
+def test_kernels_read_runs_of_the_second_summed_axis_where_they_lie() -> None:
+    operation = contraction("b 4496 k, c 8 m, a 146 k", "bca", "ab", "c")
+    assert str(_costed(operation)[0].proposal.schedule) == "prim m=c k=a batch=b"
 
 
 def test_blocks_hold_all_of_the_summed_axis_along_which_a_copy_reads_runs() -> None:

@@ -191,10 +191,13 @@ def several_products(setting: Setting) -> Iterator[Plan]:
 
 
 def batch_inside(setting: Setting) -> Iterator[Plan]:
-    """Where the vector operand is contiguous along the primitive's batch, blocks hold that whole: copies read runs."""
+    """Where the vector operand is contiguous along the primitive's batch, that is its k: kernels and copies read runs."""
     operation, prims = setting.operation, setting.prims
     innermost = operation.contiguous_axis(operation.inputs[vector_operand(operation, prims)])
-    if innermost is not None and innermost.name == prims.batch and not setting.keeps_element:
+    if innermost is None or innermost.name != prims.batch:
+        return
+    yield Plan("batch inside", packs_vector=False, packs_element=False, batch_inside=True)
+    if not setting.keeps_element:
         yield Plan("batch inside", batch_inside=True)
         yield Plan("batch inside", element_first=True, panels=True, batch_inside=True)
 

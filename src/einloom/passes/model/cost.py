@@ -170,8 +170,8 @@ class CostModel:
             if run > 1:
                 cycles = copy_cycles(elements, run, self.lanes)
             else:
-                rows, columns, scattered = flow.copied_matrix(position)
-                cycles = transposed_cycles(elements, rows, columns, self.lanes)
+                rows, columns, scattered, few = flow.copied_matrix(position)
+                cycles = transposed_cycles(elements, rows, columns, self.lanes, few)
                 if scattered and columns * self.size < LINE:
                     cycles += SCATTERED * elements * (1 / columns - self.size / LINE)
             seconds += cycles * self.cycle

@@ -13,10 +13,11 @@ from einloom.kernels.contraction import bands
 from einloom.kernels.contraction.tiles import PLAIN, Fragment, plain_demand
 from einloom.machine import VectorISA
 
-__all__ = ["CALL", "Tiling", "copy_cycles", "tiling_of", "transposed_cycles"]
+__all__ = ["CALL", "MOVE", "Tiling", "copy_cycles", "tiling_of", "transposed_cycles"]
 
-CALL = 12
-"""Cycles of a call in a nest: moving pointers, the loop's branch, entering and leaving."""
+CALL, MOVE = 24, 12
+"""Cycles of a call in a nest, of a contraction and of what only moves: pointers, the loop's branch, entering and leaving.
+"""
 
 MANY = 64
 """From so many products on their number decides about no tile any more: what a sum costs at its end is little."""
@@ -60,9 +61,15 @@ def copy_cycles(elements: float, run: int, lanes: int) -> float:
     return elements / run * (-(-run // lanes) + RUN)
 
 
-def transposed_cycles(elements: float, rows: int, columns: int, lanes: int) -> float:
-    """Return the cycles of a copy in L1 that transposes matrices of `rows` x `columns` in registers, block by block."""
-    blocks = elements / (rows * columns) * -(-rows // lanes) * -(-columns // lanes)
+def transposed_cycles(elements: float, rows: int, columns: int, lanes: int, few: bool = False) -> float:
+    """Return the cycles of a copy in L1 that transposes matrices of `rows` x `columns` in registers.
+
+    In square blocks, or `few` rows or columns that follow each other vector by vector.
+    """
+    matrices = elements / (rows * columns)
+    if few:
+        return matrices * min(rows, columns) * -(-max(rows, columns) // lanes) * TRANSPOSED
+    blocks = matrices * -(-rows // lanes) * -(-columns // lanes)
     filled = min(rows, columns, lanes) / lanes
     return blocks * lanes * TRANSPOSED * (EMPTY + (1 - EMPTY) * filled)
 

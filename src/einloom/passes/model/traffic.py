@@ -15,12 +15,13 @@ from einloom.ir.operation import Operation
 from einloom.ir.schedule import OUTPUT, Digit, Schedule
 from einloom.kernels.contraction.ahead import is_worth_asking
 from einloom.kernels.contraction.tiles import Fragment
+from einloom.kernels.elementwise.few import MOST
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine
 from einloom.passes.model.buffers import Buffers
 from einloom.passes.model.footprint import LINE, Footprint
-from einloom.passes.model.kernel import CALL, copy_cycles, tiling_of
+from einloom.passes.model.kernel import CALL, MOVE, copy_cycles, tiling_of
 from einloom.passes.model.sizes import round_up
 from einloom.passes.model.walk import StridedAxis, Use, Walk
 
@@ -32,7 +33,7 @@ TLBS = ((64, 8), (1536, 50))
 FULL, OVER = 0.8, 1.2
 """Up to which share of a cache everything stays, and from which on nothing does."""
 
-OPEN = 32
+OPEN = 48
 """Pieces next to each other that are written, each going on where it ended: as many pages as processors follow."""
 
 CROWDED = 1.5
@@ -197,7 +198,7 @@ class Flow:
         cycles = copy_cycles(elements, 1 if transposes else m, lanes)
         self._add_steps(((prims.n, lanes if transposes else 1), (prims.m, lanes)))
         self.tile = walk.depth
-        return cycles + CALL * calls
+        return cycles + MOVE * calls
 
     def _transposes(self, operation: Operation) -> bool:
         """Whether elements that follow each other in the input do not in the output."""
@@ -272,10 +273,11 @@ class Flow:
             run *= max(min(each.most, part.most) if position == self.output else each.most, 1)
         return run
 
-    def copied_matrix(self, position: int) -> tuple[int, int, bool]:
+    def copied_matrix(self, position: int) -> tuple[int, int, bool, bool]:
         """Return how many elements of a packed block follow each other in scratch, and how many in the tensor.
 
-        And whether what follows each other in scratch lies in different lines of the tensor.
+        And whether what follows each other in scratch lies in different lines of the tensor; and whether either is a
+        few elements, the next ones right behind them.
         """
         tensor, digits = self.buffers.strided[position], list[tuple[int, int, int]]()
         for each in self.scratch[position].strided:
@@ -283,8 +285,10 @@ class Flow:
                 step, most = max(each.step, part.step), min(each.most, part.most)
                 if part.axis == each.axis and step < most:
                     digits.append((each.stride * step // each.step, part.stride * step // part.step, -(-most // step)))
-        rows, columns = _joined(digits), _joined((lies, follows, extent) for follows, lies, extent in digits)
-        return rows, columns, bool(digits) and min(digits)[1] * self.buffers.sizes[position] >= LINE
+        rows, apart = _joined(digits)
+        columns, behind = _joined((lies, follows, extent) for follows, lies, extent in digits)
+        few = (rows <= MOST and behind == rows) or (columns <= MOST and apart == columns)
+        return rows, columns, bool(digits) and min(digits)[1] * self.buffers.sizes[position] >= LINE, few
 
     # ---- what moves -------------------------------------------------------------------------------------------------
 
@@ -420,15 +424,15 @@ def _share_forgotten(room: float, cache: float) -> float:
     return min(max((room / cache - FULL) / (OVER - FULL), 0.0), 1.0)
 
 
-def _joined(digits: Iterable[tuple[int, int, int]]) -> int:
-    """Return how many indices follow each other by their first stride, and in equal steps by the second one."""
+def _joined(digits: Iterable[tuple[int, int, int]]) -> tuple[int, int]:
+    """Return how many indices follow each other by their first stride, in equal steps by the second one, and the step."""
     ordered = sorted(digit for digit in digits if digit[2] > 1)
-    length = 1
+    length, step = 1, ordered[0][1] if ordered else 1
     for stride, other, extent in ordered:
-        if (stride, other) != (ordered[0][0] * length, ordered[0][1] * length):
+        if (stride, other) != (ordered[0][0] * length, step * length):
             break
         length *= extent
-    return length
+    return length, step
 
 
 def traffic_of(operation: Operation, schedule: Schedule, machine: Machine) -> list[Traffic]:
