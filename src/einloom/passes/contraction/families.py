@@ -191,7 +191,7 @@ def several_products(setting: Setting) -> Iterator[Plan]:
 
 
 def batch_inside(setting: Setting) -> Iterator[Plan]:
-    """Where the vector operand is contiguous along the primitive's batch, that is its k: kernels and copies read runs."""
+    """Where vectors are contiguous along the primitive's batch, that is its k: kernels and copies read runs."""
     operation, prims = setting.operation, setting.prims
     innermost = operation.contiguous_axis(operation.inputs[vector_operand(operation, prims)])
     if innermost is None or innermost.name != prims.batch:

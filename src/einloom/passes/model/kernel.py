@@ -16,7 +16,7 @@ from einloom.machine import VectorISA
 __all__ = ["CALL", "MOVE", "Tiling", "copy_cycles", "tiling_of", "transposed_cycles"]
 
 CALL, MOVE = 24, 12
-"""Cycles of a call in a nest, of a contraction and of what only moves: pointers, the loop's branch, entering and leaving.
+"""Cycles of a call in a nest, of a product and of what only moves: pointers, the loop's branch, entering and leaving.
 """
 
 MANY = 64

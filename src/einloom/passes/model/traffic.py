@@ -425,7 +425,7 @@ def _share_forgotten(room: float, cache: float) -> float:
 
 
 def _joined(digits: Iterable[tuple[int, int, int]]) -> tuple[int, int]:
-    """Return how many indices follow each other by their first stride, in equal steps by the second one, and the step."""
+    """Return how many indices follow each other by their first stride, in equal steps by the second, and the step."""
     ordered = sorted(digit for digit in digits if digit[2] > 1)
     length, step = 1, ordered[0][1] if ordered else 1
     for stride, other, extent in ordered:
