@@ -77,7 +77,8 @@ def einsum(equation: Any = "", *operands: Any, out: Array | None = None, **optio
         casting: which conversions are allowed, as for `numpy.einsum`. `out` has the type that is computed in, unless
             this is `"same_kind"` or `"unsafe"`.
         order: how a fresh result lies: `"C"`, `"F"`, or `"A"` for what all operands are; `"K"` is `"C"`.
-        optimize: what `opt_einsum` takes, for three and more operands; `"auto"` if it is not given.
+        optimize: what `opt_einsum` takes, or a tree of cotengra's, whose slices are kept, for three and more operands;
+            `"auto"` if it is not given.
         memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None or -1. A contraction that
             needs larger ones is cut into slices.
         alpha: factor of the sums, 1 if it is not given; with 0 no operand is read.
@@ -152,7 +153,7 @@ def compile(
         equation: as for `numpy.einsum`.
         shapes_or_arrays: one an operand; those of the epilogue follow.
         dtype: type to compute in; float64 for shapes, the common type for arrays, if None.
-        optimize: what `opt_einsum` takes, for three and more operands.
+        optimize: as for `einsum`.
         memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None or -1. A contraction that
             needs larger ones is cut into slices.
         schedule: a `Schedule`, its text or a loop string, instead of the heuristic one, for one or two operands. The
