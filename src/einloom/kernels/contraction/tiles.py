@@ -42,6 +42,9 @@ GROUP_END = 2.0
 FAR_VECTOR = 0.25
 """Cycles that a vector of A delays multiply-adds by which each tile of a row fetches from L2 anew."""
 
+GATHERED = 1.5
+"""Loads that a lane takes which is gathered, filled or not: eight doubles delay multiply-adds by 5 to 8 cycles."""
+
 TILE_END = 3.0
 """Cycles of a tile besides its products and registers: most of filling and draining overlaps with its neighbours."""
 
@@ -230,7 +233,7 @@ class TileCosts:
         each = {
             BROADCAST: 1.0,
             VECTOR: tile.vectors * self.vector_loads + (self.pace.masked_loads if masked else 0.0),
-            STRIDED: float(tile.vectors * self.lanes),
+            STRIDED: GATHERED * tile.vectors * self.lanes,
         }
         return sum(each[fetch] * (tile.columns if per_column else 1) for fetch, per_column in self.fragments)
 
