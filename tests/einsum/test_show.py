@@ -95,7 +95,7 @@ def test_what_is_shown_depends_on_the_target_alone(monkeypatch: pytest.MonkeyPat
     here = [el.compile(*case, dtype="float32", threads=1, target=NEON).show() for case in CASES]
     monkeypatch.setattr(peak, "peak_flops", lambda *_: pytest.fail("measured"))
     other = replace(AVX512, name="another host", l2=4096, rates=Rates(1.0, 1.0, 1.0, 1.0, 1.0, 1.0))
-    monkeypatch.setattr("einloom.expression.recipe.host", lambda: other)
+    monkeypatch.setattr("einloom.expression.recipe.host_for", lambda _: other)
     assert [el.compile(*case, dtype="float32", threads=1, target=NEON).show() for case in CASES] == here
     assert not any(host().name in shown or "at least 0" in shown for shown in here)
 
