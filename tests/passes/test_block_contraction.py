@@ -194,6 +194,17 @@ def test_rows_that_are_used_a_few_times_are_read_where_they_lie(axes: str, words
     assert not _chosen(contraction(axes, *words), LARGE).packs
 
 
+@pytest.mark.parametrize("machine", [AVX2, AVX512])
+def test_outer_products_write_a_few_whole_rows_at_a_time(machine: Machine) -> None:
+    """Else kernels go down all rows, a tile wide, and come back to lines of the output that have left L1."""
+    operation = contraction("m 700 m, n 700 n", "m", "n", "mn")
+    prims = identify_primitive(operation)
+    best = costed(operation, Schedule((), prims), Context(machine))[0].proposal
+    assert best.family == "panels in order"
+    tile = Blocking(operation, prims, machine).targets.tile_n
+    assert str(best.schedule) == f"seq m:{tile} prim m=n n=m"
+
+
 def test_few_rows_are_read_as_a_whole_at_once() -> None:
     assert str(_chosen(contraction("j 1000 k, i 1000 m, b 5 n", "ji", "bj", "bi"), LARGE)) == (
         "seq j:25 prim m=i n=b k=j"

@@ -156,7 +156,10 @@ class Blocking:
 
     def _decide_panels(self) -> None:
         """Whether the primitive takes one panel of B at a time; what L1 holds of B as a whole is left to it."""
-        if self.b is None or not self.a.packed or self.plan.staging is Staging.TILES:
+        if self.b is None or self.plan.staging is Staging.TILES:
+            return
+        if not self.a.packed:
+            self.b.in_panels = self.plan.panels and not self.b.packed
             return
         size = self.b.elements * math.prod(self.k_steps.values())
         self.b.in_panels = self.a.elements > self.a.tile and size > self.targets.small

@@ -26,6 +26,9 @@ __all__ = ["FAMILIES", "VARIATIONS", "Family", "Proposal", "Setting", "Variation
 FEW = 2
 """Blocks of k up to which the output may be written again for each."""
 
+SHORT_SUM = 4
+"""Products up to which sums are so short that the output takes longer than all else."""
+
 FEW_COLUMNS = 16
 """Columns up to which a product may be bound by reading the vector operand."""
 
@@ -100,6 +103,16 @@ def rows_in_order(setting: Setting) -> Iterator[Plan]:
     element = setting.blocking.b
     if not setting.gathers and (element is None or element.elements <= FEW_COLUMNS):
         yield Plan("rows in order", packs_vector=False, packs_element=False, few_steps=True)
+
+
+def panels_in_order(setting: Setting) -> Iterator[Plan]:
+    """Nothing is packed, and a panel of the element operand at a time writes a few whole rows of the output.
+
+    A kernel that takes all of that operand goes down all rows, a tile wide, and comes back to lines of the output that
+    have left L1 meanwhile.
+    """
+    if setting.prims.n is not None and not setting.gathers and setting.summed <= SHORT_SUM:
+        yield Plan("panels in order", packs_vector=False, packs_element=False, panels=True)
 
 
 def vector_block(setting: Setting) -> Iterator[Plan]:
@@ -205,6 +218,7 @@ def batch_inside(setting: Setting) -> Iterator[Plan]:
 FAMILIES: tuple[Family, ...] = (
     in_place,
     rows_in_order,
+    panels_in_order,
     vector_block,
     element_once,
     straight_copies,

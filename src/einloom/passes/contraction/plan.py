@@ -36,7 +36,8 @@ class Plan:
         vector_inside: whether panels of the vector operand stay in L1 while a block of the other streams past from L2
             (GotoBLAS). Else panels of the element operand stay, and the vector operand's block streams past.
         staging: whether the output is computed in scratch.
-        panels: whether a packed block of the element operand is cut into panels, where a straight copy would do.
+        panels: whether a packed block of the element operand is cut into panels, where a straight copy would do, and
+            whether kernels take one panel of it at a time where nothing is packed.
         k_parts: into how many parts a block of k is cut that would suit L1.
         long_runs: whether packed blocks reach over long runs of their tensor before anything else.
         several: whether packed blocks hold several products of a batch, where an input's contiguous axis counts them.
