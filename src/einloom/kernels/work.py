@@ -95,7 +95,8 @@ def is_branch(mnemonic: str) -> bool:
 
 def kinds_of(isa: str) -> Callable[[str, tuple[Any, ...]], tuple[int, ...]]:
     """Return what says of which kinds an instruction is: 1 or 0 for each, in the order of `Work`."""
-    return _kinds_x86 if isa == "x86_64" else _kinds_aarch64
+    kinds = _kinds_x86 if isa == "x86_64" else _kinds_aarch64
+    return lambda mnemonic, operands: kinds(mnemonic, tuple(map(type, operands)))
 
 
 _MOVES = ("mov", "vmov", "vextract", "vcompress", "vcvtps2ph", "vpmov", "push")
@@ -103,14 +104,15 @@ _NO_LOADS = ("lea", "prefetch", "vgather", "vpgather", "vscatter", "vpscatter", 
 _SHUFFLES = ("vshuf", "vunpck", "vpunpck", "vperm", "vinsert", "valign")
 
 
-def _kinds_x86(mnemonic: str, operands: tuple[Any, ...]) -> tuple[int, ...]:
+@lru_cache(maxsize=4096)
+def _kinds_x86(mnemonic: str, operands: tuple[type, ...]) -> tuple[int, ...]:
     from einloom.asm.x86.operands import Address
     from einloom.asm.x86.registers import Zmm
 
-    first = isinstance(operands[0], Address) if operands else False
-    memory = first or any(isinstance(each, Address) for each in operands)
+    first = bool(operands) and issubclass(operands[0], Address)
+    memory = first or any(issubclass(each, Address) for each in operands)
     stores = first and mnemonic.startswith(_MOVES)
-    wide = bool(operands) and isinstance(operands[0], Zmm)
+    wide = bool(operands) and issubclass(operands[0], Zmm)
     return (
         int(not is_branch(mnemonic)),
         int(mnemonic.startswith(("vfm", "vfnm", "vmul"))),
@@ -121,6 +123,7 @@ def _kinds_x86(mnemonic: str, operands: tuple[Any, ...]) -> tuple[int, ...]:
     )
 
 
-def _kinds_aarch64(mnemonic: str, operands: tuple[Any, ...]) -> tuple[int, ...]:
+@lru_cache(maxsize=4096)
+def _kinds_aarch64(mnemonic: str, operands: tuple[type, ...]) -> tuple[int, ...]:
     stores = mnemonic in ("str", "stp", "stur")
     return int(not is_branch(mnemonic)), int(mnemonic in ("fmla", "fmls", "fmul")), 0, int(stores), 0, 0

@@ -261,8 +261,9 @@ def run_search(
     explorer = Explorer(space, Random(seed), bounds, order, expansion == "all")
     run = SearchRun(space, explorer, make_strategy(strategy, explorer), budget)
     for domains, seconds in known:
-        run.learn(explorer.leaf_at(domains), seconds)
-        explorer.allow(domains.state(), seconds)
+        leaf = explorer.leaf_at(domains)
+        run.learn(leaf, seconds)
+        explorer.allow(leaf, domains.state(), seconds)
     proposals = _Proposals(run, starts, predict, proposed)
     try:
         while (leaf := proposals.take()) is not None:
@@ -314,7 +315,7 @@ class _Proposals:
         self._draw(self.predict)
         while self.waiting:
             leaf = heapq.heappop(self.waiting)[-1]
-            if self._may_be_faster(leaf):
+            if leaf.bound < self.run.explorer.best:
                 return leaf
         return None
 
@@ -327,10 +328,6 @@ class _Proposals:
             state = _state_of(self.run.space, leaf)
             heapq.heappush(self.waiting, (predict(state), self._count, leaf))
             self.proposed(state)
-
-    def _may_be_faster(self, leaf: Leaf) -> bool:
-        explorer = self.run.explorer
-        return not explorer.bounds or explorer.model.bound(_state_of(self.run.space, leaf)).seconds < explorer.best
 
 
 def _cut_at_root(space: SearchSpace, known: Sequence[tuple[csp.Domains, float]]) -> float:
@@ -357,7 +354,7 @@ def _evaluate(run: SearchRun, leaf: Leaf, evaluator: Evaluator) -> bool:
     outcome = evaluator.evaluate(state, run.explorer.best)
     seconds = outcome.seconds if outcome.status == "ok" else inf
     run.learn(leaf, seconds)
-    beaten = run.explorer.allow(state, seconds)
+    beaten = run.explorer.allow(leaf, state, seconds)
     number = len(run.history) + 1
     run.history.append(Trial(number, leaf, outcome, run.explorer.best, run.strategy.floor, run.elapsed))
     if beaten:

@@ -83,7 +83,7 @@ class Exhaustive(Strategy):
 
     def __init__(self, explorer: Explorer) -> None:
         super().__init__(explorer)
-        self._leaves = self._below()
+        self._leaves = self._below(explorer.root_bound)
         self._is_done = False
 
     @property
@@ -108,14 +108,15 @@ class Exhaustive(Strategy):
     def _walk(self) -> Leaf | None:
         return next(self._leaves, None)
 
-    def _below(self) -> Iterator[Leaf]:
+    def _below(self, bound: float) -> Iterator[Leaf]:
         explorer, state = self.explorer, self.explorer.state
         slot = explorer.next_slot()
         if slot < 0:
-            yield explorer.leaf()
+            yield explorer.leaf(bound)
             return
         for mask in csp.single_values(state.domains[slot]):
             state.push()
-            if explorer.enter(slot, mask) is not None:
-                yield from self._below()
+            found = explorer.enter(slot, mask)
+            if found is not None:
+                yield from self._below(found)
             state.pop()

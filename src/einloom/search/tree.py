@@ -28,11 +28,11 @@ Path = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A complete candidate: its domains as bytes, and the decisions that a tree takes on the way to it."""
+    """A complete candidate: its domains as bytes, the decisions that a tree takes on the way to it, and its bound."""
 
     snapshot: bytes
     path: Path
-    bound: float = 0.0
+    bound: float
 
 
 class Experience:
@@ -107,9 +107,12 @@ class Explorer:
         self.bound_count += 1
         return self.model.bound(self.state, self.best).seconds
 
-    def allow(self, state: csp.State, seconds: float) -> bool:
-        """Raise the rates that a time shows to be too low, and go back to the root; False if it beats no bound."""
-        if not self.bounds or seconds >= self.model.bound(state).seconds:
+    def allow(self, leaf: Leaf, state: csp.State, seconds: float) -> bool:
+        """Raise the rates that a time shows to be too low, and go back to the root; False if it beats no bound.
+
+        Rates were no higher when the leaf was found, so its bound now is at most what it was then.
+        """
+        if not self.bounds or seconds >= leaf.bound or seconds >= self.model.bound(state).seconds:
             return False
         self.model = self.model.allowing(state, seconds)
         self.state = self.space.problem.state()
@@ -130,8 +133,8 @@ class Explorer:
         """Return the next open decision, -1 at a leaf."""
         return self.state.next_open(self.slots)
 
-    def leaf(self, bound: float = 0.0) -> Leaf:
-        """Return the state, which has nothing open, as a leaf with the path that a tree takes to it."""
+    def leaf(self, bound: float) -> Leaf:
+        """Return the state, which has nothing open, as a leaf with the path that a tree takes to it, and its bound."""
         domains = tuple(self.state.domains)
         return Leaf(self.state.snapshot(), self._path(domains), bound)
 
@@ -153,14 +156,18 @@ class Explorer:
     # ---- ways down --------------------------------------------------------------------------------------------------
 
     def descend(self, weighted: bool = True) -> float | None:
-        """Go down to a leaf by random decisions that the bound lets live; None, and back, after too many dead ends.
+        """Go down to a leaf by random decisions that the bound lets live, and return the leaf's bound.
+
+        None, and back, after too many dead ends, or at a leaf that the bound cuts.
 
         Args:
             weighted: whether values that led to fast leaves are drawn more often.
         """
         frames: list[tuple[int, list[int]]] = []  # decisions on the way, each with the values that are left to try
-        bound, failures = 0.0, 0
-        slot = self.next_slot()
+        failures, slot = 0, self.next_slot()
+        bound = self.bound() if slot < 0 else 0.0
+        if bound >= self.best:
+            return None
         while slot >= 0:
             frames.append((slot, self._shuffled(slot, weighted)))
             self.state.push()
@@ -221,7 +228,7 @@ class Explorer:
             changes += 1
         ((_, path),) = self.random.choices(self.leaders, PREFERRED[: len(self.leaders)])
         bound = self.adapt(path, changes)
-        return None if bound is None or self.bound() >= self.best else self.leaf(bound)
+        return None if bound is None else self.leaf(bound)
 
     def _try(self, slot: int, mask: int) -> None:
         self.state.push()

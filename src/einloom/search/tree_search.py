@@ -193,11 +193,8 @@ class TreeSearch(Strategy):
         return max(node.children, key=lambda mask: self.score(node, node.children[mask]))
 
     def _roll_out(self) -> Leaf | None:
-        explorer = self.explorer
-        bound = explorer.descend()
-        if bound is None or explorer.bound() >= explorer.best:
-            return None
-        return explorer.leaf(bound)
+        bound = self.explorer.descend()
+        return None if bound is None else self.explorer.leaf(bound)
 
     @staticmethod
     def _bury(path: list[Node], masks: list[int]) -> None:

@@ -6,10 +6,11 @@ at hand. Of the ways that its branches leave open, the shortest one counts. Thre
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from heapq import heappop, heappush
+from itertools import accumulate, pairwise
 
 from einloom.asm import Assembler, Label
 from einloom.asm.assembler import Directive
@@ -91,43 +92,58 @@ def _regions(places: Sequence[Place]) -> Iterator[tuple[Place, _Region]]:
 
 
 class _Code:
-    """The records of a program as a graph of the ways through them."""
+    """The records of a program as a graph of the ways through them: stretches without branches, and branches."""
 
     def __init__(self, assembler: Assembler) -> None:
         kinds, nothing = kinds_of(assembler.isa), (0,) * len(Work())
         places = {x: place for place, (form, x, _) in enumerate(assembler.records) if form is Directive.LABEL}
-        self._kinds: list[tuple[int, ...]] = []
-        self._next: list[tuple[int, ...]] = []
+        counts: list[tuple[int, ...]] = []
+        self._next: dict[int, tuple[int, ...]] = {}
         for place, (form, operands, _) in enumerate(assembler.records):
-            is_code = not isinstance(form, Directive)
-            self._kinds.append(kinds(form.mnemonic, operands) if is_code else nothing)
-            following = (place + 1,)
-            if is_code and is_branch(form.mnemonic):
+            if isinstance(form, Directive):
+                counts.append(nothing)
+                continue
+            counts.append(kinds(form.mnemonic, operands))
+            if is_branch(form.mnemonic):
                 targets = tuple(places[each] for each in operands if isinstance(each, Label))
-                following = targets if form.mnemonic in _ALWAYS else (*targets, place + 1)
-            self._next.append(following)
+                self._next[place] = targets if form.mnemonic in _ALWAYS else (*targets, place + 1)
+        self._before = [(0, *accumulate(each)) for each in list(zip(*counts))[:_COUNTED]]
+        self._branches = list(self._next)
 
     def least(self, region: _Region, start: int, end: int) -> Work:
         """Return what a region executes at least from before one record to before another one, of each kind by itself.
 
         What is inside is free.
         """
-        return Work(*(self._distance(region, kind, start, end) for kind in range(_COUNTED)))
+        stops = sorted((*region.inside, region.end, end))
+        return Work(*(self._distance(region, stops, before, start, end) for before in self._before))
 
-    def _distance(self, region: _Region, kind: int, start: int, end: int) -> int:
-        """The length of the shortest way; 0 where there is none. Steps are as long as 0 or 1."""
-        reached, waiting = {start: 0}, deque([start])
-        while waiting and waiting[0] != end:
-            place = waiting.popleft()
-            if place == region.end:
+    def _distance(self, region: _Region, stops: Sequence[int], before: Sequence[int], start: int, end: int) -> int:
+        """The length of the shortest way; 0 where there is none. `before`: how many of the kind lie before a place."""
+        reached, waiting = {start: 0}, [(0, start)]
+        while waiting:
+            far, place = heappop(waiting)
+            if place == end:
+                return far
+            if place == region.end or far > reached[place]:
                 continue
-            free = place in region.inside or not self._kinds[place][kind]
-            far = reached[place] + (not free)
-            for following in (region.inside[place],) if place in region.inside else self._next[place]:
-                if region.start <= following <= region.end and far < reached.get(following, far + 1):
-                    reached[following] = far
-                    (waiting.appendleft if free else waiting.append)(following)
-        return reached.get(end, 0)
+            for following in self._following(region, stops, place):
+                passed = place + 1 if place in self._next else following
+                length = far + (0 if place in region.inside else before[passed] - before[place])
+                if region.start <= following <= region.end and length < reached.get(following, length + 1):
+                    reached[following] = length
+                    heappush(waiting, (length, following))
+        return 0
+
+    def _following(self, region: _Region, stops: Sequence[int], place: int) -> tuple[int, ...]:
+        """Return where a way may go from a place: behind what is inside, as a branch says, or to the next of both."""
+        if place in region.inside:
+            return (region.inside[place],)
+        if place in self._next:
+            return self._next[place]
+        branch = bisect_left(self._branches, place)
+        stop = stops[bisect_right(stops, place)]
+        return (min(stop, self._branches[branch]) if branch < len(self._branches) else stop,)
 
 
 def _least(found: Sequence[Work]) -> Work:

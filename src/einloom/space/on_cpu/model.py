@@ -13,6 +13,7 @@ from math import ceil, inf
 
 from einloom import csp
 from einloom.ir.bind import bind
+from einloom.ir.nest import Nest
 from einloom.ir.operation import Primitive
 from einloom.machine import Machine
 from einloom.space.model.bound import Bound
@@ -21,7 +22,7 @@ from einloom.space.on_cpu.backbone import CpuBackbone, Packed, WalkedAxis
 from einloom.space.on_cpu.rates import LINE_BYTES, MARGIN, CpuRates
 from einloom.space.on_cpu.schedules import schedule_of
 from einloom.space.on_cpu.traffic import Traffic, is_simple
-from einloom.space.on_cpu.work import Lowered, executed
+from einloom.space.on_cpu.work import KernelsAlone, Lowered, executed
 
 __all__ = ["CpuModel"]
 
@@ -162,7 +163,7 @@ class CpuModel:
         Args:
             view: the candidate, as the engine holds it.
             cut: seconds from which on a bound is as good as any larger one: traffic is only looked at below it, and
-                so is the code of a schedule that has nothing open.
+                so are whole blocks of a schedule that has nothing open, then all of its kernels, and all of its code.
             above: the bound of a candidate higher up, which holds here too.
         """
         domains = view.domains
@@ -171,7 +172,7 @@ class CpuModel:
         if max(each.value for each in figures) < cut:
             figures += self._traffic.figures(domains, ways)
         if self.lowered and max(each.value for each in figures) < cut and not view.open():
-            figures += self._executed(domains, ways, self.lowered)
+            figures += self._executed(domains, ways, cut, self.lowered)
         terms = {each.name: each.value for each in figures}
         return Bound(max(terms.values()), terms, lambda: Figure.largest("seconds", figures)).under(above)
 
@@ -209,13 +210,21 @@ class CpuModel:
             term("memory", cold, self.rates.memory),
         ]
 
-    def _executed(self, domains: Sequence[int], ways: int, lowered: Lowered) -> list[Figure]:
-        """Seconds of what the code of a schedule executes at least."""
+    def _executed(self, domains: Sequence[int], ways: int, cut: float, lowered: Lowered) -> list[Figure]:
+        """Seconds of what the code of a schedule executes at least: the less is counted, the sooner that is enough."""
         leaf = {each.name: each.values[domains[each.slot].bit_length() - 1] for each in self.problem.variables}
-        schedule = schedule_of(self.backbone, leaf)
+        nest = bind(self.backbone.operation, schedule_of(self.backbone, leaf))
+        found: list[Figure] = []
+        for between, rests in ((KernelsAlone, False), (KernelsAlone, True), (lowered, True)):
+            found = self._counted(nest, ways, between, rests)
+            if any(each.value >= cut for each in found):
+                break
+        return found
+
+    def _counted(self, nest: Nest, ways: int, lowered: Lowered, rests: bool) -> list[Figure]:
         known = asdict(self.rates)
         rates = {kind: rate for kind, name in _CODE.items() if (rate := known[name]) < inf}
-        run = executed(bind(self.backbone.operation, schedule), self.machine, rates, lowered, ways)
+        run = executed(nest, self.machine, rates, lowered, ways, rests)
         if run is None:
             return []
         threads, done = Figure("1 / threads", 1 / ways), run.work._asdict()

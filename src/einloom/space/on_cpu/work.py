@@ -18,7 +18,7 @@ from einloom.kernels.specs.calls import is_far, kernel_spec
 from einloom.kernels.work import Work, work_of
 from einloom.machine import Machine
 
-__all__ = ["WINDOW", "Lowered", "Overhead", "Run", "executed", "spec_of"]
+__all__ = ["WINDOW", "KernelsAlone", "Lowered", "Overhead", "Run", "executed", "spec_of"]
 
 WINDOW = 1024
 """Instructions that a core of x86-64 has begun and not ended, at most (reorder buffers: Golden Cove 512, Zen 5 448);
@@ -41,6 +41,24 @@ class Overhead(Protocol):
         ...
 
 
+class KernelsAlone:
+    """Leaves out what runs between kernels: nothing has to be generated for it but they."""
+
+    def __init__(self, nest: Nest, machine: Machine) -> None: ...
+
+    def call(self, call: Call, sizes: tuple[int, ...]) -> Work:
+        """Return nothing."""
+        return NO_WORK
+
+    def loop(self, loop: Loop, turns: int) -> Work:
+        """Return nothing."""
+        return NO_WORK
+
+    def other(self, node: Node) -> Work:
+        """Return nothing."""
+        return NO_WORK
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """What one run of a part of a nest executes, and how long it takes at least.
@@ -58,7 +76,7 @@ class Run:
 
 
 def executed(
-    nest: Nest, machine: Machine, rates: Mapping[str, float], overhead: Lowered, threads: int = 1
+    nest: Nest, machine: Machine, rates: Mapping[str, float], overhead: Lowered, threads: int = 1, rests: bool = True
 ) -> Run | None:
     """Return what a nest executes at least, by all threads together; None where that is not known.
 
@@ -68,11 +86,12 @@ def executed(
         rates: instructions a second, by their kinds.
         overhead: what tells what runs between its kernels.
         threads: that may share it.
+        rests: whether what is left of an axis behind whole blocks counts, for which there are kernels of its own.
     """
     if not machine.has_vectors or any(isinstance(node, Call) and node.group > 1 for node in walk(nest.body)):
         return None  # What becomes of groups depends on more than the call.
     try:
-        counting = _Counting(nest, machine, rates, overhead(nest, machine), threads)
+        counting = _Counting(nest, machine, rates, overhead(nest, machine), threads, rests)
         return counting.run(nest.body, {axis.name: axis.extent for axis in nest.axes})
     except UnsupportedTarget:
         return None
@@ -82,9 +101,9 @@ class _Counting:
     """Counts a nest: what runs, by how much is left of the axes. What touches do is left out."""
 
     def __init__(
-        self, nest: Nest, machine: Machine, rates: Mapping[str, float], overhead: Overhead, threads: int
+        self, nest: Nest, machine: Machine, rates: Mapping[str, float], overhead: Overhead, threads: int, rests: bool
     ) -> None:
-        self.nest, self.machine, self.overhead = nest, machine, overhead
+        self.nest, self.machine, self.overhead, self.rests = nest, machine, overhead, rests
         self.rates = [(Work._fields.index(kind), rate) for kind, rate in rates.items()]
         self.window = threads * WINDOW if machine.isa == "x86_64" else inf
         self._known: dict[tuple[int, tuple[int, ...]], Run] = {}
@@ -124,7 +143,7 @@ class _Counting:
         turns, found = whole + (rest > 0), NOTHING
         if whole:
             found = found.then(self.run(loop.body, {**left, loop.axis: loop.step}), whole)
-        if rest:
+        if rest and (self.rests or not whole):
             found = found.then(self.run(loop.body, {**left, loop.axis: rest}))
         if loop.kind is ExecType.SEQ:
             found = found.then(Run(self.overhead.loop(loop, turns), 0.0))
@@ -136,7 +155,8 @@ class _Counting:
         return self._alone(Run(work.plus(self.overhead.call(call, sizes)), 0.0))
 
 
-NOTHING = Run(Work(), 0.0)
+NO_WORK = Work()
+NOTHING = Run(NO_WORK, 0.0)
 
 Lowered: TypeAlias = Callable[[Nest, Machine], Overhead]
 """Generates what runs between a nest's kernels; `space` is below the floor of code generators, so it is handed one."""
