@@ -123,3 +123,20 @@ def test_the_command_line_says_which_records_are_not_used(tmp_path: Path, capsys
     assert main([*command, "show", told.key[:6]]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert not shown["used"] and "other code" in shown["why"]
+
+
+def test_the_list_compares_medians_and_merging_tells_what_cannot_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A heuristic's own schedule is 1.00x of itself, though its least time is below its median."""
+    file = tmp_path / "records.jsonl"
+    Records(file).append([record(times=(3e-5, 4e-5, 5e-5), seconds=3e-5, heuristic=4e-5)])
+    assert main(["records", "--records", str(file), "list"]) == 0
+    assert "1.00x" in capsys.readouterr().out
+    assert main(["records", "--records", str(file), "merge", str(tmp_path / "none.jsonl")]) == 2
+    assert "none.jsonl" in capsys.readouterr().err
+
+
+def test_tune_says_where_extents_go(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tune", "mk,kn->mn", "96x96"]) == 2
+    assert "--sizes" in capsys.readouterr().err

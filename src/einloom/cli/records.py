@@ -6,6 +6,7 @@ import argparse
 import json
 from collections import Counter
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from einloom.errors import ArgumentError, EinloomError
@@ -98,7 +99,7 @@ def _list(records: Records, arguments: argparse.Namespace) -> int:
     counts = Counter(record.key for record in records.all())
     for key, record in tuned_records(records).items():
         unused = why_unused(record)
-        gain = f"{record.heuristic / record.seconds:.2f}x" if record.seconds else ""
+        gain = f"{record.heuristic / median(record.times):.2f}x" if record.times else ""
         axes = " ".join(line.split(" ", 1)[1] for line in record.operation.splitlines() if line.startswith("axis "))
         told = f"{key}  {gain:>6}  {1e3 * record.seconds:.4g} ms  {counts[key]} records  {axes}  {record.machine}"
         print(told + (f"  (not used: {unused})" if unused else ""))
@@ -128,6 +129,8 @@ def record_of(records: Records, key: str) -> Record:
 
 
 def _merge(records: Records, arguments: argparse.Namespace) -> int:
+    for file in arguments.files:
+        open(file, "rb").close()  # What cannot be read is told: to whoever looks records up it holds none.
     known = {record.line() for record in records.all()}
     new = [each for file in arguments.files for each in Records(file).all() if each.line() not in known]
     records.append(new)

@@ -72,7 +72,7 @@ def _tuned(arguments: argparse.Namespace) -> Tuned | TunedKernel:
 
     Raises:
         ShapeError: the sizes of an equation are missing.
-        ArgumentError: a kernel is to run on a processor.
+        ArgumentError: a kernel is to run on a processor, or more than an equation is given.
     """
     budget = Budget(arguments.budget, arguments.seconds, arguments.gap)
     records = False if arguments.no_records else arguments.records
@@ -84,7 +84,13 @@ def _tuned(arguments: argparse.Namespace) -> Tuned | TunedKernel:
         return tune_on_gpu(
             made, arguments.target, budget, arguments.strategy, arguments.seed, records, not arguments.json
         )
-    case = sized_case(" ".join(arguments.problem), arguments.sizes or {}, arguments.dtype)
+    equation, *others = arguments.problem
+    if others:
+        raise ArgumentError(
+            f"{' '.join(others)} behind the equation {equation}\n"
+            "  Give the extent of each label as --sizes a=8,b=9, and quote an equation with spaces."
+        )
+    case = sized_case(equation, arguments.sizes or {}, arguments.dtype)
     return tune(
         case.equation,
         *case.shapes[:-1],

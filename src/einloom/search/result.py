@@ -115,7 +115,7 @@ class Found(ABC, Generic[T]):
         return _plotted(self.run, path)
 
     def __repr__(self) -> str:
-        ended = f"{len(self.history)} evaluations, ended by {self.run.ended}"
+        ended = f"{len(self.history)} evaluations, ended: {self.run.ended}"
         time = shown_time(self.best.time)
         return f"{time}, {self.speedup:.2f}x the {self.expert}'s speed ({ended})\n{self.table()}"
 

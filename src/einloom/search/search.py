@@ -52,7 +52,7 @@ class Budget:
         if self.evaluations is not None and evaluations >= self.evaluations:
             return f"{self.evaluations} evaluations"
         if self.seconds is not None and elapsed >= self.seconds:
-            return f"{self.seconds:.3g} seconds"
+            return "out of time"
         return ""
 
     def left(self, evaluations: int, elapsed: float) -> float:
