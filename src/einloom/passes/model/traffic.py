@@ -345,9 +345,12 @@ class Flow:
         return not self.moves and position not in self.packs and self._along(position, along) == [1]
 
     def _streamed(self, use: Use) -> int:
-        """Return the depth at which a tensor is streamed in pieces: one run goes on right behind the last one."""
+        """Return the depth at which a tensor is streamed in pieces: one run goes on right behind the last one.
+
+        Where caches have held what is written, its lines have to leave them first: all ends are waited for.
+        """
         depth = use.last
-        while depth and use.at[depth].pieces == use.at[depth - 1].pieces == 1:
+        while depth and not self._kept()[-1] and use.at[depth].pieces == use.at[depth - 1].pieces == 1:
             depth -= 1
         return depth
 
