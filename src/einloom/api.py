@@ -24,7 +24,7 @@ from einloom.plan.finish import finish_of
 from einloom.plan.paths import described_path
 from einloom.plan.problem import make_problem
 
-__all__ = ["clear_cache", "compile", "contract_path", "einsum"]
+__all__ = ["clear_cache", "compile", "contract_path", "einsum", "shape_of"]
 
 
 TARGETS = "'cpu', 'interpreter', 'opencl', 'cuda', 'gpu'"
@@ -179,7 +179,7 @@ def compile(
     framework, items = framework_of(shapes_or_arrays), enumerate(shapes_or_arrays)
     if framework is not None:
         shapes_or_arrays = tuple(framework.memory(item, f"operand {position}") for position, item in items)
-    shapes = [_shape_of(item, position) for position, item in enumerate(shapes_or_arrays)]
+    shapes = [shape_of(item, position) for position, item in enumerate(shapes_or_arrays)]
     given = [
         incoming(item, f"operand {position}") if isinstance(item, Shaped | Imported) else None
         for position, item in enumerate(shapes_or_arrays)
@@ -207,7 +207,7 @@ def contract_path(
     [(0, 1), (0, 1)]
     """
     text, given = _text_and_operands(equation, operands_or_shapes)
-    shapes = [_shape_of(item, position) for position, item in enumerate(given)]
+    shapes = [shape_of(item, position) for position, item in enumerate(given)]
     return described_path(make_problem(text, shapes, [None] * len(shapes), "float64"), optimize, memory_limit)
 
 
@@ -247,7 +247,12 @@ class Shaped(Protocol):
         ...
 
 
-def _shape_of(item: Any, position: int) -> tuple[int, ...]:
+def shape_of(item: Any, position: int) -> tuple[int, ...]:
+    """Return the shape that an array has or a sequence of integers says.
+
+    Raises:
+        ShapeError: it is neither.
+    """
     if isinstance(item, Imported):
         return item.array.shape
     try:

@@ -9,6 +9,7 @@ from typing import Any, overload
 
 from einloom.api import clear_cache
 from einloom.arrays.library import element_strides, incoming
+from einloom.api import shape_of
 from einloom.body_tuning import BodyRun, TunedLoop, tune_body
 from einloom.config import LEAST_WORK, current_settings, thread_count
 from einloom.errors import ArgumentError, ScheduleError, UnsupportedTarget
@@ -259,7 +260,7 @@ def operation_of(equation: object, given: tuple[Any, ...], dtype: object) -> Ope
     if not isinstance(equation, str):
         raise ArgumentError(f"{equation!r:.80} is no equation\n  Give the text of one, or a TensorOperationConfig.")
     arrays = [incoming(each, f"operand {n}") if hasattr(each, "shape") else None for n, each in enumerate(given)]
-    shapes = [tuple(each) if array is None else array.array.shape for each, array in zip(given, arrays)]
+    shapes = [shape_of(each if array is None else array, n) for n, (each, array) in enumerate(zip(given, arrays))]
     strides = [None if array is None else element_strides(array.array) for array in arrays]
     computed = computed_type(equation, [array for array in arrays if array is not None], dtype)
     problem = make_problem(equation, shapes, strides, numpy_type(computed)[0])

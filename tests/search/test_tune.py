@@ -275,3 +275,9 @@ def test_where_records_cannot_be_written_the_search_goes_on(caplog: pytest.LogCa
     assert len(tuned.history) == 1
     assert "records are not written" in caplog.text
     assert "limits of this machine are not remembered" in caplog.text
+
+
+@pytest.mark.parametrize("operand", [3, None, (2.5, 3)])
+def test_what_is_neither_an_array_nor_a_shape_is_refused(operand: Any) -> None:
+    with pytest.raises(el.ShapeError, match="operand 1"):
+        el.tune("mk,kn->mn", (4, 5), operand, budget=1, records=False)

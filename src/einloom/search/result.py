@@ -115,7 +115,8 @@ class Found(ABC, Generic[T]):
         return _plotted(self.run, path)
 
     def __repr__(self) -> str:
-        ended = f"{len(self.history)} evaluations, ended: {self.run.ended}"
+        count = len(self.history)
+        ended = f"{count} evaluation{'s' * (count != 1)}, ended: {self.run.ended}"
         time = shown_time(self.best.time)
         return f"{time}, {self.speedup:.2f}x the {self.expert}'s speed ({ended})\n{self.table()}"
 
