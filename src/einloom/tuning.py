@@ -7,9 +7,8 @@ from operator import index
 from pathlib import Path
 from typing import Any, overload
 
-from einloom.api import clear_cache
+from einloom.api import clear_cache, shape_of
 from einloom.arrays.library import element_strides, incoming
-from einloom.api import shape_of
 from einloom.body_tuning import BodyRun, TunedLoop, tune_body
 from einloom.config import LEAST_WORK, current_settings, thread_count
 from einloom.errors import ArgumentError, ScheduleError, UnsupportedTarget
