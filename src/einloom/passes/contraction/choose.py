@@ -82,9 +82,10 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
         return _uncosted(_plainest(setting))
     choice = _Choice(setting)
     choice.add(_of_families(setting))
-    for vary in (_varied, lambda setting, plan: _made(setting, neighbours(plan))):
-        if (plan := choice.best_plan) is not None:
-            choice.add(vary(setting, plan))
+    if (plan := choice.best_plan) is not None:
+        choice.add(_varied(setting, plan))
+    if (plan := choice.best.proposal.plan) is not None:
+        choice.add(_made(setting, neighbours(plan)))
     return sorted(choice.found.values(), key=_seconds)
 
 
@@ -114,6 +115,11 @@ class _Choice:
             flow = self.model.flow(schedule, self.setting.options.held)
             if flow.scratch_bytes <= SCRATCH_LIMIT:
                 self.found[proposal.schedule] = Costed(proposal, self.model.cost_of_flow(flow, threads))
+
+    @property
+    def best(self) -> Costed:
+        """The cheapest; of equally cheap ones the first."""
+        return min(self.found.values(), key=_seconds)
 
     @property
     def best_plan(self) -> Plan | None:
