@@ -126,7 +126,8 @@ class BodyRun:
         """Note what came of a string."""
         seconds = outcome.seconds if outcome.status == "ok" else inf
         best = min(self.history[-1].best if self.history else inf, seconds)
-        self.history.append(Trial(len(self.history) + 1, Leaf(string.encode(), ()), outcome, best, 0.0, self.elapsed))
+        leaf = Leaf(string.encode(), (), bound=0.0)
+        self.history.append(Trial(len(self.history) + 1, leaf, outcome, best, 0.0, self.elapsed))
 
 
 def tune_body(
