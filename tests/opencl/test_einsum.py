@@ -289,6 +289,19 @@ def test_what_einsum_has_beyond_numpy():
     assert el.einsum("ij,jk->ik", np.ones((0, 2)), np.ones((2, 3)), target="opencl").shape == (0, 3)
 
 
+@pytest.mark.parametrize("beta", [1, 0.5, 0.5j, 2 - 1j])
+@pytest.mark.parametrize("alpha", [1, 2 - 1j])
+def test_complex_factors_of_what_out_holds(alpha: complex, beta: complex) -> None:
+    random = np.random.default_rng(5)
+    a, b, out = (
+        (random.standard_normal(shape) + 1j * random.standard_normal(shape)).astype(np.complex64)
+        for shape in ((9, 7), (7, 5), (9, 5))
+    )
+    expected = beta * out.astype(complex) + alpha * (a.conj().astype(complex) @ b)
+    el.einsum("ij,jk->ik", a, b, out=out, conj=(0,), alpha=alpha, beta=beta, target="opencl")
+    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
+
+
 def test_misuse_says_what_to_do():
     with pytest.raises(el.DTypeError, match="GPUs compute in float32"):
         el.einsum("ij->i", np.ones((2, 2), "datetime64[s]"), target="opencl")

@@ -51,6 +51,7 @@ class GpuProgram:
         self.plan: Plan = plan_problem(problem, output, path)
         # A result without elements takes no kernel.
         self._steps = self.plan.steps if all(problem.output_shape) else ()
+        self._tensors = len(problem.shapes) + len(problem.finish.constants)
         self._last_use = {number: place for place, step in enumerate(self._steps) for number in step.inputs}
 
     @cached_property
@@ -60,9 +61,19 @@ class GpuProgram:
 
     @property
     def reads_output(self) -> bool:
-        """Whether the result is added to what the output holds."""
+        """Whether the result depends on what the output holds."""
+        return self._accumulates or self._held in self._last_use
+
+    @property
+    def _accumulates(self) -> bool:
+        """Whether the last step adds to what the output holds."""
         last = self.plan.steps[-1].operation
         return last.main.is_contraction and last.first_touch.primitive is not Primitive.ZERO
+
+    @property
+    def _held(self) -> int:
+        """What the output holds, as steps that read it call it: the number that the result has at last."""
+        return self._tensors + len(self._steps) - 1
 
     def run(self, tensors: list[Lying], result: Lying, after: Sequence[object] = ()) -> list[object]:
         """Start all steps; return their runs.
@@ -76,6 +87,8 @@ class GpuProgram:
             DeviceError: the device has no memory left, or refuses.
         """
         left: dict[int, Lying] = dict(enumerate(tensors))
+        if self._held in self._last_use:
+            left[self._held] = self._copy(self.plan.steps[-1].operation, result)
         runs = list[object]()
         for place, step in enumerate(self._steps):
             is_last = place == len(self._steps) - 1
@@ -91,7 +104,7 @@ class GpuProgram:
     def _start(self, place: int, step: Step, inputs: Sequence[Lying], target: Lying, after: Sequence[object]) -> object:
         operation = step.operation
         lying = dict(zip((each.name for each in operation.operands), (*inputs, target)))
-        if self.reads_output and place == len(self._steps) - 1:
+        if self._accumulates and place == len(self._steps) - 1:
             lying[BEFORE] = self._copy(operation, target)
         aligned = all(each.address % VECTOR_BYTES == 0 for each in lying.values())
         passed = {name: self._argument(operation, name, each) for name, each in lying.items()}
