@@ -6,7 +6,7 @@ came, so the first one is known however soon the others follow.
 
 Its arguments are what was computed, what to say of finished work (`{}` stands for how many units are kept), the folder
 and the beginning of the names of these, and `RANK:PROCESS` for every rank of this host. A byte on standard input says
-that all is well; where the input ends before, the rank that held it has died.
+that all is well; where the input ends before, the rank that held it has died, which is the first of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main(what: str, advice: str, folder: str, kept: str, *processes: str) -> Non
             ends.register(descriptor, select.EPOLLIN)
         ends.register(0, select.EPOLLIN)
         print("ready", flush=True)
-        dead = _first(ends)
+        dead = _first(ends, holder=next(iter(ranks)))
     if dead:
         finished = _finished(folder, kept) if kept else 0
         print(
@@ -44,16 +44,17 @@ def main(what: str, advice: str, folder: str, kept: str, *processes: str) -> Non
         _end([descriptor for descriptor in ranks if descriptor != dead])
 
 
-def _first(ends: select.epoll) -> int:
-    """Return the first process that ended; 0: all is well."""
-    wait = -1.0
-    while found := ends.poll(wait):
-        for descriptor, _ in found:
-            if descriptor or os.read(0, 1):
-                return descriptor
-            ends.unregister(0)  # Whoever held it is about to be listed.
-            wait = PATIENCE
-    return 0
+def _first(ends: select.epoll, holder: int) -> int:
+    """Return the first process that ended; 0: all is well.
+
+    A process is listed a little after its pipes have ended. Where that is the input, its holder was the first,
+    whoever has been ended meanwhile.
+    """
+    for descriptor, _ in ends.poll():
+        if descriptor or os.read(0, 1):
+            return descriptor
+        break
+    return holder if select.select([holder], [], [], PATIENCE)[0] else 0
 
 
 def _finished(folder: str, kept: str) -> int:
