@@ -57,27 +57,26 @@ def read_rates(machine: Machine, memory: int = 256 * 2**20) -> tuple[float, floa
 
 def _pages(size: int) -> tuple[np.ndarray[Any, Any], int]:
     """Return an array, and the address of the first page in it, from which on there are `size` bytes."""
-    buffer = np.zeros(size + PAGE, np.uint8)
+    buffer = np.ones(size + PAGE, np.uint8)  # Pages of zeros that nobody has written to are one and the same in memory.
     return buffer, -(-buffer.ctypes.data // PAGE) * PAGE
 
 
 def _rate(kernel: Kernel, start: int, size: int) -> float:
     """Return the bytes a second of a loop over `size` bytes, the best of some repeats."""
     size = size // CHUNK * CHUNK
-    passes = max(2**24 // size, 1)
+    passes = max(2**24 // size, 1)  # In one call: a call takes as long as L2 takes for a tenth of a MiB.
     best = 0.0
     for _ in range(REPEATS):
         begin = time.thread_time()  # What other processes take of the core does not count.
-        for _ in range(passes):
-            kernel.call(start, size)
+        kernel.call(start, size, passes)
         best = max(best, passes * size / (time.thread_time() - begin))
     return best
 
 
 def bytes_loop(vector: str, way: str) -> Assembler:
-    """Return `void loop(char *start, int64 bytes)`: a multiple of `CHUNK` bytes; `way` is `read`, `store` or `stream`.
+    """Return `void loop(char *start, int64 bytes, int64 passes)`: a multiple of `CHUNK` bytes, so many times over.
 
-    Streams of zeros pass the caches. Stores of half a vector, of which some processors finish two a cycle, go to the
+    The `way` is `read`, `store` or `stream`. Streams of zeros pass the caches. Stores of half a vector, of which some processors finish two a cycle, go to the
     first `CHUNK` again and again: twice as many of them as of vectors in so many bytes.
 
     Raises:
@@ -97,7 +96,9 @@ def _x86_loop(way: str, wide: bool) -> Assembler:
     registers, width = (asm.zmm, 64) if wide else (asm.ymm, 32)
     (asm.vpxord if wide else asm.vpxor)(registers[0], registers[0], registers[0])
     asm.add(asm.rsi, asm.rdi)
-    asm.mov(asm.rdx, asm.rdi)
+    asm.mov(asm.r8, asm.rdi)
+    once_more = asm.label("pass")
+    asm.mov(asm.rdi, asm.r8)
     top = asm.label("trip")
     for offset in range(0, CHUNK, width):
         if way == "read":
@@ -106,10 +107,12 @@ def _x86_loop(way: str, wide: bool) -> Assembler:
             asm.vmovntps(mem(asm.rdi, offset), registers[0])
         else:
             for half in (0, width // 2):
-                asm.vmovups(mem(asm.rdx, offset + half), (asm.ymm if wide else asm.xmm)[0])
+                asm.vmovups(mem(asm.r8, offset + half), (asm.ymm if wide else asm.xmm)[0])
     asm.add(asm.rdi, CHUNK)
     asm.cmp(asm.rdi, asm.rsi)
     asm.jb(top)
+    asm.sub(asm.rdx, 1)
+    asm.jnz(once_more)
     asm.sfence()
     asm.vzeroupper()
     asm.ret()
@@ -121,7 +124,9 @@ def _neon_loop(way: str) -> Assembler:
     x0, x1 = asm.x[0], asm.x[1]
     asm.movi(asm.v[0].b16, 0)
     asm.add(x1, x1, x0)
-    asm.mov(asm.x[2], x0)
+    asm.mov(asm.x[3], x0)
+    once_more = asm.label("pass")
+    asm.mov(x0, asm.x[3])
     top = asm.label("trip")
     for offset in range(0, CHUNK, 32):
         if way == "read":
@@ -130,9 +135,11 @@ def _neon_loop(way: str) -> Assembler:
             asm.stnp(asm.q[0], asm.q[0], asm.mem(x0, offset))
         else:
             for half in (0, 16):
-                asm.stp(asm.q[0], asm.q[0], asm.mem(asm.x[2], offset + half))
+                asm.stp(asm.q[0], asm.q[0], asm.mem(asm.x[3], offset + half))
     asm.add(x0, x0, CHUNK)
     asm.cmp(x0, x1)
     asm.b_lo(top)
+    asm.subs(asm.x[2], asm.x[2], 1)
+    asm.b_ne(once_more)
     asm.ret()
     return asm

@@ -19,7 +19,7 @@ from einloom.machine import Machine, Rates
 
 __all__ = ["coarse", "rates_file", "record_rates", "recorded_rates"]
 
-VERSION = 1
+VERSION = 2
 """Of the file's form and of what the numbers mean: an einloom that measures otherwise counts on."""
 
 STEPS = 12
