@@ -123,6 +123,13 @@ def test_an_expert_leaves_the_rest_to_random_descents():
     assert leaf.show().startswith("block ")
 
 
+def test_decisions_are_read_without_the_engine(monkeypatch: pytest.MonkeyPatch):
+    candidates = [ROOT, ROOT.restrict("dim_kind(n.1)", "THREAD"), *map(SPACE.random_leaf, range(3))]
+    expected = [SPACE.decided(each.inner.state()) for each in candidates]
+    monkeypatch.setattr(SPACE.problem, "state", None)
+    assert [each.assignment for each in candidates] == expected and len({*map(len, expected)}) > 2
+
+
 def test_text_and_html():
     text = repr(ROOT)
     assert "open" in text and "dim_kind" in text

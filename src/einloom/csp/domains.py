@@ -58,37 +58,39 @@ class Domains:
             state = self.state()
             return state.low(name), state.high(name)
         variable = self.problem.variable(name)
-        return self.problem.names.values(variable, self._domains[variable.slot])
+        return self.problem.names.values(variable, self.domains[variable.slot])
 
     @property
     def open(self) -> dict[str, tuple[str | int, ...]]:
         """The decisions that exist, are exposed and are undecided, with their values."""
-        domains, layout = self._domains, self.problem.layout
+        domains, layout = self.domains, self.problem.layout
         return {layout.name(slot): layout.domain_of[slot].select(domains[slot]) for slot in self._open(domains)}
 
     @property
     def is_leaf(self) -> bool:
         """Whether nothing is open."""
-        return next(self._open(self._domains), None) is None
+        return next(self._open(self.domains), None) is None
 
     def _open(self, domains: list[int]) -> Iterator[int]:
-        needs, asleep = self.problem.layout.need_of, self._asleep
+        needs, asleep = self.problem.layout.need_of, self.asleep
         for slot in self.problem.exposed:
             if domains[slot] & (domains[slot] - 1) and not needs[slot] & asleep:
                 yield slot
 
     @property
-    def _domains(self) -> list[int]:
+    def domains(self) -> list[int]:
+        """The values that are left of each decision, as bits, by slots of the engine."""
         return self.problem.layout.parse(self._bytes)[0]
 
     @property
-    def _asleep(self) -> int:
+    def asleep(self) -> int:
+        """The extensions that did not fire, as bits."""
         return self.problem.layout.parse(self._bytes)[1]
 
     @property
     def alive(self) -> tuple[str, ...]:
         """Keys of the extensions that fired."""
-        asleep = self._asleep
+        asleep = self.asleep
         return tuple(each.key for i, each in enumerate(self.problem.members.extensions) if not asleep >> i & 1)
 
     def restrict(self, name: str, values: Values) -> Domains:
@@ -135,7 +137,7 @@ class Domains:
         """Say which constraint and which decisions took a value away; None if it is still there."""
         variable = self.problem.variable(name)
         mask = self.problem.names.mask(variable, (value,))
-        if self._domains[variable.slot] & mask:
+        if self.domains[variable.slot] & mask:
             return None
         return explain_removal(self._replayed(), variable.slot, mask)
 

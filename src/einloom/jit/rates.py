@@ -76,8 +76,9 @@ def _rate(kernel: Kernel, start: int, size: int) -> float:
 def bytes_loop(vector: str, way: str) -> Assembler:
     """Return `void loop(char *start, int64 bytes, int64 passes)`: a multiple of `CHUNK` bytes, so many times over.
 
-    The `way` is `read`, `store` or `stream`. Streams of zeros pass the caches. Stores of half a vector, of which some processors finish two a cycle, go to the
-    first `CHUNK` again and again: twice as many of them as of vectors in so many bytes.
+    The `way` is `read`, `store` or `stream`. Streams of zeros pass the caches. Stores of half a vector, of which some
+    processors finish two a cycle, go to the first `CHUNK` again and again: twice as many of them as of vectors in so
+    many bytes.
 
     Raises:
         UnsupportedTarget: there is no such vector ISA.

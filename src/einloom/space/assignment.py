@@ -47,15 +47,15 @@ class Assignment:
         return {(choice, *objects): value for (choice, objects), value in split}
 
     @cached_property
-    def orders(self) -> dict[tuple[str, str], str]:
+    def orders(self) -> dict[str, dict[str, str]]:
         """How each statement stands to each other one, in both directions."""
-        found: dict[tuple[str, str], str] = {}
+        found: dict[str, dict[str, str]] = {}
         for (choice, *objects), value in self.values.items():
             if choice == "order":
                 a, b = objects
-                if found.setdefault((a, b), str(value)) != value:
+                if found.setdefault(a, {}).setdefault(b, str(value)) != value:
                     raise ScheduleError(f"order({a}, {b}) is decided in both directions, which contradict each other")
-                found[b, a] = _EXCHANGED.get(str(value), str(value))
+                found.setdefault(b, {})[a] = _EXCHANGED.get(str(value), str(value))
         return found
 
     def value(self, choice: str, *objects: str) -> str | int:
@@ -133,6 +133,10 @@ class Assignment:
         """Return how a dimension's iterations run."""
         return str(self.value("dim_kind", name))
 
+    def inside(self, a: str) -> set[str]:
+        """Return the statements that are nested inside statement `a`."""
+        return {b for b, stands in self.orders.get(a, {}).items() if stands == "OUTER"}
+
     def order(self, a: str, b: str) -> str:
         """Return how statement `a` stands to statement `b`."""
-        return self.orders.get((a, b)) or str(self.value("order", a, b))
+        return self.orders.get(a, {}).get(b) or str(self.value("order", a, b))

@@ -70,8 +70,8 @@ class _Decoder:
     @cached_property
     def loops(self) -> dict[str, str]:
         """The loop that each dimension became."""
-        groups = {loop for loops in self._around.values() for loop in loops}
-        return {name: loop.name for loop in sorted(groups, key=lambda each: each.name) for name in loop.dimensions}
+        groups = {loop.dimensions: loop.name for loops in self._around.values() for loop in loops}
+        return {name: loop for names, loop in sorted(groups.items(), key=lambda each: each[1]) for name in names}
 
     def _node(self, node: FusedLoop | str) -> Node:
         if not isinstance(node, FusedLoop):

@@ -6,7 +6,7 @@ from nesting and sequence, and then every pair is compared with what the assignm
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -53,7 +53,7 @@ def forest(assignment: Assignment) -> Forest:
         ScheduleError: they describe none: some pair of statements would have to stand otherwise.
     """
     names = (*assignment.dimensions, *assignment.instructions)
-    inside = {a: frozenset(b for b in names if a != b and assignment.order(a, b) == "OUTER") for a in names}
+    inside = {a: assignment.inside(a).intersection(names) for a in names}
     built = Forest(_siblings(assignment, names, inside))
     intervals = dict(_intervals(built.roots, iter(range(4 * len(names)))))
     for a, b in combinations(names, 2):
@@ -64,7 +64,7 @@ def forest(assignment: Assignment) -> Forest:
 
 
 def _siblings(
-    assignment: Assignment, names: tuple[str, ...], inside: Mapping[str, frozenset[str]]
+    assignment: Assignment, names: tuple[str, ...], inside: Mapping[str, Set[str]]
 ) -> tuple[FusedLoop | str, ...]:
     """Return the forest of some statements: the outermost ones in sequence, each with what is nested inside."""
     hidden = {name for outer in names for name in inside[outer]}
@@ -80,7 +80,7 @@ def _siblings(
 
 
 def _node(
-    assignment: Assignment, group: tuple[str, ...], names: tuple[str, ...], inside: Mapping[str, frozenset[str]]
+    assignment: Assignment, group: tuple[str, ...], names: tuple[str, ...], inside: Mapping[str, Set[str]]
 ) -> FusedLoop | str:
     points = [name for name in group if name in assignment.instructions]
     nested = inside[group[0]]

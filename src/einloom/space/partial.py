@@ -93,13 +93,13 @@ class SearchSpace(ABC):
         """Return how much depends on a decision: within its group, those with more are taken first."""
         return 0.0
 
-    def decided(self, state: csp.State) -> dict[str, str | int]:
-        """Return the decisions of a state of the engine that have one value, by name."""
-        alive, domains = state.alive, state.domains
+    def decided(self, state: csp.State | csp.Domains) -> dict[str, str | int]:
+        """Return the decisions that have one value, by name: of a state of the engine, or of a vector of domains."""
+        domains, asleep = state.domains, state.asleep
         return {
             name: values[domains[slot].bit_length() - 1]
             for name, slot, values, needed in self.features
-            if needed & alive == needed and not domains[slot] & (domains[slot] - 1)
+            if not needed & asleep and not domains[slot] & (domains[slot] - 1)
         }
 
     @cached_property
@@ -148,7 +148,7 @@ class PartialImplementation:
     @cached_property
     def assignment(self) -> dict[str, str | int]:
         """Every decision that has one value, by name."""
-        return self.space.decided(self.inner.state())
+        return self.space.decided(self.inner)
 
     def domain(self, name: str) -> tuple[str | int | None, ...]:
         """Return the values that a decision still has; of a counter, `(low, high)`, high None if it has no limit."""
