@@ -33,6 +33,13 @@ def split_name(name: str) -> tuple[str, tuple[str, ...]]:
     return match[1], tuple(part.strip() for part in match[2].split(",") if part.strip())
 
 
+@cache
+def _key(name: str) -> tuple[str, ...]:
+    """Return the choice of a decision's name, then its objects: one value for all leaves, which are many."""
+    choice, objects = split_name(name)
+    return (choice, *objects)
+
+
 @dataclass(frozen=True, eq=False)
 class Assignment:
     """A backbone and one value for each decision, by name."""
@@ -43,16 +50,15 @@ class Assignment:
     @cached_property
     def values(self) -> dict[tuple[str, ...], str | int]:
         """The values by (choice, *objects)."""
-        split = ((split_name(name), value) for name, value in self.decisions.items())
-        return {(choice, *objects): value for (choice, objects), value in split}
+        return {_key(name): value for name, value in self.decisions.items()}
 
     @cached_property
     def orders(self) -> dict[str, dict[str, str]]:
         """How each statement stands to each other one, in both directions."""
         found: dict[str, dict[str, str]] = {}
-        for (choice, *objects), value in self.values.items():
-            if choice == "order":
-                a, b = objects
+        for key, value in self.values.items():
+            if key[0] == "order":
+                _, a, b = key
                 if found.setdefault(a, {}).setdefault(b, str(value)) != value:
                     raise ScheduleError(f"order({a}, {b}) is decided in both directions, which contradict each other")
                 found.setdefault(b, {})[a] = _EXCHANGED.get(str(value), str(value))
