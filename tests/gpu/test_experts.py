@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from einloom.dtypes import BFLOAT16, FLOAT16
 from einloom.ir.gpu.launch import Launch, repeats, statements
 from einloom.ir.gpu.simt import run_launch
 from einloom.ir.gpu.text import read_launch
@@ -59,6 +62,17 @@ def test_turns_of_memory(line: str, turns: int):
 
 def expert(equation: str, *shapes: tuple[int, ...]) -> Launch:
     return expert_leaf(spaces_of(operation_of_equation(equation, shapes, "float32"), H200)[-1]).launch()
+
+
+def test_operations_of_other_types_have_other_names():
+    """Leaves and records are kept under them."""
+    operation = operation_of_equation("mk,kn->mn", [(8, 8), (8, 8)], "float32")
+    *inputs, output = operation.operands
+    names = set[str]()
+    for dtype in (FLOAT16, BFLOAT16):
+        narrow = tuple(replace(each, dtype=dtype) for each in inputs)
+        names.add(spaces_of(replace(operation, operands=(*narrow, output)), H200)[-1].name)
+    assert len(names) == 2
 
 
 def vectors(launch: Launch) -> set[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -13,9 +14,11 @@ import pytest
 
 import einloom as el
 from einloom.errors import DeviceError
+from einloom.expression.on_gpu import steps
 from einloom.ir.gpu.simt import LaunchFault, run_launch
 from einloom.ir.gpu.text import read_launch, write_launch
 from einloom.jit.gpu.devices import open_gpu
+from einloom.jit.store import Store
 from einloom.search.on_gpu.work import KernelWork, arguments_of
 from einloom.search.on_gpu.worker import Bench
 from einloom.space.on_cpu.given import operation_of_equation
@@ -192,6 +195,18 @@ def test_equations_in_every_type(dtype: str):
         wide = [each.astype(complex if "complex" in dtype else float) for each in operands]
         assert result.dtype == dtype
         np.testing.assert_array_equal(result, np.einsum(equation, *wide).astype(dtype))
+
+
+def test_kernels_of_two_16_bit_types_are_kept_apart_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Both are products with sums in float32: the second took the first one's leaf, and read other bits."""
+    monkeypatch.setattr(steps, "code_store", lambda: Store(tmp_path))
+    steps.forget_steps()
+    el.clear_cache()
+    for dtype in ("float16", "bfloat16"):
+        kind = np.dtype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+        a, b, out = np.ones((5, 11), kind), np.ones((11, 9), kind), np.full((5, 9), 3, kind)
+        el.einsum("ab,bc->ac", a, b, out=out, alpha=2, beta=1, target="opencl")
+        np.testing.assert_array_equal(out.astype(float), np.full((5, 9), 25.0))
 
 
 class Guards:

@@ -14,7 +14,7 @@ depend on the axis. The output comes last. A matrix product C[m,n] += sum_k A[m,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -23,7 +23,7 @@ from einloom.errors import ScheduleError, ShapeError, StrideError
 from einloom.ir import meanings
 from einloom.once import cached_property
 
-__all__ = ["NO_TOUCH", "Axis", "DimType", "Operand", "Operation", "Primitive", "Touch", "reach"]
+__all__ = ["NO_TOUCH", "Axis", "DimType", "Operand", "Operation", "Primitive", "Touch", "reach", "touch_text"]
 
 MAX_POINTS = 2**62
 """Largest size of an iteration space or a tensor's reach that 64-bit address arithmetic can hold safely."""
@@ -305,8 +305,8 @@ class Operation:
     def __str__(self) -> str:
         """Return the text form, which `einloom.ir.text.parse_operation` reads."""
         names = [operand.name for operand in self.operands]
-        last = ",".join(_touch_text(touch, names) for touch in self.last_touches) or "none"
-        lines = [f"{self.main} first={_touch_text(self.first_touch, names)} last={last}"]
+        last = ",".join(touch_text(touch, names) for touch in self.last_touches) or "none"
+        lines = [f"{self.main} first={touch_text(self.first_touch, names)} last={last}"]
         lines += [f"axis {axis.name} {axis.extent} {axis.role}" for axis in self.axes]
         for operand in self.operands:
             strides = "".join(f" {name}={stride}" for name, stride in self.strides(operand).items() if stride)
@@ -314,7 +314,8 @@ class Operation:
         return "\n".join(lines)
 
 
-def _touch_text(touch: Touch, names: list[str]) -> str:
+def touch_text(touch: Touch, names: Sequence[str]) -> str:
+    """Return the text of a touch of an operation whose operands have these names."""
     beside = "" if touch.operand is None else f"{'>' if touch.writes else ':'}{names[touch.operand]}"
     return f"{touch.primitive}{beside}"
 

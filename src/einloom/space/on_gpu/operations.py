@@ -17,7 +17,7 @@ from einloom.errors import UnsupportedTarget
 from einloom.ir.gpu.fragments import MMA
 from einloom.ir.interpret import Memory, interpret
 from einloom.ir.numbers import wide_type
-from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
+from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch, touch_text
 from einloom.passes.fuse import JOINT, fuse
 from einloom.space.backbone import Region, TiledAxis
 from einloom.space.builder import Builder, NestBuilder, Value
@@ -252,11 +252,14 @@ def _stride(operation: Operation, operand: Operand, axis: Axis) -> int:
 
 
 def _text(operation: Operation) -> str:
-    """Return what decides the kernel of an operation, in a line."""
+    """Return what decides the kernel of an operation, in a line: leaves are kept under it, with their types."""
     axes = " ".join(f"{axis.name}:{axis.extent}{axis.role}" for axis in operation.axes)
-    operands = "; ".join(f"{each.name} {' '.join(map(str, each.strides))}" for each in operation.operands)
-    touches = " ".join(f"{each.primitive}" for each in (operation.first_touch, *operation.last_touches))
-    return f"{operation.main} {operation.output.dtype} over {axes}; {operands}; {touches}"
+    operands = "; ".join(
+        f"{each.name} {each.dtype} {' '.join(map(str, each.strides))}".rstrip() for each in operation.operands
+    )
+    names = [operand.name for operand in operation.operands]
+    touches = " ".join(touch_text(touch, names) for touch in (operation.first_touch, *operation.last_touches))
+    return f"{operation.main} over {axes}; {operands}; {touches}"
 
 
 def _meaning(operation: Operation) -> Callable[[Mapping[str, Any]], dict[str, Array]]:
