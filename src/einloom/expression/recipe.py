@@ -223,7 +223,7 @@ class Recipe:
     def _machine(self) -> Machine:
         types = (self.problem.operand_type(place) for place in range(len(self.problem.shapes)))
         machine = self.target if isinstance(self.target, Machine) else host_for(types)
-        if isinstance(self.target, str) and self.target not in ("cpu", "interpreter"):
+        if machine is not self.target and self.target not in ("cpu", "interpreter"):
             raise UnsupportedTarget(
                 f"target {self.target!r}\n  Targets: 'cpu', 'interpreter', 'opencl', 'cuda', 'gpu' or a Machine."
             )
