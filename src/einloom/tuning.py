@@ -11,7 +11,7 @@ from einloom.api import clear_cache, shape_of
 from einloom.arrays.library import element_strides, incoming
 from einloom.body_tuning import BodyRun, TunedLoop, tune_body
 from einloom.config import LEAST_WORK, current_settings, thread_count
-from einloom.errors import ArgumentError, ScheduleError, UnsupportedTarget
+from einloom.errors import ArgumentError, DeviceError, ScheduleError, UnsupportedTarget
 from einloom.expression.on_gpu.steps import forget_steps
 from einloom.expression.options import GPU_TARGETS
 from einloom.expression.types import computed_type, numpy_type
@@ -33,10 +33,12 @@ from einloom.search.records import chosen_file
 from einloom.search.result import Tuned
 from einloom.search.search import Budget, SearchRun
 from einloom.search.tune import tune_operation
+from einloom.space.backbone import Backbone
 from einloom.space.candidate import Space
 from einloom.space.kernels import Kernel
 from einloom.space.on_gpu.experts import best_expert, spaces_of
 from einloom.space.on_gpu.fragments import fitted
+from einloom.space.on_gpu.operations import kernel_of
 from einloom.targets.gpu.device import device_of
 from einloom.traced_body import TracedBody
 
@@ -219,7 +221,12 @@ def tune_on_gpu(
 
 
 def kernel_problem(what: Operation | Kernel, driver: GpuDriver) -> KernelProblem:
-    """Return the space of an operation or a named kernel on a device, and how a process makes it again."""
+    """Return the space of an operation or a named kernel on a device, and how a process makes it again.
+
+    Raises:
+        DeviceError: its arrays are larger than the device's memory.
+    """
+    _check_room(what.backbone if isinstance(what, Kernel) else kernel_of(what).backbone, driver)
     if isinstance(what, Kernel):
         told: dict[str, Any] = {"kernel": what.backbone.name, "options": dict(what.options)}
         space = Space(what, fitted(device_of(driver.limits, [what.backbone.dtype]), what))
@@ -228,6 +235,16 @@ def kernel_problem(what: Operation | Kernel, driver: GpuDriver) -> KernelProblem
         told = {"operation": str(plain)}
         space = best_expert(spaces_of(plain, device_of(driver.limits, [each.dtype for each in plain.operands]))).space
     return KernelProblem(space, told, driver.kind, driver.identity)
+
+
+def _check_room(backbone: Backbone, driver: GpuDriver) -> None:
+    needed = sum(backbone.type_of(each).size * backbone.extent(each) for each in backbone.regions)
+    limits = driver.limits
+    if needed > limits.memory_bytes:
+        raise DeviceError(
+            f"the arrays of {backbone.name} take {needed / 1e9:.4g} GB, "
+            f"{limits.name} has {limits.memory_bytes / 1e9:.4g}\n  Give smaller sizes."
+        )
 
 
 def _budget(given: Any) -> Budget:

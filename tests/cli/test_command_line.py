@@ -173,3 +173,10 @@ def test_a_count_is_a_whole_number_of_at_least_one(
 ) -> None:
     option = "--threads" if line[0] == "show" else "--samples"
     assert f"{number!r} is no whole number of at least 1" in usage_of(capsys, *line, f"{option}={number}")
+
+
+@pytest.mark.parametrize("options", [["--leaf", "1"], ["--any-size"], ["--show", "nest", "--json"]])
+def test_what_would_have_no_effect_on_a_space_is_refused(options: list[str], capsys: pytest.CaptureFixture[str]):
+    assert main(["space", "axpy", "n=64", *options]) != 0
+    said = capsys.readouterr()
+    assert said.out == "" and "\n  " in said.err

@@ -35,7 +35,7 @@ class Exported:
             raise BufferError(self.refuses)
         self.streams.append(stream)
         capsule = self.array.__dlpack__(**options)
-        tensor, _ = _tensor_of(capsule)
+        tensor, _ = _tensor_of(capsule, "array")
         tensor.device.type, tensor.device.id = CUDA, self.number
         return capsule
 
@@ -77,6 +77,28 @@ def test_misuse_is_refused():
         device_array(Exported(crooked), HERE, "operand 0", STREAM)
     with pytest.raises(el.DTypeError, match="not in main memory\n  Copy it there, or compute where it lies"):
         el.einsum("ij->i", Exported(array))
+
+
+class Liar:
+    """What says that it speaks DLPack, and does not."""
+
+    shape = (3,)
+
+    def __init__(self, lies: object) -> None:
+        self.lies = lies
+
+    def __dlpack_device__(self) -> object:
+        return self.lies
+
+    def __dlpack__(self, **options: Any) -> object:
+        return self.lies
+
+
+@pytest.mark.parametrize("lies", [None, (2,), "there", (2, 0), (4, 0), (10, 0)])
+@pytest.mark.parametrize("target", ["opencl", "cpu"])
+def test_what_only_says_that_it_speaks_dlpack_is_refused(lies: object, target: str):
+    with pytest.raises((el.DTypeError, DeviceError), match="\n  "):
+        el.einsum("i->", Liar(lies), target=target)
 
 
 def test_a_program_is_given_addresses(monkeypatch: pytest.MonkeyPatch):

@@ -6,6 +6,8 @@ import pytest
 
 from einloom.errors import ScheduleError
 from einloom.ir.gpu.text import read_launch, write_launch
+from einloom.space import gpu
+from einloom.space.on_gpu.experts import expert_leaf
 from tests.gpu.test_simt import REVERSE, VECTORS
 
 
@@ -58,6 +60,10 @@ def test_what_no_device_could_run_is_refused(old: str, new: str, message: str):
         ("shared float32 t 4", "shared float31 t 4", "an array is a memory"),
         ("r[0] = t[j.0] shared if j.0 + i.1 < 4", "r[0] + t[j.0]", "this is no statement"),
         ("if j.0 + i.1 < 4", "if j.0 + i.1 > 4", "is no limit"),
+        ("if j.0 + i.1 < 4", "if j.0 + i.1 < 4²", "is no limit"),
+        ("thread i.1 4", "thread i.1 ²", "how many iterations it has"),
+        ("shared float32 t 4", "shared float32 t ²", "an array is a memory"),
+        ("a[4 i.0 + i.1]", "a[" + "9" * 5000 + " i.0 + i.1]", "is no multiple of a loop's index"),
         ("a[4 i.0 + i.1]", "a[4 * i.0]", "is no multiple of a loop's index"),
         ("  barrier", "      barrier", "stands outside everything"),
     ],
@@ -66,3 +72,14 @@ def test_a_text_that_is_none_names_its_line(old: str, new: str, message: str):
     assert old in REVERSE
     with pytest.raises(ScheduleError, match=message):
         read_launch(REVERSE.replace(old, new))
+
+
+def test_loops_inside_of_too_many_loops_are_refused():
+    loops = "\n".join("  " * (depth + 1) + f"loop i.{depth} 1" for depth in range(3000))
+    with pytest.raises(ScheduleError, match="stands inside of 200 loops"):
+        read_launch(f"launch deep\n{loops}")
+
+
+def test_arrays_that_64_bits_do_not_count_are_refused():
+    with pytest.raises(ScheduleError, match="x has more elements than 64 bits count"):
+        expert_leaf(gpu("axpy", n=2**61)).launch()

@@ -229,6 +229,12 @@ def test_what_gpus_do_not_take_is_refused():
             el.compile("ij,jk->ik", (2, 2), (2, 2), dtype="float64", target="opencl", **option)
 
 
+def test_targets_of_einsum_are_names_or_machines():
+    for target in (b"opencl", 5, None, ("opencl",)):
+        with pytest.raises(el.UnsupportedTarget, match="\n  Targets: 'cpu'"):
+            el.einsum("i->", [1.0], target=target)
+
+
 @pytest.mark.parametrize("language", list(DIALECTS))
 def test_every_operator_of_every_type_has_words(language: str):
     text = "launch f\n  global in {0} a 2\n  global out {0} b 2\n  register {1} r 1\n  r[0] = a[0] global\n"

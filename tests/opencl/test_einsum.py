@@ -317,6 +317,12 @@ def test_complex_factors_of_what_out_holds(alpha: complex, beta: complex) -> Non
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
 
 
+def test_a_limit_for_none_is_no_limit():
+    a = np.ones((3, 3), np.float32)
+    found = el.einsum("ij,jk,kl->il", a, a, a, target="opencl", memory_limit=-1)
+    np.testing.assert_array_equal(found, a @ a @ a)
+
+
 def test_misuse_says_what_to_do():
     with pytest.raises(el.DTypeError, match="GPUs compute in float32"):
         el.einsum("ij->i", np.ones((2, 2), "datetime64[s]"), target="opencl")

@@ -15,6 +15,8 @@ from einloom.errors import DeviceError
 from einloom.expression.on_gpu import steps
 from einloom.jit.gpu.devices import open_gpu
 from einloom.jit.gpu.opencl import OpenclDevice, open_context
+from einloom.space.kernels import kernel
+from einloom.tuning import kernel_problem
 
 try:
     DEVICE = open_gpu("opencl")
@@ -34,6 +36,14 @@ HUGE = np.broadcast_to(np.float32(1), (2**20, 2**20))
 
 def product(*operands: object, **options: Any) -> object:
     return el.einsum("ij,jk->ik", *operands, target="opencl", **options)
+
+
+def kernel_of_many(patch: pytest.MonkeyPatch) -> object:
+    return kernel_problem(kernel("matmul", m=100_000, n=100_000, k=100_000), DEVICE)
+
+
+def chain(**options: Any) -> object:
+    return el.einsum("ij,jk,kl->il", HOST, HOST, HOST, target="opencl", **options)
 
 
 def there(queue: cl.CommandQueue = QUEUE, dtype: str = "f4") -> cla.Array:
@@ -139,6 +149,8 @@ MISUSE: dict[str, tuple[Callable[[pytest.MonkeyPatch], object], type[Exception],
     "no number of threads": (lambda _: product(HOST, HOST, threads=0), el.ArgumentError, "threads=… is 0"),
     "no memory on the device": (lambda _: DEVICE.allocate(1 << 60), DeviceError, "could not allocate"),
     "a device that is lost": (lost_device, DeviceError, "could not run"),
+    "slices of a limit": (lambda _: chain(optimize=("greedy", 4)), el.UnsupportedTarget, "cuts the contraction"),
+    "a kernel larger than memory": (kernel_of_many, DeviceError, "the arrays of matmul take 120 GB"),
     "several devices": (several_devices, DeviceError, "context has 2 devices"),
     "a text that is none": (lambda _: DEVICE.build("kernel void f( {", "f"), DeviceError, "could not compile f"),
     "a program that is none": (lambda _: DEVICE.load(b"none", "f"), DeviceError, "could not load"),

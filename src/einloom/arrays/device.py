@@ -18,7 +18,7 @@ from einloom.arrays.check import check_alignment, check_disjoint
 from einloom.arrays.dlpack import Exporter, device_memory
 from einloom.arrays.library import OfNamespace
 from einloom.arrays.region import Region, reach_of
-from einloom.errors import DeviceError, StrideError
+from einloom.errors import DeviceError, DTypeError, StrideError
 
 __all__ = ["DeviceArray", "Home", "check_apart", "device_array", "fresh_like", "home_of"]
 
@@ -90,8 +90,14 @@ def home_of(thing: object) -> Home | None:
     if opencl is not None and isinstance(thing, opencl.Array):
         found: Any = thing
         return Home("opencl", found.context)
-    kind, number = thing.__dlpack_device__() if isinstance(thing, Located) else (1, 0)
-    return Home("cuda", int(number)) if int(kind) in CUDA else None
+    if not isinstance(thing, Located):
+        return None
+    try:
+        kind, number = map(int, thing.__dlpack_device__())
+    except Exception as error:  # of the other library, of whatever class
+        name = type(thing).__name__
+        raise DTypeError(f"a {name} does not tell where it lies: {error}\n  Pass an array of NumPy's.") from error
+    return Home("cuda", number) if kind in CUDA else None
 
 
 def device_array(thing: Any, home: Home, name: str, stream: int = 0, written: bool = False) -> DeviceArray:

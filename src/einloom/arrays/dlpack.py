@@ -100,7 +100,7 @@ def imported(exporter: Exporter, name: str) -> Imported:
         DTypeError: its library refuses, it has no memory, or none of this process, or NumPy has no room for its type.
     """
     capsule = _given_capsule(exporter, name)
-    tensor, is_writable = _tensor_of(capsule)
+    tensor, is_writable = _tensor_of(capsule, name)
     if is_writable is None:
         is_writable = _may_be_written(exporter)
     if tensor.device.type not in _CPU:
@@ -143,7 +143,7 @@ def device_memory(exporter: Exporter, name: str, stream: int) -> DeviceMemory:
         DTypeError: its library refuses, or nothing here has its type.
     """
     capsule = _given_capsule(exporter, name, stream=stream)
-    tensor, _ = _tensor_of(capsule)
+    tensor, _ = _tensor_of(capsule, name)
     typestr, dtype = _type_of(tensor.dtype, name)
     size = np.dtype(typestr).itemsize
     shape = tuple(tensor.shape[axis] for axis in range(tensor.ndim))
@@ -183,7 +183,7 @@ def _may_be_written(exporter: Exporter) -> bool:
         return True
 
 
-def _tensor_of(capsule: object) -> tuple[_Tensor, bool | None]:
+def _tensor_of(capsule: object, name: str) -> tuple[_Tensor, bool | None]:
     """Return the description inside a capsule, and whether the memory may be written; None: it does not say."""
     pointer: Callable[..., int] = ctypes.pythonapi.PyCapsule_GetPointer
     valid: Callable[..., int] = ctypes.pythonapi.PyCapsule_IsValid
@@ -193,6 +193,8 @@ def _tensor_of(capsule: object) -> tuple[_Tensor, bool | None]:
     if valid(capsule, b"dltensor_versioned"):
         versioned = _Versioned.from_address(pointer(capsule, b"dltensor_versioned"))
         return versioned.tensor, not versioned.flags & _READ_ONLY
+    if not valid(capsule, b"dltensor"):
+        raise DTypeError(f"{name}: its library gives no capsule of DLPack that can be read\n  Pass a copy of it.")
     return _Tensor.from_address(pointer(capsule, b"dltensor")), None
 
 
@@ -222,7 +224,7 @@ class Relabelled:
 
     def __dlpack__(self, **options: Any) -> object:
         capsule = self._array.__dlpack__(**options)
-        tensor, _ = _tensor_of(capsule)
+        tensor, _ = _tensor_of(capsule, "the array")
         tensor.dtype.code = _BFLOAT
         return capsule
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from einloom.config import current_settings
-from einloom.errors import InternalError
+from einloom.errors import ArgumentError, InternalError
 from einloom.ir.gpu.text import write_launch
 from einloom.jit.gpu.devices import open_gpu
 from einloom.jit.gpu.driver import GpuDriver
@@ -22,7 +22,7 @@ from einloom.targets.gpu.dialects import DIALECTS
 from einloom.targets.gpu.printer import print_launch
 from einloom.tuning import kernel_problem
 
-__all__ = ["FORMS", "add_arguments", "run_leaf", "show_leaf"]
+__all__ = ["FORMS", "add_arguments", "check_asked", "run_leaf", "show_leaf"]
 
 FORMS = ("nest", "launch", "opencl", "cuda")
 RUNS = 20
@@ -34,6 +34,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--show", choices=FORMS, help="print a leaf: its loops, its launch, or its kernel's text")
     parser.add_argument("--run", choices=list(DIALECTS), dest="device_kind", help="run a leaf, check it and time it")
     parser.add_argument("--any-size", action="store_true", help="let its kernel take sizes as arguments")
+
+
+def check_asked(arguments: argparse.Namespace) -> None:
+    """Refuse what would have no effect.
+
+    Raises:
+        ArgumentError: a choice of a leaf, and no leaf to show or run; or JSON of one.
+    """
+    chooses, has_leaf = arguments.leaf is not None or arguments.any_size, arguments.show or arguments.device_kind
+    if chooses and not has_leaf:
+        raise ArgumentError("--leaf and --any-size are about one leaf\n  Say --show or --run, too.")
+    if arguments.json and has_leaf:
+        raise ArgumentError("--json prints figures of a space, not a leaf\n  Leave it out, or --show and --run.")
 
 
 def show_leaf(space: Space, arguments: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from einloom.cli.leaf import add_arguments, show_leaf
+from einloom.cli.leaf import add_arguments, check_asked, show_leaf
 from einloom.cli.sizes import option, positive
 from einloom.space.candidate import Space
 from einloom.space.descent import PAPER_ORDER
@@ -105,6 +105,7 @@ class Report:
 def run(arguments: argparse.Namespace) -> int:
     """Print what the command line asks for; return the exit status."""
     options = dict(DEFAULT_SIZES[arguments.kernel]) | dict(option(text) for text in arguments.sizes)
+    check_asked(arguments)
     if arguments.show or arguments.device_kind:
         show_leaf(_space(arguments, options), arguments)
         return 0

@@ -22,7 +22,16 @@ from einloom.errors import EquationError, PathError
 from einloom.plan.equation import caret_lines, label_symbols
 from einloom.plan.problem import Problem
 
-__all__ = ["Path", "contraction_path", "described_path", "element_limit", "is_strategy", "sliced_labels", "tree_of"]
+__all__ = [
+    "Path",
+    "contraction_path",
+    "described_path",
+    "element_limit",
+    "is_strategy",
+    "is_unlimited",
+    "sliced_labels",
+    "tree_of",
+]
 
 Path = tuple[tuple[int, ...], ...]
 
@@ -129,7 +138,7 @@ def element_limit(problem: Problem, optimize: Any, memory_limit: Any) -> int | N
     if memory_limit == "max_input":
         inputs = problem.shapes[: len(problem.equation.inputs)]
         return max(max(math.prod(shape) for shape in inputs), 1)
-    if not _is_unlimited(memory_limit):
+    if not is_unlimited(memory_limit):
         return _limit(memory_limit, "memory_limit={!r}")
     return _limit(optimize[1]) if is_strategy(optimize) and isinstance(optimize, (tuple, list)) else None
 
@@ -154,7 +163,7 @@ def described_path(
     # Extents of 0 count as 1: strategies that bound costs by products of extents find no path otherwise.
     shapes = [tuple(max(problem.sizes[label], 1) for label in labels) for labels in problem.equation.inputs]
     strategy, limit = _strategy(problem, optimize)
-    if not _is_unlimited(memory_limit):
+    if not is_unlimited(memory_limit):
         limit = memory_limit if memory_limit == "max_input" else _limit(memory_limit, "memory_limit={!r}")
     try:
         path, info = opt_einsum.contract_path(
@@ -217,7 +226,8 @@ def _check_name(name: str) -> None:
         raise EquationError(f"optimize={name!r} is no strategy of opt_einsum\n  {error.args[0]}") from None
 
 
-def _is_unlimited(memory_limit: Any) -> bool:
+def is_unlimited(memory_limit: Any) -> bool:
+    """Whether intermediate tensors may have any number of elements."""
     return memory_limit is None or (isinstance(memory_limit, int) and memory_limit == UNLIMITED)
 
 

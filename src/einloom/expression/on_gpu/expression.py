@@ -28,9 +28,10 @@ from einloom.ir.gpu.text import write_launch
 from einloom.jit.gpu.devices import open_gpu, open_home
 from einloom.jit.gpu.driver import GpuDriver
 from einloom.once import OnceTable
+from einloom.plan.cuts import limited_path
 from einloom.plan.equation import caret_lines
-from einloom.plan.paths import contraction_path
-from einloom.plan.problem import contiguous_strides, make_problem
+from einloom.plan.paths import Path, is_unlimited
+from einloom.plan.problem import Problem, contiguous_strides, make_problem
 from einloom.targets.gpu.dialects import DIALECTS
 
 __all__ = ["GpuExpression", "described", "shared_home"]
@@ -83,7 +84,9 @@ class GpuExpression:
         self, equation: str, shapes: Sequence[tuple[int, ...]], dtype: object, options: Options, in_place: bool = False
     ) -> None:
         assert isinstance(options.target, str)
-        _refuse(schedule=options.schedule, memory_limit=options.memory_limit)
+        _refuse(
+            schedule=options.schedule, memory_limit=None if is_unlimited(options.memory_limit) else options.memory_limit
+        )
         thread_count(options.threads, cores=1)  # Refuses what is no number of threads, as processors do.
         self._arguments = (equation, tuple(shapes), dtype, options)
         self._driver = open_gpu(options.target)
@@ -103,7 +106,7 @@ class GpuExpression:
         self._expected = Expected(
             self.shapes, self.output_shape, labels, label, self.dtype, unit, self._where, options.finish
         )
-        self._path = contraction_path(self._problem, options.optimize, options.memory_limit)
+        self._path = _whole_path(self._problem, options.optimize)
         self._constants = [factor_array(each, label, self.dtype, self._where) for each in options.finish.constants]
         self._programs: OnceTable[GpuProgram] = OnceTable(64)
         self._program = self._program_of(self._driver, [contiguous_strides(shape) for shape in self.shapes])
@@ -272,6 +275,21 @@ def _refuse(**options: object) -> None:
     given = [name for name, value in options.items() if value is not None]
     if given:
         raise UnsupportedTarget(f"{given[0]}= is for processors\n  Leave it out, or compute with target='cpu'.")
+
+
+def _whole_path(problem: Problem, optimize: Any) -> Path:
+    """Return the order of contractions.
+
+    Raises:
+        UnsupportedTarget: `optimize` asks for slices, by a limit or by a tree that has them.
+    """
+    path, slicing = limited_path(problem, optimize, None)
+    if slicing is not None:
+        raise UnsupportedTarget(
+            "optimize= cuts the contraction into slices, which is for processors\n"
+            "  Pass a path or a tree without slices, or compute with target='cpu'."
+        )
+    return path
 
 
 def _lying(array: DeviceArray) -> Lying:

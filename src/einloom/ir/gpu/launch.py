@@ -45,6 +45,9 @@ __all__ = [
 LEVELS = 3
 """Hardware dimensions that a grid, and a block of threads, can have."""
 
+COUNTED = 2**60
+"""Elements of an array at most: loops count by 64 bits, and a little beyond the last element."""
+
 WIDTHS = (2, 4)
 """Elements that a vector can have: those of 3 would be laid out as 4."""
 
@@ -216,6 +219,7 @@ def _faults(launch: Launch) -> Iterator[str]:
     yield from (f"{name} names two things" for name in sorted({n for n in names if names.count(n) > 1}))
     yield from (f"{e.name} has {e.extent} iterations" for e in levels if e.extent < 1)
     yield from (f"{e.name} has {e.size} elements" for e in launch.arrays if e.size < 1 or not 0 <= e.origin < e.size)
+    yield from (f"{e.name} has more elements than 64 bits count: {e.size}" for e in launch.arrays if e.size > COUNTED)
     for kind, found in (("grid", launch.grid), ("block", launch.block)):
         if len(found) > LEVELS:
             yield f"its {kind} has {len(found)} dimensions, and GPUs have {LEVELS}"

@@ -24,6 +24,9 @@ from einloom.ir.statement import Barrier, LoopKind, Place, Statement, Terms
 
 __all__ = ["read_launch", "write_launch"]
 
+DEEPEST = 200
+"""Loops inside of each other, at most."""
+
 _STATEMENT = re.compile(
     r"(?P<output>[^=]+\]) = (?P<value>.*?)(?P<flags>(?: (?:global|shared|cache=\w+))*)(?: if (?P<limits>.*))?"
 )
@@ -52,6 +55,11 @@ def read_launch(text: str) -> Launch:
         ScheduleError: a line is none of a launch's; the message names it.
     """
     return _Reader(text).launch()
+
+
+def _is_number(word: str) -> bool:
+    """Whether a word is a number that machines count by; Python takes other digits for digits, too."""
+    return bool(re.fullmatch("[0-9]{1,19}", word))
 
 
 def _level_line(kind: str, level: Level) -> str:
@@ -103,13 +111,15 @@ class _Reader:
         spaces, roles = {each.value for each in Space}, {each.value for each in Role}
         while (words := self._words(self.at)) and words[0] in spaces:
             role = Role(words.pop(1)) if words[1:2] and words[1] in roles else Role.LOCAL
-            if len(words) not in (4, 6) or words[1] not in TYPES or not all(w.isdigit() for w in words[3::2]):
+            if len(words) not in (4, 6) or words[1] not in TYPES or not all(map(_is_number, words[3::2])):
                 raise self._error("an array is a memory, its role, a type, a name and a number of elements")
             origin = int(words[5]) if len(words) == 6 else 0
             yield Array(words[2], TYPES[words[1]], Space(words[0]), int(words[3]), role, origin)
             self.at += 1
 
     def _nodes(self, depth: int) -> Iterator[LaunchNode]:
+        if depth > DEEPEST:
+            raise self._error(f"this line stands inside of {DEEPEST} loops")
         kinds = {each.value for each in LoopKind}
         while self.at < len(self.lines) and self._depth() == depth:
             words = self._words(self.at)
@@ -130,7 +140,7 @@ class _Reader:
 
     def _counted(self, least: int) -> list[str]:
         words = self._words(self.at)
-        if len(words) < least or not words[2].isdigit():
+        if len(words) < least or not _is_number(words[2]):
             raise self._error("here stands a name and how many iterations it has")
         return words
 
@@ -172,7 +182,7 @@ class _Reader:
     def _limits(self, text: str | None) -> Iterator[tuple[Terms, int]]:
         for part in text.split(" and ") if text else ():
             terms, _, limit = part.rpartition(" < ")
-            if not limit.isdigit():
+            if not _is_number(limit):
                 raise self._error(f"{part!r} is no limit, as in `4 k.0 + k.1 < 6`")
             yield self._terms(terms), int(limit)
 
@@ -180,7 +190,7 @@ class _Reader:
         found: list[tuple[str, int]] = []
         for part in text.split(" + ") if text != "0" else ():
             factor, _, name = part.rpartition(" ")
-            if not re.fullmatch(r"[A-Za-z_][\w.]*", name) or not re.fullmatch(r"(-?\d+)?", factor):
+            if not re.fullmatch(r"[A-Za-z_][\w.]*", name) or not re.fullmatch(r"(-?[0-9]{1,19})?", factor):
                 raise self._error(f"{part!r} is no multiple of a loop's index, as in `4 k.0`")
             found.append((name, int(factor or 1)))
         return tuple(found)
