@@ -121,7 +121,6 @@ def _asked(options: EinsumOptions) -> tuple[object, Options, Conversion]:
     asked: dict[str, Any] = {**_DEFAULTS, **options}
     if all(asked[name] is default for name, default in _DEFAULTS.items()):
         return None, DEFAULTS, PLAIN
-    _check_target(asked["target"])
     finish = finish_of(asked["alpha"], asked["beta"], asked["conj"], asked["epilogue"])
     how = Options(
         asked["optimize"], asked["memory_limit"], threads=asked["threads"], target=asked["target"], finish=finish
@@ -225,10 +224,6 @@ def _check_kinds(equation: object, schedule: object, target: object) -> None:
         raise EquationError(f"the equation is a {type(equation).__name__}; compile takes its text")
     if not isinstance(schedule, Schedule | str | None):
         raise ScheduleError(f"schedule is a {type(schedule).__name__}\n  Pass a Schedule, its text, or a loop string.")
-    _check_target(target)
-
-
-def _check_target(target: object) -> None:
     if not isinstance(target, Machine | str):
         raise UnsupportedTarget(f"target {target!r:.80}\n  Targets: {TARGETS} or a Machine.")
 

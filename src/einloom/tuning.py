@@ -225,7 +225,10 @@ def kernel_problem(what: Operation | Kernel, driver: GpuDriver) -> KernelProblem
 
     Raises:
         DeviceError: its arrays are larger than the device's memory.
+        ScheduleError: an axis has no indices: there is nothing to decide.
     """
+    if isinstance(what, Operation) and any(axis.extent == 0 for axis in what.axes):
+        raise ScheduleError("nothing is computed, so nothing can be tuned\n  Give extents of at least 1.")
     _check_room(what.backbone if isinstance(what, Kernel) else kernel_of(what).backbone, driver)
     if isinstance(what, Kernel):
         told: dict[str, Any] = {"kernel": what.backbone.name, "options": dict(what.options)}

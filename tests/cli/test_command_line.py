@@ -180,3 +180,9 @@ def test_what_would_have_no_effect_on_a_space_is_refused(options: list[str], cap
     assert main(["space", "axpy", "n=64", *options]) != 0
     said = capsys.readouterr()
     assert said.out == "" and "\n  " in said.err
+
+
+@pytest.mark.parametrize("option", ["--sizes=m=8", "--log=file", "--threads=2"])
+def test_what_is_not_for_kernels_on_gpus_is_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    error = error_of(capsys, "tune", "--kernel", "axpy", "n=64", "--target", "opencl", option)
+    assert f"{option.split('=')[0]} is not for --kernel" in error

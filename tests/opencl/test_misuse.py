@@ -38,6 +38,10 @@ def product(*operands: object, **options: Any) -> object:
     return el.einsum("ij,jk->ik", *operands, target="opencl", **options)
 
 
+def tune_empty() -> object:
+    return el.tune("ij,jk->ik", (9, 0), (0, 7), dtype="float32", target="opencl", budget=1, progress=False)
+
+
 def kernel_of_many(patch: pytest.MonkeyPatch) -> object:
     return kernel_problem(kernel("matmul", m=100_000, n=100_000, k=100_000), DEVICE)
 
@@ -150,6 +154,7 @@ MISUSE: dict[str, tuple[Callable[[pytest.MonkeyPatch], object], type[Exception],
     "no memory on the device": (lambda _: DEVICE.allocate(1 << 60), DeviceError, "could not allocate"),
     "a device that is lost": (lost_device, DeviceError, "could not run"),
     "slices of a limit": (lambda _: chain(optimize=("greedy", 4)), el.UnsupportedTarget, "cuts the contraction"),
+    "nothing to tune": (lambda _: tune_empty(), el.ScheduleError, "nothing is computed"),
     "a kernel larger than memory": (kernel_of_many, DeviceError, "the arrays of matmul take 120 GB"),
     "several devices": (several_devices, DeviceError, "context has 2 devices"),
     "a text that is none": (lambda _: DEVICE.build("kernel void f( {", "f"), DeviceError, "could not compile f"),

@@ -79,6 +79,7 @@ def _tuned(arguments: argparse.Namespace) -> Tuned | TunedKernel:
     if arguments.kernel:
         if arguments.target == "cpu":
             raise ArgumentError(f"--kernel {arguments.kernel} is for GPUs\n  Add --target opencl, cuda or gpu.")
+        _refuse_beside_kernel(arguments, "sizes", "log", "threads")
         options = dict(option(text) for text in arguments.problem)
         made = kernel(arguments.kernel, dtype=arguments.dtype, **options)
         return tune_on_gpu(
@@ -104,3 +105,10 @@ def _tuned(arguments: argparse.Namespace) -> Tuned | TunedKernel:
         progress=not arguments.json,
         target=arguments.target,
     )
+
+
+def _refuse_beside_kernel(arguments: argparse.Namespace, *names: str) -> None:
+    """Refuse options that say nothing of a kernel on a GPU."""
+    given = [name for name in names if getattr(arguments, name) is not None]
+    if given:
+        raise ArgumentError(f"--{given[0]} is not for --kernel\n  Leave it out; write sizes as m=64.")
