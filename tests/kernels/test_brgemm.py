@@ -19,6 +19,9 @@ LAYOUTS = [(a, b, c) for a, b, c in product(("col", "row"), repeat=3)]
 DEPTHS = (*range(18), 24, 31, 33, 64, 70)
 """Sizes of k: none, every remainder of every unrolling, several trips."""
 
+ONWARD = (None, 0, 192, -4096, 1 << 40)
+"""Where the next call reads: of the last places some lie beyond a page that cannot be read."""
+
 BETAS = ((1, None), (0, None), (1, 1), (1, 0))
 """Beta of the spec, and its value at the call where it is an argument."""
 
@@ -44,6 +47,7 @@ def product_spec(
         b=(0, lead_b, 1, batch_b) if b == "col" else (0, 1, lead_b, batch_b),
         c=(1, lead_c) if c == "col" else (lead_c, 1),
         far=(m + n + k) % 2 == 0,
+        onward=ONWARD[(m + n + k) % len(ONWARD)],
         alpha=alpha,
         beta=beta,
     )

@@ -79,6 +79,9 @@ class CallLowering:
             spec, places = kernel_spec(call, sizes, _of_single_elements(types), beta)
         if isinstance(spec, Brgemm) and is_far(positions.nest.operation, call.accesses[-1], vm.machine):
             spec = replace(spec, far=True)
+        if isinstance(spec, Brgemm) and is_far(positions.nest.operation, call.accesses[0], vm.machine):
+            source = call.accesses[0].buffer
+            spec = replace(spec, onward=self._loops.onward(source) * positions.element(source))
         asked = self._asked if isinstance(spec, Brgemm) and (not spec.grouped or vm.tiles) else None
         if asked and isinstance(spec, Brgemm):
             spec = replace(spec, ahead=asked.ahead)

@@ -82,16 +82,21 @@ class LoopLowering:
         self.states = states
         self._body = body
         self._open: list[LoopState] = []  # dynamic ones, from the outside in
+        self._around: list[Loop] = []
 
     def emit(self, loop: Loop) -> None:
         """Emit a loop and what is inside."""
         state = self.states[loop.name]
-        if state.dynamic:
-            self._dynamic(state)
-        elif loop.trips == 1:
+        if state.is_single:
             self._body(loop.body)
-        else:
-            self._static(state)
+            return
+        self._around.append(loop)
+        (self._dynamic if state.dynamic else self._static)(state)
+        self._around.pop()
+
+    def onward(self, buffer: str) -> int:
+        """Return how many elements the innermost open loop moves on in a buffer from one iteration to the next."""
+        return dict(self._around[-1].advances).get(buffer, 0) if self._around else 0
 
     def unless(self, when: Iteration, state: LoopState, label: Label) -> None:
         """Branch to `label` unless the loop is in its first (or last) iteration."""

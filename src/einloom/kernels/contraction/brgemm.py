@@ -148,7 +148,7 @@ class _Emission(Generic[R, V, A]):
         for index, (tile, count) in enumerate(blocks):
             stays = index == len(blocks) - 1 and count == 1
             with self.frame.loop(count, "n"):
-                self._tile(band, tile)
+                self._tile(band, tile, self.plan.ahead[band] if index == 0 else 0)
                 if not stays:
                     self._move(1, tile.columns)
             moved += 0 if stays else tile.columns * count
@@ -163,7 +163,7 @@ class _Emission(Generic[R, V, A]):
         if self.plan.scratch:
             self.frame.advance(self.plan.scratch.source.name, self.plan.source_strides[axis], count)
 
-    def _tile(self, band: Band, tile: Tile) -> None:
+    def _tile(self, band: Band, tile: Tile, ahead: int) -> None:
         columns = tile.columns
         tail = self.plan.tail if band.is_last else 0
         self.km.asm.comment(_described(tile, tail))
@@ -177,7 +177,7 @@ class _Emission(Generic[R, V, A]):
             if self._worth_prefetching():
                 micro.plan_prefetches(steps.rest if self.product.batch == 1 else 0)
             with self._batches(columns):
-                self._sum(micro, columns, steps)
+                self._sum(micro, columns, steps, ahead)
         micro.finish()
 
     def _worth_prefetching(self) -> bool:
@@ -224,12 +224,12 @@ class _Emission(Generic[R, V, A]):
                 for name in cursor.pointers[: -(-columns // cursor.group)]:
                     self.frame.advance(name, step, 1)
 
-    def _sum(self, micro: Microkernel[R, V, A], columns: int, steps: Steps) -> None:
+    def _sum(self, micro: Microkernel[R, V, A], columns: int, steps: Steps, ahead: int) -> None:
         """Emit the sum over k; the pointers end behind it where some tile's sum is a loop."""
         asks = self.plan.asks
         if steps.rest:
             self.km.asm.comment(f"the first {steps.rest} products of {self.product.k}")
-            self._unrolled(micro, columns, steps.rest, asks.lines if asks and not steps.trips else 0)
+            self._unrolled(micro, columns, steps.rest, asks.lines if asks and not steps.trips else 0, ahead)
         if self.plan.loops:
             self._advance(columns, steps.rest)
         if not steps.trips:
@@ -240,7 +240,7 @@ class _Emission(Generic[R, V, A]):
             if trips:
                 self.km.asm.comment(f"loop over k: {trips} times {steps.unroll} products")
                 with self.frame.loop(trips, "k"):
-                    self._unrolled(micro, columns, steps.unroll, each)
+                    self._unrolled(micro, columns, steps.unroll, each, ahead)
                     self._advance(columns, steps.unroll)
 
     def _advance(self, columns: int, steps: int) -> None:
@@ -249,22 +249,26 @@ class _Emission(Generic[R, V, A]):
             if isinstance(cursor.strides[2], int):
                 cursor.advance(self.frame, columns, steps)
 
-    def _unrolled(self, micro: Microkernel[R, V, A], columns: int, count: int, lines: int) -> None:
+    def _unrolled(self, micro: Microkernel[R, V, A], columns: int, count: int, lines: int, ahead: int) -> None:
         """Emit so many products, and what is asked for meanwhile."""
         for step in range(count):
             micro.step(step, is_last=step == count - 1)
-            if self.plan.ahead:
-                self._fetch_ahead(micro.tile.vectors, step)
+            if ahead:
+                self._fetch_ahead(micro.tile.vectors, step, ahead)
             if self.plan.asks:
                 self.plan.asks.step(self.frame, step, count, lines)
             for cursor in self.cursors:
                 if isinstance(cursor.strides[2], str):
                     cursor.advance(self.frame, columns, 1)
 
-    def _fetch_ahead(self, vectors: int, step: int) -> None:
-        """Ask for the same column of A in a later matrix of the batch."""
+    def _fetch_ahead(self, vectors: int, step: int, ahead: int) -> None:
+        """Ask for the same column of A in a later matrix of the batch, or in a later call.
+
+        The latter is far off: the first-level cache has less under way at a time than the second one.
+        """
+        ask = self.km.prefetch_block if self.product.batch == 1 else self.km.prefetch_input
         for line in range(0, vectors * self.vec.lanes * self.product.dtype.size, CACHE_LINE):
-            self.km.prefetch_input(self.cursors[0].place(self.frame, self.plan.ahead + line, 0, step))
+            ask(self.cursors[0].place(self.frame, ahead + line, 0, step))
 
 
 def _first_apart(blocks: Blocks) -> Blocks:

@@ -5,7 +5,9 @@ The frame says which of the kernel's variables live in registers. Whether all of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import repeat
 from typing import Generic
 
 from einloom.kernels.contraction.ahead import AskAhead
@@ -25,6 +27,9 @@ __all__ = ["Plan", "plan_brgemm"]
 
 AHEAD = 48
 """Products of a tile, at least, before A's columns are used that are fetched meanwhile: as long as the L3 takes."""
+
+APART = 512
+"""Bytes between rows of A from which on their next pieces are asked for."""
 
 BODY = 52
 """Most vector FMAs that the body of a loop over k holds; twice as many where every column has its own pointer, and in
@@ -57,7 +62,7 @@ class Plan(Generic[R, V, A]):
         strides, input_strides, output, source_strides: in bytes or names of variables.
         listed: whether the matrices of the batch come as lists.
         cursors: of A and B; copies: whether they walk on copies of the operands' pointers.
-        ahead: how far behind a column of A the one lies that is fetched meanwhile; 0: none.
+        ahead: for each band, how far behind a column of A the one lies that is fetched meanwhile; 0: none.
         asks: the code that asks for a block which is wanted later, or None.
         batch_steps: how far each cursor moves from one matrix of the batch to the next.
         views: the verbs that read and write each operand, by name.
@@ -119,21 +124,36 @@ class Plan(Generic[R, V, A]):
             for operand, strides in zip(product.inputs, self.input_strides)
         )
         self.batch_steps = [self._batch_step(cursor) for cursor in self.cursors]
-        self.ahead = self._ahead()
+        self.ahead = dict(zip(self.bands, self._ahead()))
 
-    def _ahead(self) -> int:
-        """Return the distance of the matrix of the batch that is fetched while one is used, where all exceed L1.
+    def _ahead(self) -> Iterator[int]:
+        """Yield how far on it is fetched for each band, where processors do not see what comes next in time.
 
-        Processors fetch on by themselves within a page, but every matrix begins another one.
+        They fetch on by themselves within a page, but every matrix of a batch begins another one; and of rows that lie
+        apart they see the next pieces only as far as the multiply-adds before have gone.
         """
         product = self.product
-        a, along_batch = product.a, self.input_strides[0][3]
-        size = product.m * product.steps * product.dtype.size
-        far = product.batch > 1 and not self.listed and a.fetch is VECTOR and size > self.km.machine.l1d
-        if not far or self.scratch or a.per_column or not isinstance(along_batch, int):
-            return 0
-        distance = along_batch * -(-AHEAD // max(product.k, 1))
-        return distance if abs(distance) < self.km.reach // 2 else 0
+        a, (_, _, along_k, along_batch) = product.a, self.input_strides[0]
+        if self.listed or self.scratch or a.fetch is not VECTOR or a.per_column:
+            distances = repeat(0)
+        elif product.batch == 1:
+            distances = self._tiles_ahead(along_k)
+        else:
+            far = product.m * product.steps * product.dtype.size > self.km.machine.l1d
+            matrices = -(-AHEAD // max(product.k, 1)) if far else 0
+            distances = repeat(along_batch * matrices if isinstance(along_batch, int) else 0)
+        for distance, _ in zip(distances, self.bands):
+            yield distance if abs(distance) < self.km.reach // 2 else 0
+
+    def _tiles_ahead(self, along_k: int | str) -> Iterator[int]:
+        """Yield how far it is from each band's tiles to those of the next call, or to the next ones of this call."""
+        product = self.product
+        known = product.onward is not None and product.a.name == "a"
+        apart = known and isinstance(along_k, int) and abs(along_k) >= APART
+        for band in self.bands:
+            ends = band is self.bands[-1] and band.count == 1
+            distance = product.onward or (0 if ends else band.vectors * self.vec.lanes * product.a.dtype.size)
+            yield distance if apart else 0
 
     def _batch_step(self, cursor: Cursor) -> int | str:
         """Return how far a pointer moves from the end of one matrix of the batch to the next one."""

@@ -76,6 +76,7 @@ class Product:
     alpha: float
     batch_by: BatchBy = BatchBy.STRIDE
     far: bool = False
+    onward: int | None = None
 
     @staticmethod
     def of(spec: Brgemm) -> Product:
@@ -87,7 +88,7 @@ class Product:
         }
         a, b, c = operands["a"], operands.get("b"), operands["c"]
         sizes = (spec.m, spec.n, spec.k, spec.batch)
-        product = Product(spec.dtype, *sizes, a, b, c, spec.beta, spec.alpha, spec.batch_by, spec.far)
+        product = Product(spec.dtype, *sizes, a, b, c, spec.beta, spec.alpha, spec.batch_by, spec.far, spec.onward)
         product = product._without_unit_axes()._merged()
         if product.is_biased:
             return product

@@ -61,6 +61,8 @@ class Brgemm(Sized):
         grouped: whether neighbours along k lie side by side in A and B, as `Interleave` puts them: then k and the
             strides of A and B count groups, of 4 bytes or of the 8 that their types say.
         far: whether C lies beyond the second-level cache: it is asked for while few products are computed, too.
+        onward: bytes from A to what the next call reads of it, where A lies beyond the second-level cache: rows that
+            lie apart are asked for while this call computes; None: processors find A by themselves.
         ahead: what is asked for besides; kernels that have no tiles ignore it.
     """
 
@@ -78,6 +80,7 @@ class Brgemm(Sized):
     memory: Types = ()
     grouped: bool = False
     far: bool = False
+    onward: int | None = None
     ahead: Ahead | None = None
 
     def __post_init__(self) -> None:

@@ -101,7 +101,7 @@ class ShortRuns:
         model = CostModel(replace(operation, operands=operands), machine)
         transfers = model.cost(schedule, threads)
         vectors = operation.points / self._products / self.elements
-        return transfers._replace(arithmetic=vectors * (PRODUCT * self._products + END) * model.cycle / threads)
+        return transfers._replace(arithmetic=vectors * (PRODUCT * self._products + END) * model.product / threads)
 
 
 def _runs(operation: Operation, vector: int, machine: Machine) -> ShortRuns | None:

@@ -22,6 +22,7 @@ from einloom.machine import Machine, Rates
 from einloom.passes.model.buffers import Buffers
 from einloom.passes.model.footprint import LINE
 from einloom.passes.model.kernel import copy_cycles, transposed_cycles
+from einloom.passes.model.microarchitectures import microarchitecture_of
 from einloom.passes.model.rates import rates_of
 from einloom.passes.model.traffic import TLBS, Flow, Traffic
 from einloom.passes.model.walk import Walk
@@ -104,8 +105,11 @@ class CostModel:
         self.size = operation.accumulate.size
         self.lanes = machine.vector_bits // 8 // self.size
         peak = self.rates.float32 if self.size == 4 else self.rates.float64
-        self.cycle = 4 * self.lanes / peak
-        """Seconds of a cycle: two multiply-adds of all lanes."""
+        self.product = 4 * self.lanes / peak
+        """Seconds of two multiply-adds of all lanes."""
+        core = microarchitecture_of(machine)
+        self.cycle = self.product / (core.passes(machine.vector_bits) if core else 1)
+        """Seconds of a cycle: as long, unless each half of a vector goes through a pipe by itself."""
         self._buffers: dict[tuple[Fused, ...], Buffers] = {}
 
     def cost(self, schedule: Schedule, threads: int = 1) -> Cost:
@@ -132,7 +136,7 @@ class CostModel:
                 copies += close + (distant + waited) * (ASKED if each.asked else 1.0)
             else:
                 near, far, waits = near + close, far + distant, waits + waited
-        return Cost(flow.cycles * self.cycle, near, far, waits, COPYING * copies)
+        return Cost(flow.cycles * self.product, near, far, waits, COPYING * copies)
 
     def _moving(self, flow: Flow) -> Cost:
         """What an element-wise operation takes: while a small staged block leaves, the next one is read."""
