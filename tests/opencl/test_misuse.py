@@ -173,3 +173,15 @@ def test_misuse_says_what_is_wrong_and_the_process_lives(kind: str, monkeypatch:
     steps.forget_steps()
     el.clear_cache()
     np.testing.assert_array_equal(product(HOST, HOST), HOST @ HOST)
+
+
+@pytest.mark.parametrize("what", [[], None, "asm"])
+def test_words_that_show_nothing_are_named(what: Any):
+    compiled = el.compile("ij,jk->ik", (8, 9), (9, 7), target="opencl")
+    with pytest.raises(el.ArgumentError, match="There are text, launch, nest, bound"):
+        compiled.show(what)
+
+
+def test_traffic_is_counted_as_on_processors():
+    sizes = (8, 9), (9, 7)
+    assert el.compile("ij,jk->ik", *sizes, target="opencl").bytes == el.compile("ij,jk->ik", *sizes).bytes

@@ -235,6 +235,11 @@ class GpuExpression:
         return self._program.plan.flops
 
     @property
+    def bytes(self) -> int:
+        """Least traffic of one call, in bytes: every tensor read or written once."""
+        return self._program.plan.bytes
+
+    @property
     def path(self) -> tuple[tuple[int, ...], ...]:
         """The contraction path, as `opt_einsum` writes it."""
         return self._program.plan.path
@@ -246,7 +251,7 @@ class GpuExpression:
             what: `"text"`, the kernels; `"launch"`, what threads do; `"nest"`, the loops of the candidate; `"bound"`,
                 the least time of the candidate and its reasons.
         """
-        if what not in SHOWN:
+        if what not in tuple(SHOWN):
             raise ArgumentError(f"there is no {what!r} to show of kernels on a GPU\n  There are {', '.join(SHOWN)}.")
         return "\n\n".join(SHOWN[what](step) for step in self._program.steps)
 
