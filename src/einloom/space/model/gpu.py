@@ -53,6 +53,10 @@ class GpuModel:
             terms |= self._latency.terms(counts, domains)
         return Bound(max(terms.values()), terms, lambda: self._figure(counts, domains, "latency" in terms)).under(above)
 
+    def registers(self, view: View) -> float:
+        """Return the registers of a thread that occupancy is bounded with: no leaf below a candidate takes fewer."""
+        return read_counts(self._tables, view).registers
+
     def allowing(self, view: View, seconds: float) -> GpuModel:
         """Return the model of a device that is so much faster that a time which was measured does not beat its bound.
 
