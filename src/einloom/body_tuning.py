@@ -19,11 +19,11 @@ import numpy as np
 
 from einloom.errors import ArgumentError, EinloomError
 from einloom.ir.loop_string import LETTERS
+from einloom.jit.timing import timed_calls
 from einloom.loops.generate import LoopStrings
 from einloom.search.measure import interval, is_faster, median
 from einloom.search.result import Found
 from einloom.search.search import Budget, Ended, Outcome, Trial
-from einloom.search.timing import timed_calls
 from einloom.search.tree import Leaf
 from einloom.threaded_loop import ThreadedLoop
 from einloom.traced_body import TracedBody

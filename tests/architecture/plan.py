@@ -82,7 +82,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     ),
     "search": (
         {"__init__", "file_lock"},
-        {"timing", "limits", "process", "records", "tree"},
+        {"limits", "process", "records", "tree"},
         {"strategy", "claims"},
         {"descents", "tree_search", "sweeps"},
         {"strategies", "problems", "ranking", "hints", "ordering"},

@@ -12,9 +12,9 @@ import pytest
 
 from einloom import csp
 from einloom.errors import DeviceError
+from einloom.jit.timing import timed_calls, undisturbed
 from einloom.search.measure import Timing, is_faster, remeasured
 from einloom.search.search import Outcome
-from einloom.search.timing import timed_calls
 
 
 class Counted(Timing):
@@ -103,6 +103,14 @@ def test_what_a_budget_ended_is_no_timeout_of_the_candidate(end: float, status: 
     hung = Hung("", "text", 1, 0.0, 5.0)
     hung.end = end
     assert hung.time("a").status == status
+
+
+def test_times_that_no_call_can_have_taken_do_not_count() -> None:
+    assert undisturbed([1.0]) == 1.0
+    assert undisturbed([0.0, 1.0]) == 1.0
+    assert undisturbed([1.0, 1.1, 0.4, 1.2]) == 1.0
+    assert undisturbed([5.0, 1.0, 0.0, 1.1, 0.9]) == 0.9
+    assert undisturbed([0.0, 0.0]) == 0.0
 
 
 def test_timing_leaves_the_collector_as_it_was() -> None:

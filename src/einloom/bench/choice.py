@@ -20,6 +20,7 @@ from einloom.dtypes import data_type
 from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
+from einloom.jit.timing import undisturbed
 from einloom.machine import Machine
 from einloom.passes.block_elementwise import costed_element_wise
 from einloom.passes.contraction.choose import Costed, costed
@@ -123,13 +124,12 @@ def _best_times(programs: Sequence[Executable], addresses: list[int], runs: int,
         for index, program in enumerate(programs):
             if run and best[index] > HOPELESS * min(best):
                 continue
-            spent = 0.0
-            while spent == 0.0 or spent < seconds:
+            times = list[float]()
+            while not times or sum(times) < seconds:
                 begin = time.thread_time()
                 program(addresses, 1)
-                passed = time.thread_time() - begin
-                spent += passed
-                best[index] = min(best[index], passed)
+                times.append(time.thread_time() - begin)
+            best[index] = min(best[index], undisturbed(times))
     return best
 
 

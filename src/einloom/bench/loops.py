@@ -19,8 +19,8 @@ from typing import Any
 from einloom.bench.cases import case_folder
 from einloom.bench.worker import settle
 from einloom.errors import ScheduleError
+from einloom.jit.timing import timed_calls
 from einloom.search.process import Process, private_output, send
-from einloom.search.timing import timed_calls
 
 __all__ = ["LoopCase", "LoopRow", "load_loop_cases", "measure_loops", "sample_folder", "serve"]
 

@@ -25,8 +25,8 @@ from einloom.bench.check import check_result
 from einloom.bench.data import Array, make_operands, make_output
 from einloom.bench.peers.contestants import Prepared
 from einloom.errors import UnsupportedTarget
+from einloom.jit.timing import timed_calls
 from einloom.search.process import private_output, send
-from einloom.search.timing import timed_calls
 
 __all__ = ["serve", "settle"]
 

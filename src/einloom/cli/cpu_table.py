@@ -16,13 +16,13 @@ import numpy as np
 from einloom.ir.operation import Operation
 from einloom.ir.text import parse_operation
 from einloom.jit.host import host
+from einloom.jit.timing import timed_calls
 from einloom.passes.fuse import fuse
 from einloom.passes.pipeline import optimize_operation
 from einloom.search.limits import measured_limits
 from einloom.search.measure import Measurement, interval, remeasured
 from einloom.search.process import Process, answer_requests, private_output, send
 from einloom.search.search import Budget
-from einloom.search.timing import timed_calls
 from einloom.search.tune import tune_operation
 from einloom.space.on_cpu.space import CpuSpace
 from einloom.space.sampling import estimate

@@ -15,6 +15,7 @@ from einloom.errors import UnsupportedTarget
 from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
 from einloom.jit.peak import peak_flops
+from einloom.jit.timing import undisturbed
 from einloom.machine import Machine, Rates
 
 __all__ = ["CHUNK", "bytes_loop", "measured_rates", "read_rates"]
@@ -65,12 +66,12 @@ def _rate(kernel: Kernel, start: int, size: int) -> float:
     """Return the bytes a second of a loop over `size` bytes, the best of some repeats."""
     size = size // CHUNK * CHUNK
     passes = max(2**24 // size, 1)  # In one call: a call takes as long as L2 takes for a tenth of a MiB.
-    best = 0.0
+    times = list[float]()
     for _ in range(REPEATS):
         begin = time.thread_time()  # What other processes take of the core does not count.
         kernel.call(start, size, passes)
-        best = max(best, passes * size / (time.thread_time() - begin))
-    return best
+        times.append(time.thread_time() - begin)
+    return passes * size / undisturbed(times)
 
 
 def bytes_loop(vector: str, way: str) -> Assembler:

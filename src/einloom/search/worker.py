@@ -23,10 +23,10 @@ from einloom.ir.numbers import narrowed
 from einloom.ir.operation import Axis, Operation, reach
 from einloom.ir.text import parse_operation
 from einloom.jit.host import host
+from einloom.jit.timing import timed_calls, undisturbed
 from einloom.search.claims import compiled_image, digest_of
 from einloom.search.problems import host_of
 from einloom.search.process import Evaluate, answer_requests, private_output, send
-from einloom.search.timing import timed_calls
 from einloom.targets.executable import Executable
 from einloom.targets.image import Image
 
@@ -111,7 +111,7 @@ class Bench:
         if first < SHORT:
             clock = time.perf_counter
         times = timed_calls(lambda: executable(self.addresses, self.threads), seconds, hopeless, clock)
-        return {"status": "ok", "seconds": min(times), "code": code}
+        return {"status": "ok", "seconds": undisturbed(times), "code": code}
 
     def _executable(self, text: str, given: str = "") -> tuple[Executable, str]:
         image = Image.from_bytes(base64.b64decode(given))

@@ -1,12 +1,13 @@
-"""`timed_calls`: how long calls take, one after the other; the least of them is what the work takes undisturbed."""
+"""`timed_calls`: how long calls take, one after the other; `undisturbed`: what the work takes, judged by them."""
 
 from __future__ import annotations
 
 import gc
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-__all__ = ["timed_calls"]
+__all__ = ["timed_calls", "undisturbed"]
 
 
 def timed_calls(
@@ -38,3 +39,16 @@ def timed_calls(
         if collects:
             gc.enable()
     return times
+
+
+def undisturbed(times: Sequence[float]) -> float:
+    """Return the least of some times, but for those that no call can have taken.
+
+    A clock of processor time leaves out what a hypervisor took of the core, at times within a call that lost nothing:
+    times under half of the median, 0 among them, are its mistakes.
+
+    >>> undisturbed([3.0, 2.0, 0.0, 2.5, 9.0])
+    2.0
+    """
+    usual = statistics.median(times)
+    return min(each for each in times if 2 * each >= usual)
