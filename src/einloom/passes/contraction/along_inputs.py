@@ -25,7 +25,10 @@ SHORT = 64
 """Bytes of the output's innermost axis from which on it is long enough: a cache line."""
 
 TILES = 4
-"""Vectors that are enough: no further axes are fused."""
+"""Vectors that are enough: no further axes are fused. A large input is read as it lies, in runs as long as they are."""
+
+PARTS = 16
+"""Into how many parts a block of k is cut where a large input is copied: few rows, and long ones, as they lie in it."""
 
 COLUMNS = 16
 """Columns that are enough: of axes that have as many the closest one in the output is taken."""
@@ -47,12 +50,13 @@ def schedules_along_inputs(
     large = None if is_short else _turned_input(operation, prims)
     if not is_short and large is None:
         return
+    enough = TILES * lanes if large is None else operation.points
     for role, operand in ((DimType.M, operation.inputs[0]), (DimType.N, operation.inputs[-1])):
-        run = _run(operation, operand, role, TILES * lanes)
+        run = _run(operation, operand, role, enough)
         if large is not None and not (operand is large and run and operation.stride(operand, run[-1].name) == 1):
             continue  # The large input is to be read as it lies.
         if run and (len(run) > 1 or run[0] is not m):
-            yield from _along(operation, run, machine, most)
+            yield from _along(operation, run, machine, most, PARTS if large is not None else 1)
 
 
 def _turned_input(operation: Operation, prims: Prims) -> Operand | None:
@@ -76,8 +80,8 @@ def _run(operation: Operation, operand: Operand, role: DimType, enough: int) -> 
     return run
 
 
-def _along(operation: Operation, run: list[Axis], machine: Machine, most: int | None) -> Iterator[Schedule]:
-    """Yield schedules with vectors along a run, with packs of the inputs where they may pay."""
+def _along(operation: Operation, run: list[Axis], machine: Machine, most: int | None, parts: int) -> Iterator[Schedule]:
+    """Yield schedules with vectors along a run, with packs of the inputs where they may pay, of so many parts of k."""
     fused = (fused_axes(axis.name for axis in run),) if len(run) > 1 else ()
     if {each.name for each in fused} & set(operation.names):
         return
@@ -89,7 +93,7 @@ def _along(operation: Operation, run: list[Axis], machine: Machine, most: int | 
     for packs_vector, packs_element in ((gathers, False), (True, gathers), (True, True)):
         nothing = not (packs_vector or packs_element)
         plan = Plan("along an input", packs_vector, packs_element, staging=Staging.SUMS, few_steps=nothing)
-        schedule = blocking.schedule(plan)
+        schedule = blocking.schedule(replace(plan, k_parts=parts, long_runs=parts > 1) if packs_vector else plan)
         rows = None if schedule is None else in_whole_rows(walked, view, schedule)
         if rows is not None:
             yield replace(rows, fused=fused)
