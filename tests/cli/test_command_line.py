@@ -131,6 +131,14 @@ def test_a_file_that_cannot_be_written_is_no_traceback(capsys: pytest.CaptureFix
     assert "No such file or directory: /nowhere/at/all.json" in capsys.readouterr().err
 
 
+def test_ctrl_c_is_no_traceback_while_a_command_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("importlib.import_module", interrupted)
+    assert main(["tune", "mk,kn->mn"]) == 130
+
+
 def test_wrong_usage_is_code_two(capsys: pytest.CaptureFixture[str]) -> None:
     assert "command" in usage_of(capsys)
     assert "invalid choice" in usage_of(capsys, "fly")

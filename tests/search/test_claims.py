@@ -137,6 +137,28 @@ def test_the_list_compares_medians_and_merging_tells_what_cannot_be_read(
     assert "none.jsonl" in capsys.readouterr().err
 
 
+def test_the_list_says_what_a_search_that_was_cut_short_has_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such a problem counts as no tuned one: nothing of it is exported, or used."""
+    file, told = tmp_path / "records.jsonl", record()
+    command = ["records", "--records", str(file)]
+    assert main([*command, "list"]) == main([*command, "clear"]) == 0
+    assert capsys.readouterr().out == f"no records in {file}\n" * 2
+    slower = replace(told, confirmed=False, seconds=4e-5)
+    Records(file).append([slower, replace(slower, seconds=3e-5), replace(slower, status="crash", seconds=0.0)])
+    assert main([*command, "list"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert "0.03 ms  3 records" in line and "cut short" in line
+    assert main([*command, "export", str(tmp_path / "other.jsonl")]) == 0
+    assert "0 records" in capsys.readouterr().out
+    Records(file).append([told])
+    assert main([*command, "list"]) == 0
+    assert "cut short" not in capsys.readouterr().out
+    assert main([*command, "clear"]) == 0
+    assert capsys.readouterr().out == f"4 records deleted in {file}\n" and not file.exists()
+
+
 def test_tune_says_where_extents_go(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tune", "mk,kn->mn", "96x96"]) == 2
     assert "--sizes" in capsys.readouterr().err

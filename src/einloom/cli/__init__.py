@@ -39,8 +39,8 @@ USAGE_ERRORS = (ArgumentError, EquationError, ShapeError, DTypeError, ScheduleEr
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, of this process by default, and return its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    parsed = make_parser(given).parse_args(given)
     try:
+        parsed = make_parser(given).parse_args(given)  # It imports the command: Ctrl-C may come here, too.
         code = parsed.run(parsed)
         sys.stdout.flush()
         return code

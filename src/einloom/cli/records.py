@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,6 +18,8 @@ from einloom.search.records import Record, Records, chosen_file, problem_key, re
 
 __all__ = ["add_parser", "chosen_records", "run"]
 
+UNFINISHED = "its search was cut short; tune again, and it goes on from here"
+
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command to argparse's subparsers and return its parser; `run` executes it."""
@@ -25,7 +28,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     actions = parser.add_subparsers(required=True, metavar="action", title="actions")
     for name, run_it, description in (
         ("path", _path, "print the file's name"),
-        ("list", _list, "print a line for every problem that was tuned"),
+        ("list", _list, "print a line for every problem that was tuned, or whose tuning was cut short"),
         ("show", _show, "print the record of a problem whole, and whether it is used"),
         ("merge", _merge, "add the records of other files"),
         ("export", _export, "write the record of each tuned problem, and nothing else, to a file"),
@@ -96,14 +99,28 @@ def _path(records: Records, arguments: argparse.Namespace) -> int:
 
 
 def _list(records: Records, arguments: argparse.Namespace) -> int:
-    counts = Counter(record.key for record in records.all())
-    for key, record in tuned_records(records).items():
-        unused = why_unused(record)
+    counts, tuned = Counter(record.key for record in records.all()), tuned_records(records)
+    for record in [*tuned.values(), *unfinished_records(records, tuned).values()]:
+        unused = why_unused(record) if record.confirmed else UNFINISHED
         gain = f"{record.heuristic / median(record.times):.2f}x" if record.times else ""
         axes = " ".join(line.split(" ", 1)[1] for line in record.operation.splitlines() if line.startswith("axis "))
-        told = f"{key}  {gain:>6}  {1e3 * record.seconds:.4g} ms  {counts[key]} records  {axes}  {record.machine}"
+        count = f"{counts[record.key]} record{'' if counts[record.key] == 1 else 's'}"
+        told = f"{record.key}  {gain:>6}  {1e3 * record.seconds:.4g} ms  {count}  {axes}  {record.machine}"
         print(told + (f"  (not used: {unused})" if unused else ""))
+    if not counts:
+        print(f"no records in {records.file}")
     return 0
+
+
+def unfinished_records(records: Records, tuned: Mapping[str, Record]) -> dict[str, Record]:
+    """Return the fastest record, by key, of each problem with evaluations whose best was never compared."""
+    found: dict[str, Record] = {}
+    for record in records.all():
+        if record.key not in tuned and record.status == "ok":
+            before = found.get(record.key)
+            if before is None or record.seconds < before.seconds:
+                found[record.key] = record
+    return found
 
 
 def _show(records: Records, arguments: argparse.Namespace) -> int:
@@ -146,5 +163,7 @@ def _export(records: Records, arguments: argparse.Namespace) -> int:
 
 
 def _clear(records: Records, arguments: argparse.Namespace) -> int:
+    count = sum(1 for _ in records.all())
     records.clear()
+    print(f"{count} records deleted in {records.file}" if count else f"no records in {records.file}")
     return 0

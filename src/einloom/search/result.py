@@ -156,15 +156,14 @@ class Tuned(Found[TunedSchedule]):
         if not others:
             return f"{self.best.schedule}\n{self.best.bound.explain()}"
         other = min(others, key=lambda each: each.time)
+        known = sorted({*self.best.bound.terms, *other.bound.terms})
+        pairs = [(name, *(each.bound.terms.get(name, 0.0) for each in (self.best, other))) for name in known]
+        rows = [("cannot beat", "best", "against")]
+        rows += [(name, shown_time(mine), shown_time(theirs)) for name, mine, theirs in pairs if mine or theirs]
+        width = max(len(name) for name, _, _ in rows)
         lines = [f"best    {shown_time(self.best.time)}  {self.best.schedule}"]
-        lines += [
-            f"against {shown_time(other.time)}  {other.schedule}",
-            "",
-            f"{'cannot beat':14} {'best':>10} {'against':>10}",
-        ]
-        for name in sorted({*self.best.bound.terms, *other.bound.terms}):
-            mine, theirs = (shown_time(each.bound.terms.get(name, 0.0)) for each in (self.best, other))
-            lines.append(f"{name:14} {mine:>10} {theirs:>10}")
+        lines += [f"against {shown_time(other.time)}  {other.schedule}", ""]
+        lines += [f"{name:{width}} {mine:>10} {theirs:>10}" for name, mine, theirs in rows]
         return "\n".join(lines)
 
 
