@@ -29,6 +29,7 @@ from einloom.plan.steps import plan_problem
 from einloom.search.measure import Measurement, median, remeasured
 from einloom.search.problems import host_of, recorded_schedule
 from einloom.search.records import problem_key, records_at
+from einloom.search.result import Tuned
 from einloom.space.on_cpu.space import CpuSpace
 from einloom.tuning import tune
 
@@ -72,6 +73,9 @@ def tuned_case(case: Case, evaluations: int, file: Path, turns: int, seconds: fl
         file: records; what is there is not measured again.
         turns, seconds: how often each of the two is measured again, and how long at least.
         threads: how many may share the work.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C ended the search.
     """
     operation = with_plain_names(_operation(case))
     machine = host_of(operation)
@@ -79,7 +83,9 @@ def tuned_case(case: Case, evaluations: int, file: Path, turns: int, seconds: fl
     done = _evaluated(operation, file, threads)
     if str(heuristic) not in done or len(done) < evaluations:
         budget = max(evaluations - len(done), 1)
-        tune(case.equation, *case.shapes[:-1], budget=budget, records=file, dtype=case.dtype, threads=threads)
+        tuned = tune(case.equation, *case.shapes[:-1], budget=budget, records=file, dtype=case.dtype, threads=threads)
+        if isinstance(tuned, Tuned) and tuned.run.ended == "interrupted":
+            raise KeyboardInterrupt  # whoever asked for several cases wants no other one now
         done = _evaluated(operation, file, threads)
     best = recorded_schedule(operation, machine, threads, file) or heuristic
     texts = str(heuristic), str(best)

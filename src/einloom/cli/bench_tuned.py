@@ -21,7 +21,7 @@ CLEAR = 1.10
 def run_tuned(
     cases: Sequence[Case], evaluations: int, records: Path | None, turns: int, seconds: float, json_file: str | None
 ) -> int:
-    """Tune the cases, measure again, print the table and write JSON; return 0.
+    """Tune the cases, measure again, print the table and write JSON; return 0, or 130 if Ctrl-C left cases out.
 
     Args:
         cases: what to tune.
@@ -30,17 +30,25 @@ def run_tuned(
         turns, seconds: how often the best and the heuristic's schedule are measured again, and how long at least.
         json_file: where to write JSON: None for nowhere, `-` for instead of the table.
     """
+    found: list[TunedCase] = []
+    code = 0
     with tempfile.TemporaryDirectory() as folder:
         file = chosen_file(records or folder)
         assert file is not None
-        found = [tuned_case(case, evaluations, file, turns, seconds) for case in cases]
+        try:
+            for case in cases:
+                found.append(tuned_case(case, evaluations, file, turns, seconds))
+        except KeyboardInterrupt:
+            code = 130
+    if not found:
+        return code
     if json_file == "-":
         print(json.dumps([each.to_json() for each in found], indent=1))
     else:
         _draw(found)
         if json_file:
             Path(json_file).write_text(json.dumps([each.to_json() for each in found], indent=1) + "\n")
-    return 0
+    return code
 
 
 def _draw(found: Sequence[TunedCase]) -> None:
