@@ -48,6 +48,16 @@ def test_the_large_input_is_read_as_it_lies(operation: Operation, schedule: str)
     assert optimize_operation(operation, machine)[1] == parse_schedule(schedule)
 
 
+def test_sums_from_memory_take_row_after_row_where_l1_holds_what_they_are_added_to() -> None:
+    """The input has 1.2 MB, the output 2,000 bytes."""
+    for machine, rows in (
+        (replace(AVX512, l3=2**20), 1),
+        (replace(AVX512, l3=2**21), 8),
+        (replace(AVX512, l3=2**20, l1d=2048), 8),
+    ):
+        assert optimize_operation(_sum("c"), machine)[1] == parse_schedule(f"seq a*b:{rows} prim m=c k=a*b")
+
+
 @pytest.mark.parametrize(
     "operation",
     [

@@ -101,18 +101,17 @@ def _adds_runs(operation: Operation, large: Operand, run: Axis, machine: Machine
     piece = run.extent if run.extent <= most else -(-run.extent // -(-run.extent // most))
     loops = [ScheduledLoop(run.name, piece)] if piece < run.extent else []
     loops += _around(operation, large, {run.name, rows.name if rows else run.name})
-    count = 1 if _is_one_stream(operation, piece, machine) else ROWS
+    count = 1 if _is_one_stream(operation, large, piece, machine) else ROWS
     loops += [ScheduledLoop(rows.name, count)] if rows is not None and rows.extent > count else []
     return Schedule(
         tuple(loops) or (ScheduledLoop(run.name, run.extent),), Prims(m=run.name, k=rows.name if rows else None)
     )
 
 
-def _is_one_stream(operation: Operation, piece: int, machine: Machine) -> bool:
+def _is_one_stream(operation: Operation, large: Operand, piece: int, machine: Machine) -> bool:
     """Whether rows are summed that come from memory, to a piece of the output that L1 holds beside them."""
-    if len(operation.inputs) > 1 or piece * operation.output.dtype.size > machine.l1d // 2:
+    if operation.inputs != (large,) or piece * operation.output.dtype.size > machine.l1d // 2:
         return False
-    large = operation.inputs[0]
     return operation.elements(large) * large.dtype.size > machine.l3
 
 
