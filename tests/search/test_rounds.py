@@ -89,6 +89,35 @@ def test_each_three_rounds_have_a_process_of_their_own() -> None:
     assert placed.processes == 1 + 3
 
 
+def test_what_is_faster_on_huge_pages_alone_wins_nothing() -> None:
+    """Whether a caller's arrays lie on them is chance."""
+
+    class OnPages(Counted):
+        def time(self, text: str, best: float = 0.0) -> Outcome:
+            return Outcome("ok", 0.6 if text == "both" else 0.5 if self.huge_pages and text == "huge" else 1.0)
+
+    heuristic, both, huge = remeasured(OnPages(), ["heuristic", "both", "huge"], 9)
+    assert is_faster(both, heuristic) and not is_faster(huge, heuristic)
+
+
+def test_processes_are_told_which_pages_to_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = list[bool]()
+
+    class Started(Exception):
+        pass
+
+    def process(name: str, code: str, threads: int, variables: dict[str, str]) -> None:
+        told.append(variables.get("NUMPY_MADVISE_HUGEPAGE") != "0")
+        raise Started
+
+    monkeypatch.setattr("einloom.search.measure.Process", process)
+    timing = Counted()
+    for timing.huge_pages in (True, False):
+        with pytest.raises(Started):
+            timing.start()
+    assert told == [True, False]
+
+
 @pytest.mark.parametrize(("end", "status"), [(inf, "timeout"), (0.0, "late")])
 def test_what_a_budget_ended_is_no_timeout_of_the_candidate(end: float, status: str) -> None:
     class Hung(Timing):
