@@ -190,6 +190,10 @@ def test_what_would_have_no_effect_on_a_space_is_refused(options: list[str], cap
     assert said.out == "" and "\n  " in said.err
 
 
+def test_tuning_nothing_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Give an equation" in error_of(capsys, "tune", "--budget", "3")
+
+
 @pytest.mark.parametrize("option", ["--sizes=m=8", "--log=file", "--threads=2"])
 def test_what_is_not_for_kernels_on_gpus_is_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     error = error_of(capsys, "tune", "--kernel", "axpy", "n=64", "--target", "opencl", option)

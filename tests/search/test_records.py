@@ -20,7 +20,7 @@ from einloom.jit.host import host
 from einloom.passes.pipeline import optimize_operation
 from einloom.search.claims import code_digest
 from einloom.search.problems import recorded_schedule, renamed, with_plain_names
-from einloom.search.records import Record, Records, chosen_file, problem_key, readable_file, records_at
+from einloom.search.records import Record, Records, chosen_file, kept, problem_key, readable_file, records_at
 from einloom.search.replay import rebuilt
 from einloom.space.on_cpu.given import operation_of_equation
 from einloom.space.on_cpu.space import CpuSpace
@@ -55,6 +55,16 @@ records = Records(Path(sys.argv[1]))
 for number in range(int(sys.argv[3])):
     records.append([Record(f"{sys.argv[2]}-{number}", "…", "m", "avx512", 1, "prim m=A", note="x" * number)])
 """
+
+
+def test_a_search_goes_on_where_nothing_can_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    records = Records(tmp_path / "records.jsonl")
+    assert kept(records, record()) is records
+    assert len(list(records.all())) == 1
+    (tmp_path / "file").touch()
+    assert kept(Records(tmp_path / "file/records.jsonl"), record()) is None
+    assert kept(None, record()) is None
+    assert caplog.text.count("records are not written from here on") == 1
 
 
 def test_four_processes_append_a_thousand_records_each(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         description="Search for a schedule that is faster here than the heuristic's. What is found is remembered, and "
         "used from then on without being asked for.",
     )
-    parser.add_argument("problem", nargs="+", help="as for numpy.einsum, 'abc,cd->abd'; with --kernel: m=64 n=64 …")
+    parser.add_argument("problem", nargs="*", help="as for numpy.einsum, 'abc,cd->abd'; with --kernel: m=64 n=64 …")
     parser.add_argument("--sizes", type=parse_sizes, metavar="a=8,b=9", help="the extent of each label of an equation")
     parser.add_argument("--dtype", default="float32", help="default: float32")
     parser.add_argument("--target", choices=["cpu", *GPU_TARGETS], default="cpu", help="where (default: cpu)")
@@ -72,7 +72,7 @@ def _tuned(arguments: argparse.Namespace) -> Tuned | TunedKernel:
 
     Raises:
         ShapeError: the sizes of an equation are missing.
-        ArgumentError: a kernel is to run on a processor, or more than an equation is given.
+        ArgumentError: a kernel is to run on a processor, or more or less than one equation is given.
     """
     budget = Budget(arguments.budget, arguments.seconds, arguments.gap)
     records = False if arguments.no_records else arguments.records
@@ -85,7 +85,9 @@ def _tuned(arguments: argparse.Namespace) -> Tuned | TunedKernel:
         return tune_on_gpu(
             made, arguments.target, budget, arguments.strategy, arguments.seed, records, not arguments.json
         )
-    equation, *others = arguments.problem
+    equation, *others = arguments.problem or [""]
+    if not equation:
+        raise ArgumentError("nothing to tune\n  Give an equation as for numpy.einsum, 'abc,cd->abd', or --kernel.")
     if others:
         raise ArgumentError(
             f"{' '.join(others)} behind the equation {equation}\n"

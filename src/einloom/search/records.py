@@ -14,6 +14,7 @@ The file is `records.jsonl` in the user's data folder; `EINLOOM_RECORDS` names a
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -26,7 +27,7 @@ from einloom.errors import ArgumentError
 from einloom.machine import Machine
 from einloom.search.file_lock import alone_with
 
-__all__ = ["OFF", "Record", "Records", "chosen_file", "problem_key", "readable_file", "records_at"]
+__all__ = ["OFF", "Record", "Records", "chosen_file", "kept", "problem_key", "readable_file", "records_at"]
 
 VERSION = 1
 FILE = "records.jsonl"
@@ -34,6 +35,8 @@ OFF = "off"
 _CONFIRMED = '"confirmed": true'
 
 Value = str | int
+
+_log = logging.getLogger("einloom")
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,3 +278,15 @@ _open: dict[Path, Records] = {}
 def records_at(file: Path) -> Records:
     """Return the records of a file: one object a file, which reads it again only when it has changed."""
     return _open.setdefault(file, Records(file))
+
+
+def kept(records: Records | None, record: Record) -> Records | None:
+    """Write a record; return where the next ones go: nowhere where that fails, and the search goes on."""
+    if records is None:
+        return None
+    try:
+        records.append([record])
+    except OSError as error:
+        _log.warning("records are not written from here on: %s", error)
+        return None
+    return records

@@ -8,7 +8,6 @@ the result, and is recorded as such.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -34,7 +33,7 @@ from einloom.search.log import EventLog, SearchSetup, opened_log
 from einloom.search.measure import LEAST_ROUNDS, Compiler, Measurement, interval, is_faster, median, remeasured
 from einloom.search.problems import renamed, with_plain_names
 from einloom.search.ranking import predicted_times
-from einloom.search.records import Record, Records, problem_key, records_at
+from einloom.search.records import Record, Records, kept, problem_key, records_at
 from einloom.search.result import Tuned, TunedSchedule
 from einloom.search.search import Budget, Outcome, SearchRun, Trial, run_search
 from einloom.space.model.bound import Bound
@@ -45,7 +44,6 @@ from einloom.targets.overhead import Overhead
 
 __all__ = ["tune_operation"]
 
-_log = logging.getLogger("einloom")
 
 STARTS = 12
 """Schedules that the heuristic considers, of which so many of the cheapest are evaluated first."""
@@ -183,19 +181,9 @@ class _Tuning:
         """Record a trial at once: a search that is killed loses nothing but what it was at."""
         schedule = self.text(trial.leaf.snapshot)
         if trial.outcome.status != "late":  # of it nothing is known
-            self._append(self._note(schedule, trial.outcome))
+            self.records = kept(self.records, self._note(schedule, trial.outcome))
         if events is not None:
             events.trial(schedule, trial.outcome)
-
-    def _append(self, record: Record) -> None:
-        """Write a record. Where that fails, the search goes on and remembers nothing."""
-        if self.records is None:
-            return
-        try:
-            self.records.append([record])
-        except OSError as error:
-            _log.warning("records are not written from here on: %s", error)
-            self.records = None
 
     def _note(self, schedule: str, outcome: Outcome) -> Record:
         time = outcome.seconds if outcome.status == "ok" else 0.0
@@ -239,7 +227,7 @@ class _Tuning:
         own = finalists[0]
         best = min((each for each in finalists if is_faster(each.times, own.times)), key=_time, default=own)
         if best.times:
-            self._append(self._confirmed(best, own))
+            self.records = kept(self.records, self._confirmed(best, own))
         winner, own, *rest = [_named(each, names) for each in (best, *finalists)]
         model = run.explorer.model
         limits = model.rates.times(1 / MARGIN) if run.raised and isinstance(model, CpuModel) else None

@@ -20,7 +20,7 @@ from einloom.ir.gpu.text import write_launch
 from einloom.search.measure import Timing, interval, is_faster, median, remeasured
 from einloom.search.on_gpu.records import gpu_key
 from einloom.search.on_gpu.result import TunedKernel, TunedLeaf
-from einloom.search.records import Record, Records, records_at
+from einloom.search.records import Record, Records, kept, records_at
 from einloom.search.search import Budget, Outcome, SearchRun, Trial, run_search
 from einloom.space.candidate import Candidate, Space
 from einloom.space.on_gpu.experts import expert_leaves
@@ -159,8 +159,7 @@ class _Tuning:
 
     def remember(self, trial: Trial) -> None:
         """Record a trial at once: a search that is killed loses nothing but what it was at."""
-        if self.records is not None:
-            self.records.append([self._note(self._candidate(trial.leaf.snapshot), trial.outcome)])
+        self.records = kept(self.records, self._note(self._candidate(trial.leaf.snapshot), trial.outcome))
 
     def _candidate(self, snapshot: bytes) -> Candidate:
         space = self.problem.space
@@ -186,8 +185,8 @@ class _Tuning:
         expert, best = measured[0], min(measured, key=lambda each: each.time)
         if not is_faster(best.times, expert.times):
             best = expert
-        if self.records is not None and best.times:
+        if best.times:
             note = self._note(best.leaf, Outcome("ok", min(best.times)))
-            self.records.append([replace(note, confirmed=True, times=best.times, heuristic=expert.time)])
+            self.records = kept(self.records, replace(note, confirmed=True, times=best.times, heuristic=expert.time))
         others = tuple(sorted(measured[1:], key=lambda each: each.time))
         return TunedKernel(self.problem.space, run.result, best, expert, others)
