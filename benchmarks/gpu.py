@@ -2,9 +2,10 @@
 
     python benchmarks/gpu.py                               on CUDA, within 10 minutes, beside torch where it is there
     python benchmarks/gpu.py --target opencl --shrink 8    on a small device, extents divided
+    python benchmarks/gpu.py --parts contractions bounds   some of it
 
-Results are compared with the interpreter before anything is timed; times are the device's own. What is not reached
-before the seconds are over is named.
+Results are compared with the interpreter before anything is timed; times are the device's own. Each part has its share
+of the seconds, with what earlier ones left; what it does not reach is named.
 """
 
 from __future__ import annotations
@@ -64,7 +65,12 @@ class Session:
         self.driver: GpuDriver = open_gpu(arguments.target)
         self.target, self.tune, self.shrink = arguments.target, arguments.tune, arguments.shrink
         self.leaves = arguments.leaves
-        self.end = time.monotonic() + arguments.seconds
+        self.end = self.last = time.monotonic() + arguments.seconds
+
+    def share(self, parts: int) -> None:
+        """Let the part that begins end where it leaves as much to each of the others, of `parts` with it."""
+        now = time.monotonic()
+        self.end = now + max(self.last - now, 0) / parts
 
     def size(self, extent: int) -> int:
         """Return an extent on this device."""
@@ -72,7 +78,7 @@ class Session:
 
     @property
     def left(self) -> float:
-        """Seconds until the end."""
+        """Seconds until the end of this part."""
         return self.end - time.monotonic()
 
     def leaf(self, what: Operation | Kernel) -> Candidate:
@@ -109,6 +115,9 @@ def products(session: Session, torch: Any) -> Iterator[str]:
     """Yield a line for each matrix product, and the strided one beside the naive kernel."""
     for dtype, extent, asked in PRODUCTS:
         n = session.size(extent)
+        if session.left < 0:
+            yield _not_run(f"product of {n}^3, {dtype}")
+            continue
         what = operation_of_equation("mk,kn->mn", [(n, n)] * 2, dtype)
         seconds = session.least(what, session.leaf(what))
         rate = f"{2e-12 * n**3 / seconds:.4g} TFLOP/s"
@@ -116,6 +125,9 @@ def products(session: Session, torch: Any) -> Iterator[str]:
         yield f"| product of {n}^3, {dtype} | {seconds * 1e6:.4g} us, {rate} | {share} of cuBLAS | {asked} |"
     sizes = {name: session.size(1024) for name in "mnk"}
     made = kernel("matmul", **sizes, stride_a=32)
+    if session.left < 0:
+        yield _not_run(f"strided product of {sizes['m']}^3")
+        return
     device = kernel_problem(made, session.driver).space.device
     fast, slow = session.least(made, session.leaf(made)), session.least(made, naive_leaf(made, device), 3)
     yield f"| strided product of {sizes['m']}^3 | {fast * 1e6:.4g} us | {slow / fast:.3g} x the naive kernel | 20 |"
@@ -131,6 +143,9 @@ def streams(session: Session, torch: Any) -> Iterator[str]:
     for equation in ("abc->cba", "abc->acb", "abc->bac"):
         found.append((f"{equation} of {m}^3", operation_of_equation(equation, [(m, m, m)], "float32"), 8 * m**3))
     for name, what, size in found:
+        if session.left < 0:
+            yield _not_run(name)
+            continue
         seconds = session.least(what, session.leaf(what))
         reached = size / seconds
         yield f"| {name} | {seconds * 1e6:.4g} us, {reached * 1e-9:.4g} GB/s | {reached / rate:.2f} of a copy | 0.85 |"
@@ -140,7 +155,7 @@ def contractions(session: Session, torch: Any) -> Iterator[str]:
     """Yield a line for each row of `tccg24`."""
     for case in load_suite("tccg24"):
         if session.left < 0:
-            yield f"| {case.equation} | not run: the seconds are over | | |"
+            yield _not_run(case.equation)
             continue
         shapes = [tuple(map(session.size, shape)) for shape in case.shapes[:-1]]
         what = operation_of_equation(case.equation, shapes, "float32")
@@ -176,6 +191,10 @@ def bounds(session: Session, torch: Any) -> Iterator[str]:
     yield f"| median bound over time | | {middle} | 0.35 |"
 
 
+def _not_run(what: str) -> str:
+    return f"| {what} | not run: the seconds are over | | |"
+
+
 def _beside(torch: Any, equation: str, shapes: list[tuple[int, ...]], dtype: str, seconds: float) -> str:
     """Return torch's least time over ours, as text."""
     if torch is None:
@@ -186,7 +205,9 @@ def _beside(torch: Any, equation: str, shapes: list[tuple[int, ...]], dtype: str
     return f"{min(times) / seconds:.3f}"
 
 
-SECTIONS: tuple[Callable[[Session, Any], Iterator[str]], ...] = (products, streams, contractions, bounds)
+PARTS: dict[str, Callable[[Session, Any], Iterator[str]]] = {
+    part.__name__: part for part in (products, streams, contractions, bounds)
+}
 
 
 def main() -> None:
@@ -197,12 +218,15 @@ def main() -> None:
     parser.add_argument("--tune", type=float, default=0, help="seconds of tuning for each product and stream")
     parser.add_argument("--shrink", type=int, default=1, help="divide extents by this")
     parser.add_argument("--leaves", type=int, default=500, help="random leaves that are held to their bounds")
-    session = Session(parser.parse_args())
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=[*PARTS], help="what to measure (default: all)")
+    arguments = parser.parse_args()
+    session = Session(arguments)
     torch = torch_on(session.driver)
     print(f"{session.driver.limits.name} ({session.driver.identity}), {'torch' if torch else 'no torch'}\n")
     print("| what | seen | figure | asked |\n| --- | --- | --- | --- |", flush=True)
-    for section in SECTIONS:
-        for line in section(session, torch):
+    for position, name in enumerate(arguments.parts):
+        session.share(len(arguments.parts) - position)
+        for line in PARTS[name](session, torch):
             print(line, flush=True)
     print(f"\n{max(session.left, 0):.0f} s are left")
 
