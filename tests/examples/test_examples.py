@@ -48,7 +48,7 @@ def test_a_perceptron_of_several_layers(example: ModuleType) -> None:
 
 @pytest.mark.parametrize("example", ["gemm_forward"], indirect=True)
 def test_a_wrong_string_is_refused(example: ModuleType) -> None:
-    with pytest.raises(el.ScheduleError, match="a race"):
+    with el.settings(threads=2), pytest.raises(el.ScheduleError, match="a race"):
         run(example, "Acb", *SQUARE, "1")
 
 
