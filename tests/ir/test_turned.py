@@ -13,7 +13,7 @@ from einloom.errors import ScheduleError
 from einloom.ir.bind import bind
 from einloom.ir.interpret import Memory, interpret, interpret_nest
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
-from einloom.ir.schedule import Schedule
+from einloom.ir.schedule import OUTPUT, Schedule
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.jit.host import host
 
@@ -31,7 +31,8 @@ def _decided(seed: int, rng: random.Random, dtype: DType) -> tuple[Operation, Sc
     chosen = random_schedule if seed % 3 else random_fused_schedule
     schedule = with_turned_pack(rng, operation, chosen(rng, operation))
     if seed % 4 == 0:
-        schedule = replace(schedule, packs=())  # Complex elements are multiplied where they lie.
+        staged = [replace(pack, turned=False) for pack in schedule.packs if pack.operand == OUTPUT and seed % 8]
+        schedule = replace(schedule, packs=tuple(staged))  # Complex elements are multiplied where they lie.
     try:
         bind(operation, schedule)
     except ScheduleError:

@@ -20,7 +20,7 @@ PRODUCT = parse_operation(
 )
 
 
-def contraction(axes: str, in0: str, in1: str, out: str) -> Operation:
+def contraction(axes: str, in0: str, in1: str, out: str, dtype: str = "float32") -> Operation:
     """Axes as `name extent role`, separated by commas; row-major operands as words of axes."""
     sizes = {name: int(extent) for name, extent, _ in (axis.split() for axis in axes.split(","))}
 
@@ -30,4 +30,4 @@ def contraction(axes: str, in0: str, in1: str, out: str) -> Operation:
 
     lines = ["gemm first=zero last=none", *(f"axis {axis.strip()}" for axis in axes.split(","))]
     operands = zip(("in0", "in1", "out"), (in0, in1, out))
-    return parse_operation("\n".join([*lines, *(f"{name} float32 {strides(word)}" for name, word in operands)]))
+    return parse_operation("\n".join([*lines, *(f"{name} {dtype} {strides(word)}" for name, word in operands)]))

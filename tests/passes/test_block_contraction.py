@@ -228,6 +228,49 @@ def test_a_large_input_is_read_along_its_runs_or_packed() -> None:
     assert "along an input" not in families(summed)  # runs of in1 are summed: its elements would be read one by one
 
 
+@pytest.mark.parametrize(
+    ("axes", "operands", "best"),
+    [
+        pytest.param(
+            "d 84 m, e 84 k, c 84 m, a 84 m, b 24 n",
+            ("deca", "be", "abcd"),
+            "seq c:1 seq d:1 prim m=a n=b k=e pack out@1 b d a",
+            id="all rows at once, which translation buffers hold",
+        ),
+        pytest.param(
+            "e 32 m, f 32 k, c 36 m, a 36 m, d 36 m, b 24 n",
+            ("efcad", "bf", "abcde"),
+            "fuse cad=c*a*d seq cad:1296 seq e:1 prim m=cad n=b k=f pack out@1 b e cad",
+            id="several axes that are one run there",
+        ),
+        pytest.param(
+            "b 368 m, d 368 k, a 368 m, c 24 n",
+            ("bda", "dc", "abc"),
+            "seq b:7 seq d:23 seq b:1 prim m=a n=c k=d pack out@1 b c a",
+            id="more rows than that in parts",
+        ),
+    ],
+)
+def test_inputs_from_memory_are_read_as_they_lie(axes: str, operands: tuple[str, str, str], best: str) -> None:
+    chosen = _costed(contraction(axes, *operands))[0].proposal
+    assert (chosen.family, str(chosen.schedule)) == ("along an input", best)
+
+
+def test_inputs_near_the_core_of_a_batch_or_with_many_columns_are_copied() -> None:
+    for axes, operands in (
+        ("d 84 m, e 84 k, c 2 m, a 84 m, b 24 n", ("deca", "be", "abcd")),
+        ("d 84 m, e 84 k, c 84 m, a 84 m, b 240 n", ("deca", "be", "abcd")),
+        ("b 32 c, k 512 m, d 64 n, q 512 k", ("bqk", "bqd", "bkd")),
+    ):
+        assert all(each.proposal.family != "along an input" for each in _costed(contraction(axes, *operands)))
+
+
+def test_complex_elements_are_read_as_they_lie_too() -> None:
+    operation = contraction("d 368 k, c 368 m, a 368 m, b 24 n", "dca", "bd", "abc", "complex64")
+    best = _costed(operation)[0].proposal
+    assert str(best.schedule) == "fuse ca=c*a seq ca:1472 seq d:23 seq ca:72 prim m=ca n=b k=d pack out@1 b ca"
+
+
 def test_columns_of_a_tile_count_products_whose_vectors_share_lines_of_the_output() -> None:
     operation = contraction("d 190 c, e 2 k, c 10 m, f 4 m, a 99 n, b 6 n", "decf", "abde", "bcadf")
     best = _costed(operation)[0].proposal

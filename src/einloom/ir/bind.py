@@ -17,7 +17,7 @@ from einloom.ir.legal import check_schedule
 from einloom.ir.nest import Access, Block, Buffer, Call, Guard, Iteration, Loop, Nest, Node
 from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.packing import Packing
-from einloom.ir.schedule import Schedule
+from einloom.ir.schedule import OUTPUT, Schedule
 from einloom.ir.statement import Barrier
 from einloom.ir.turned import Pairs, check_touches
 
@@ -30,7 +30,7 @@ def bind(operation: Operation, schedule: Schedule) -> Nest:
     Raises:
         ScheduleError: the pair is illegal; the message names the dimension and the reason.
     """
-    if operation.multiplies_pairs and schedule.packs:
+    if operation.multiplies_pairs and any(pack.operand != OUTPUT or pack.turned for pack in schedule.packs):
         pairs = Pairs.of(operation, schedule)
         nest = _Binder(pairs.real_operation(), pairs.real_schedule(), pairs).nest()
         return replace(nest, operation=operation)

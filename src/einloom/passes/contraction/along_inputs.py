@@ -7,7 +7,7 @@ those around it in the input are one axis of the kernels.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from einloom.ir.fused import FusedView
@@ -18,8 +18,9 @@ from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.fused_rows import fused_axes, in_whole_rows
 from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import LARGER, prims_along, vector_operand
+from einloom.passes.model.traffic import SHARE
 
-__all__ = ["schedules_along_inputs"]
+__all__ = ["schedules_along_inputs", "schedules_of_far_input"]
 
 SHORT = 64
 """Bytes of the output's innermost axis from which on it is long enough: a cache line."""
@@ -27,43 +28,81 @@ SHORT = 64
 TILES = 4
 """Vectors that are enough: no further axes are fused. A large input is read as it lies, in runs as long as they are."""
 
-PARTS = 16
-"""Into how many parts a block of k is cut where a large input is copied: few rows, and long ones, as they lie in it."""
-
 COLUMNS = 16
 """Columns that are enough: of axes that have as many the closest one in the output is taken."""
+
+FEW_COLUMNS = 128
+"""Columns up to which it takes a good part of computing with an input to copy it."""
+
+_PLAN = Plan("along an input", packs_vector=False, packs_element=False, staging=Staging.SUMS)
+IN_PLACE = (_PLAN, replace(_PLAN, long_runs=True))
+"""Nothing is copied but the output."""
+
+COPIED = (_PLAN, replace(_PLAN, packs_vector=True), replace(_PLAN, packs_vector=True, packs_element=True))
+"""Inputs may be copied."""
+
+LARGE = (*IN_PLACE, *(replace(plan, k_parts=16, long_runs=True) for plan in COPIED[1:]))
+"""Inputs may be copied in a few long rows, as they lie in a large one."""
 
 
 def schedules_along_inputs(
     operation: Operation, prims: Prims, machine: Machine, most: int | None = None
 ) -> Iterator[Schedule]:
-    """Yield schedules whose vectors run along axes that are runs of an input, where vectors along the output are short.
+    """Yield schedules whose vectors run along axes that are runs of an input, where vectors along the output are worse.
 
     before: prim m=a n=b k=d                              (bd,dca->cba; a 5, b 504, c 24, d 1840)
     after:  fuse ca=c*a seq b:252 seq d:460 … prim m=ca n=b k=d … pack out@1 b ca
     """
-    lanes = machine.vector_bits // 8 // operation.accumulate.size
     m = operation.axis(prims.m) if prims.m else None
     if m is None or m.role is DimType.C:
         return
-    is_short = m.extent * operation.accumulate.size < SHORT
-    large = None if is_short else _turned_input(operation, prims)
-    if not is_short and large is None:
-        return
-    enough = TILES * lanes if large is None else operation.points
+    lanes, short = machine.vector_bits // 8 // operation.accumulate.size, m.extent * operation.accumulate.size < SHORT
+    turned = operation.inputs[vector_operand(operation, prims)]
     for role, operand in ((DimType.M, operation.inputs[0]), (DimType.N, operation.inputs[-1])):
-        run = _run(operation, operand, role, enough)
-        if large is not None and not (operand is large and run and operation.stride(operand, run[-1].name) == 1):
-            continue  # The large input is to be read as it lies.
-        if run and (len(run) > 1 or run[0] is not m):
-            yield from _along(operation, run, machine, most, PARTS if large is not None else 1)
+        run = _run(operation, operand, role, TILES * lanes if short else 1)
+        if not run or (len(run) == 1 and run[0] is m):
+            continue
+        along = prims_along(operation, run[-1])
+        if short:
+            yield from _along(operation, along, run, machine, most, COPIED)
+        elif operand is turned and _is_large(operation, operand):
+            yield from _where_it_lies(operation, along, machine, most)
+        else:
+            yield from schedules_of_far_input(operation, along, machine, most)
 
 
-def _turned_input(operation: Operation, prims: Prims) -> Operand | None:
-    """The input that packs would transpose, if it is many times as large as the output."""
+def schedules_of_far_input(
+    operation: Operation, prims: Prims, machine: Machine, most: int | None = None
+) -> Iterator[Schedule]:
+    """Yield schedules that read an input from memory as it lies, vectors along its contiguous axis m.
+
+    With many columns a copy that turns it would cost little. Of a batch each product counts by itself.
+    """
+    operand, role = operation.inputs[vector_operand(operation, prims)], operation.axis(prims.m or "").role
+    columns = math.prod(axis.extent for axis in operation.axes if axis.role not in (role, DimType.K, DimType.C))
+    products = math.prod(axis.extent for axis in operation.axes if axis.role is DimType.C)
+    each = operation.elements(operand) // max(products, 1) * operand.dtype.size
+    if each > min(machine.l3, SHARE * machine.l2) and columns <= FEW_COLUMNS:
+        yield from _where_it_lies(operation, prims, machine, most)
+
+
+def _where_it_lies(operation: Operation, prims: Prims, machine: Machine, most: int | None) -> Iterator[Schedule]:
+    """Yield schedules with vectors along m and the axes around it as one, and along m alone.
+
+    What is many times as large as the output may be copied, in rows as it lies.
+    """
     operand = operation.inputs[vector_operand(operation, prims)]
-    large = operation.elements(operand) > LARGER * operation.elements(operation.output)
-    return operand if large and operation.stride(operand, prims.m or "") != 1 else None
+    if prims.m is None or operation.stride(operand, prims.m) != 1:
+        return
+    run = _run(operation, operand, operation.axis(prims.m).role, operation.points)
+    yield from _along(operation, prims, run, machine, most, LARGE if _is_large(operation, operand) else IN_PLACE)
+    if len(run) > 1:
+        yield from _along(operation, prims, run[-1:], machine, most, IN_PLACE)
+
+
+def _is_large(operation: Operation, operand: Operand) -> bool:
+    """Whether an input is many times as large as the output."""
+    return operation.elements(operand) > LARGER * operation.elements(operation.output)
 
 
 def _run(operation: Operation, operand: Operand, role: DimType, enough: int) -> list[Axis]:
@@ -80,20 +119,23 @@ def _run(operation: Operation, operand: Operand, role: DimType, enough: int) -> 
     return run
 
 
-def _along(operation: Operation, run: list[Axis], machine: Machine, most: int | None, parts: int) -> Iterator[Schedule]:
-    """Yield schedules with vectors along a run, with packs of the inputs where they may pay, of so many parts of k."""
+def _along(
+    operation: Operation, prims: Prims, run: list[Axis], machine: Machine, most: int | None, plans: Iterable[Plan]
+) -> Iterator[Schedule]:
+    """Yield the schedules of plans with vectors along a run; where they do not lie along it, they are packed."""
     fused = (fused_axes(axis.name for axis in run),) if len(run) > 1 else ()
     if {each.name for each in fused} & set(operation.names):
         return
     view = FusedView.of(operation, fused)
     walked = view.stand_in(operation)
-    prims = prims_along(walked, walked.axis(fused[0].name if fused else run[0].name))
+    own = prims_along(walked, walked.axis(fused[0].name if fused else run[0].name))
+    prims = replace(own, k=prims.k, batch=prims.batch)
     blocking = Blocking(walked, _with_long_columns(walked, prims), machine, most)
     gathers = blocking.a.strides[prims.m or ""] != 1
-    for packs_vector, packs_element in ((gathers, False), (True, gathers), (True, True)):
-        nothing = not (packs_vector or packs_element)
-        plan = Plan("along an input", packs_vector, packs_element, staging=Staging.SUMS, few_steps=nothing)
-        schedule = blocking.schedule(replace(plan, k_parts=parts, long_runs=parts > 1) if packs_vector else plan)
+    for plan in plans:
+        if gathers and not plan.packs_vector:
+            continue
+        schedule = blocking.schedule(plan)
         rows = None if schedule is None else in_whole_rows(walked, view, schedule)
         if rows is not None:
             yield replace(rows, fused=fused)

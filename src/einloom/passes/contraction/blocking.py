@@ -48,8 +48,20 @@ UNPACKED_VECTOR = 1024
 PRODUCTS_RUN = 256
 """Bytes of the output that a block of products should write in one piece: what is turned in registers are lines."""
 
+TURNED_RUN = 256
+"""Bytes of the output that a staged block writes in one piece, where inputs are read in long rows instead."""
+
 FOLLOWED = 32
 """Rows that processors follow at once, each from tile to tile."""
+
+PAGE = 4096
+"""Bytes of a page."""
+
+PANEL_TILES = 3
+"""Tiles of rows that lie apart that kernels take at a time: L1 keeps them for all columns."""
+
+PAGES = 144
+"""Pages of rows that are read side by side at most: translation buffers hold them beside those of the output."""
 
 TILE_RUN = 1536
 """Bytes of a tile that is staged alone: few enough that the processor writes it while it computes the next one."""
@@ -171,8 +183,10 @@ class Blocking:
         taken.sort(key=lambda axis: axis.name != self.prims.k)
         if not any(side.packed for side in self.sides):
             self.k_steps |= {axis.name: max(axis.extent, 1) for axis in taken}
-            if self.plan.few_steps and self._comes_back():
-                self.k_steps |= {axis.name: equal_block(axis.extent, FOLLOWED) for axis in taken[:1]}
+            if self._turns_output and not self._follows_all(taken):
+                self.k_steps |= self._few_rows(taken)
+            elif self.plan.few_steps and self._comes_back():
+                self.k_steps |= self._few_rows(taken[:1])
             return
         target = self.targets.k_inside if self.plan.vector_inside else self.targets.k
         self.k_steps |= self._shares(taken, target // self.plan.k_parts, self._whole_lines(self.sides), {})
@@ -181,6 +195,22 @@ class Blocking:
         """Whether tiles come back to rows of the vector operand that they have read a part of, many rows later."""
         m, k = (self.extents.get(name or "", 1) for name in (self.prims.m, self.prims.k))
         return m > self.targets.tile_m and k > 2 * FOLLOWED
+
+    def _few_rows(self, taken: list[Axis]) -> dict[str, int]:
+        """Steps of what the primitive sums: as many rows of the vector operand as processors follow."""
+        steps, rows = dict[str, int](), FOLLOWED
+        for axis in taken:
+            steps[axis.name] = equal_block(axis.extent, max(rows, 1))
+            rows //= steps[axis.name]
+        return steps
+
+    def _together(self, axis: Axis) -> int:
+        """How many rows of the vector operand share a page: processors follow them as one."""
+        return max(PAGE // max(abs(self.a.strides[axis.name]) * self._size, 1), 1)
+
+    def _follows_all(self, taken: list[Axis]) -> bool:
+        """Whether translation buffers hold the pages of all rows of the vector operand at once."""
+        return math.prod(-(-axis.extent // self._together(axis)) for axis in taken) <= PAGES
 
     def _block_common(self) -> dict[str, int]:
         """Blocks of the axes that both inputs depend on: single indices, more of those that the primitive takes."""
@@ -234,6 +264,9 @@ class Blocking:
         inside = math.prod(self.k_steps.values()) * common
         staged = self.plan.staging in (Staging.BLOCKS, Staging.PRODUCTS, Staging.SUMS)
         runs = self._output_runs() if self.plan.staging in (Staging.BLOCKS, Staging.SUMS) else {}
+        if self._turns_output:
+            self._block_turned(common, inside, runs)
+            return
         taken = common * math.prod(runs.get(axis.name, 1) for side in self.sides[1:] for axis in side.axes)
         for side, budget in zip(self.sides, self._budgets()):
             most = max(budget // inside, 1)
@@ -243,6 +276,25 @@ class Blocking:
             if side is self.a:
                 self._fill_tiles()
             taken = common * math.prod(side.steps.values())
+
+    def _block_turned(self, common: int, inside: int, runs: dict[str, int]) -> None:
+        """Choose as many columns as stay near beside a tile, and rows as long as a staged block of them has room for.
+
+        Kernels take all of a row for each few columns; of rows in pages of their own they take a few tiles.
+        """
+        staged = (self.targets.turned if self.plan.long_runs else self.targets.staged) // common
+        if self.b is not None:
+            rows = self.a.tile * math.prod(runs.get(axis.name, 1) for axis in self.a.axes if axis.name != self.prims.m)
+            self._block_side(self.b, max(min(self.targets.alone // inside, staged // rows), 1), runs)
+            staged //= math.prod(self.b.steps.values())
+        self._block_side(self.a, max(staged, 1), runs)
+        if self.b is not None and math.prod(self.b.steps.values()) > self.b.tile and self._lie_apart():
+            self.a.in_panels, self.a.tile = True, PANEL_TILES * self.a.tile
+
+    def _lie_apart(self) -> bool:
+        """Whether rows of the vector operand lie in pages of their own: nothing reads on from one to the next."""
+        k = next((axis for axis in self.reduced if axis.name == self.prims.k), None)
+        return k is not None and self._together(k) == 1
 
     def _staged_budget(self) -> int:
         """Return how many elements a staged block may have: the more, the less often inputs of long sums are packed."""
@@ -266,13 +318,19 @@ class Blocking:
         bounded = self.b.packed and not self._adds_parts  # There the staged block bounds both.
         return [targets.streamed, targets.resident if bounded else self.operation.points]
 
+    @property
+    def _turns_output(self) -> bool:
+        """Whether what is copied is the output alone, of vectors that lie in the tensor: it is read in long rows."""
+        return self.plan.staging is Staging.SUMS and not any(side.packed for side in self.sides)
+
     def _output_runs(self) -> dict[str, int]:
         """Return how far a block reaches along the axes that are closest in the output, for runs of many lines."""
         steps: dict[str, int] = {}
+        run = TURNED_RUN // self._size if self._turns_output else self.targets.run
         kept = [axis for axis in self.operation.axes if axis.role is not DimType.K]
         for axis in reversed(self._as_written(kept)):
             length = math.prod(steps.values())
-            steps[axis.name] = equal_part(axis.extent, max(self.targets.run // length, 1))
+            steps[axis.name] = equal_part(axis.extent, max(run // length, 1))
             if steps[axis.name] < axis.extent:
                 break
         return steps

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from einloom.ir.held import packed_whole
-from einloom.ir.operation import Operation
+from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import Schedule
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.families import (
@@ -15,6 +15,7 @@ from einloom.passes.contraction.families import (
     VARIATIONS,
     Proposal,
     Setting,
+    far_input,
     in_place,
     large_input,
     neighbours,
@@ -26,6 +27,7 @@ from einloom.passes.contraction.outer import outer_schedules
 from einloom.passes.contraction.pairs import Reals
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.contraction.short_runs import ShortRuns
+from einloom.passes.identify import prims_along
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.parallelise import parallelise
@@ -212,6 +214,7 @@ def _of_complex(operation: Operation, schedule: Schedule, context: Context) -> l
         *_where_they_lie(operation, schedule, context),
         *_in_short_runs(operation, context),
         *_large_input(operation, context),
+        *_as_inputs_lie(operation, context),
     ]
 
 
@@ -242,11 +245,25 @@ def _in_short_runs(operation: Operation, context: Context) -> Iterator[Costed]:
 def _large_input(operation: Operation, context: Context) -> Iterator[Costed]:
     """Yield what reads complex elements of a large input in its own order, along which vectors of pairs run."""
     prims = prims_of_large_input(operation)
-    if prims is None:
-        return
-    reals = Reals.of(operation, prims, staged=True)
+    if prims is not None:
+        reals = Reals.of(operation, prims, staged=True)
+        yield from _restored_all(reals, large_input(_setting(*reals.undecided, context)), context)
+
+
+def _as_inputs_lie(operation: Operation, context: Context) -> Iterator[Costed]:
+    """Yield what reads complex elements of an input where they lie, and turns the output instead."""
+    for operand in operation.inputs if operation.first_touch.initialises and context.options.packing else ():
+        m = operation.contiguous_axis(operand)
+        if m is None or m.role not in (DimType.M, DimType.N):
+            continue
+        reals = Reals.where_they_lie(operation, prims_along(operation, m), staged=True)
+        if reals is not None:
+            yield from _restored_all(reals, far_input(_setting(*reals.undecided, context)), context)
+
+
+def _restored_all(reals: Reals, proposals: Iterable[Proposal], context: Context) -> Iterator[Costed]:
     model = CostModel(reals.operation, context.machine)
-    for proposal in large_input(_setting(*reals.undecided, context)):
+    for proposal in proposals:
         restored = _restored(reals, Costed(proposal, model.cost(proposal.schedule, context.options.threads)))
         if restored is not None:
             yield restored

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import Prims, Schedule
 from einloom.machine import Machine
-from einloom.passes.contraction.along_inputs import schedules_along_inputs
+from einloom.passes.contraction.along_inputs import schedules_along_inputs, schedules_of_far_input
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.fused_rows import fused_schedules, staged_schedules
 from einloom.passes.contraction.large_input import vectorise_large_input
@@ -21,7 +21,7 @@ from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import prims_of_one_product, prims_with_batch_as_columns, vector_operand
 from einloom.passes.values import Options
 
-__all__ = ["FAMILIES", "VARIATIONS", "Family", "Proposal", "Setting", "Variation", "neighbours"]
+__all__ = ["FAMILIES", "VARIATIONS", "Family", "Proposal", "Setting", "Variation", "far_input", "neighbours"]
 
 FEW = 2
 """Blocks of k up to which the output may be written again for each."""
@@ -179,6 +179,13 @@ def along_an_input(setting: Setting) -> Iterator[Proposal]:
     if setting.options.packing and setting.operation.first_touch.initialises:
         for schedule in schedules_along_inputs(setting.operation, setting.prims, setting.machine, most):
             yield Proposal("along an input", schedule)
+
+
+def far_input(setting: Setting) -> Iterator[Proposal]:
+    """The vector operand is read as it lies, vectors along its innermost axis; copies turn the output."""
+    most = setting.options.max_kernel_size
+    for schedule in schedules_of_far_input(setting.operation, setting.prims, setting.machine, most):
+        yield Proposal("along an input", schedule)
 
 
 def batch_as_columns(setting: Setting) -> Iterator[Proposal]:

@@ -69,15 +69,15 @@ class Reals:
         return Reals(reals, prims, vector, m, prims.k if prims.k != TERM else None)
 
     @staticmethod
-    def where_they_lie(operation: Operation, prims: Prims) -> Reals | None:
-        """Return the stand-in of a contraction without packs; None where vectors do not run along memory.
+    def where_they_lie(operation: Operation, prims: Prims, staged: bool = False) -> Reals | None:
+        """Return the stand-in of a contraction without packs of inputs; None where vectors do not run along memory.
 
         before: axis a 8 m, axis b 6 k, axis c 5 n; prim m=a n=c k=b
         after:  axis a 16 m, axis b 6 k, axis c 5 n, axis term 2 k, which in0 does not depend on; batch=term
         """
         vector, m = vector_operand(operation, prims), prims.m
         along = [0 if m is None else operation.stride(operand, m) for operand in operation.operands]
-        if m is None or along[vector] != 1 or along[-1] != 1 or along[1 - vector] not in (0, 1):
+        if m is None or along[vector] != 1 or along[1 - vector] not in (0, 1) or (along[-1] != 1 and not staged):
             return None
         axes = [replace(a, extent=2 * a.extent) if a.name == m else a for a in operation.axes]
         operands = tuple(

@@ -53,6 +53,7 @@ class BlockTargets:
         small: operands of at most this many elements are read in place: they stay in L1.
         staged: elements of a staged block of the output, and of the vector operand's block beside it (L2).
         sums: the same where several blocks of the sum are added to it.
+        turned: the same of nothing but the output, where rows of an input are to be long.
         run: elements of the output that a staged block should write in one piece.
     """
 
@@ -70,6 +71,7 @@ class BlockTargets:
     small: int
     staged: int
     sums: int
+    turned: int
     run: int
 
 
@@ -107,5 +109,6 @@ def block_targets(
         small=machine.l1d // 2 // dtype.size,
         staged=min(SCRATCH_LIMIT // 4, machine.l2 // 4) // dtype.size,
         sums=min(SCRATCH_LIMIT // 4, machine.l2 // 2) // dtype.size,
+        turned=min(SCRATCH_LIMIT // 3, machine.l2 * 2 // 3) // dtype.size,
         run=WRITE_RUN // dtype.size,
     )

@@ -25,7 +25,7 @@ from einloom.passes.model.kernel import CALL, MOVE, copy_cycles, tiling_of
 from einloom.passes.model.sizes import round_up
 from einloom.passes.model.walk import StridedAxis, Use, Walk
 
-__all__ = ["TLBS", "Flow", "Traffic", "traffic_of"]
+__all__ = ["SHARE", "TLBS", "Flow", "Traffic", "traffic_of"]
 
 TLBS = ((64, 8), (1536, 50))
 """Pages that translation buffers hold, and cycles of a miss that nothing hides."""
