@@ -179,13 +179,16 @@ class State(Store):
     def pack(self) -> bytes:
         """Return everything but the trail as few bytes, for the nodes of a search tree: `unpack` propagates nothing.
 
-        It is for this process and problem only; `snapshot` is what is compared and kept.
+        Rows are left out: they would be more than half of it, and follow from the domains. It is for this process and
+        problem only; `snapshot` is what is compared and kept.
         """
-        return compress(dumps((self.domains, self.rows, self.numbers)))
+        return compress(dumps((self.domains, self.numbers)))
 
     def unpack(self, packed: bytes) -> None:
         """Become the state that `pack` gave. The trail restarts at the root, so that nothing since can be explained."""
-        self.restore((*loads(decompress(packed)), len(self.tables.start()[1])))
+        domains, numbers = loads(decompress(packed))
+        rows = self.tables.rows.fill(domains, numbers[ASLEEP])
+        self.restore((domains, rows, numbers, len(self.tables.start()[1])))
 
     def _clear(self) -> None:
         self.queue.clear()
