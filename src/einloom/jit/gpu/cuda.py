@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from io import StringIO
-from typing import Any
+from typing import Any, TypeVar
 
 from einloom.errors import DeviceError
-from einloom.jit.gpu.driver import FULL, LOST, REFUSED, Array, GpuLimits, is_chosen
+from einloom.jit.gpu.driver import FULL, LOST, REFUSED, Array, GpuLimits, Opened, is_chosen
 
 __all__ = ["CudaDevice", "CudaKernel", "CudaProgram", "CudaResources", "compile_cuda", "open_cuda", "open_cuda_number"]
+
+T = TypeVar("T")
 
 MISSING = "If it is not installed: pip install 'einloom[cuda]'."
 
@@ -122,12 +125,12 @@ class CudaDevice:
 
     def __init__(self, core: Any, device: Any) -> None:
         self.core, self.device, self.driver = core, device, _imported("cuda.bindings.driver")
-        device.set_current()
-        self.queue = device.create_stream()
+        self._opened = Opened(device.name, Exception, os.getpid())  # Each package below has exceptions of its own.
+        self.queue = self._asked(device.create_stream, "open a stream")
         self.stream = int(self.queue.handle)
         limits = device.properties
         extents = (limits.max_block_dim_x, limits.max_block_dim_y, limits.max_block_dim_z)
-        memory = self._checked(self.driver.cuMemGetInfo(), "ask for its memory")[1]
+        memory = self._called("ask for its memory", self.driver.cuMemGetInfo)[1]
         self.limits = GpuLimits(
             device.name, limits.max_threads_per_block, extents, STATIC_SHARED, memory, True, f"sm_{device.arch}",
             limits.multiprocessor_count,
@@ -148,11 +151,9 @@ class CudaDevice:
         Raises:
             DeviceError: the driver refuses it.
         """
-        self.device.set_current()
-        try:
-            return CudaKernel(self, self.core.ObjectCode.from_cubin(program).get_kernel(name), program)
-        except Exception as error:
-            raise DeviceError(f"{self.limits.name} could not load {name}: {error}\n  {REFUSED}") from None
+        code = self.core.ObjectCode.from_cubin
+        kernel = self._asked(lambda: code(program).get_kernel(name), f"load {name}", REFUSED)
+        return CudaKernel(self, kernel, program)
 
     def allocate(self, size: int) -> Any:
         """Return so many bytes of the device's memory.
@@ -160,32 +161,29 @@ class CudaDevice:
         Raises:
             DeviceError: there is not enough.
         """
-        self.device.set_current()
-        try:
-            return self.device.allocate(max(size, 1), stream=self.queue)
-        except Exception as error:
-            raise DeviceError(f"{self.limits.name} could not allocate {size} bytes: {error}\n  {FULL}") from None
+        ask = lambda: self.device.allocate(max(size, 1), stream=self.queue)  # noqa: E731
+        return self._asked(ask, f"allocate {size} bytes", FULL)
 
     def upload(self, array: Array) -> Any:
         """Return a copy of a contiguous array."""
         buffer = self.allocate(array.nbytes)
-        given = self.driver.cuMemcpyHtoDAsync(buffer.handle, array.ctypes.data, array.nbytes, self.queue.handle)
-        self._checked(given, "copy to the device")
-        self.queue.sync()
+        self._copy("to", self.driver.cuMemcpyHtoDAsync, buffer.handle, array.ctypes.data, array.nbytes)
+        self.wait()
         return buffer
 
     def download(self, source: Any, array: Array) -> None:
         """Fill a contiguous array, after everything that was started."""
-        given = self.driver.cuMemcpyDtoHAsync(array.ctypes.data, source.handle, array.nbytes, self.queue.handle)
-        self._checked(given, "copy from the device")
-        self.queue.sync()
+        self._copy("from", self.driver.cuMemcpyDtoHAsync, array.ctypes.data, source.handle, array.nbytes)
+        self.wait()
 
     def copy(self, memory: Any, start: int, size: int) -> Any:
         """Return a copy of bytes of the device's memory, from `start` on."""
         target = self.allocate(size)
-        given = self.driver.cuMemcpyDtoDAsync(target.handle, self.at(memory, start)[0], size, self.queue.handle)
-        self._checked(given, "copy on the device")
+        self._copy("on", self.driver.cuMemcpyDtoDAsync, target.handle, self.at(memory, start)[0], size)
         return target
+
+    def _copy(self, where: str, function: Callable[..., tuple[Any, ...]], *arguments: object) -> None:
+        self._called(f"copy {where} the device", function, *arguments, self.queue.handle)
 
     def at(self, memory: Any, start: int) -> tuple[int, int]:
         """Return the address where an array begins: from a buffer of this device, or another library's address."""
@@ -201,23 +199,33 @@ class CudaDevice:
 
     def wait(self) -> None:
         """Wait until everything that was started is done."""
-        try:
-            self.queue.sync()
-        except Exception as error:
-            raise DeviceError(f"{self.limits.name} could not finish what was started: {error}\n  {LOST}") from None
+        self._asked(self.queue.sync, "finish what was started")
 
     def seconds(self, run: Any) -> float:
         """Return how long a run took on the device."""
         begin, end = run
-        end.sync()
+        self._asked(end.sync, "finish a kernel")
         return (end - begin) * 1e-3
 
-    def _checked(self, answer: tuple[Any, ...], what: str) -> tuple[Any, ...]:
-        """Return what a function of the driver gave besides its status."""
-        status, *values = answer
-        if int(status) != 0:
-            raise DeviceError(f"{self.device.name} could not {what}: {status}\n  {LOST}")
-        return tuple(values)
+    def _called(self, what: str, function: Callable[..., tuple[Any, ...]], *arguments: object) -> tuple[Any, ...]:
+        """Return what a function of the driver gives besides its status."""
+
+        def ask() -> tuple[Any, ...]:
+            status, *values = function(*arguments)
+            if int(status) != 0:
+                raise RuntimeError(status)
+            return tuple(values)
+
+        return self._asked(ask, what)
+
+    def _asked(self, ask: Callable[[], T], what: str, advice: str = LOST) -> T:
+        """Return what the device answers a thread, whichever device that thread asked before."""
+
+        def here() -> T:
+            self.device.set_current()
+            return ask()
+
+        return self._opened.ask(here, what, advice)
 
 
 class CudaKernel:
@@ -237,12 +245,12 @@ class CudaKernel:
             DeviceError: the device refuses.
         """
         core, stream = self.device.core, self.device.queue
-        self.device.device.set_current()
         timed = core.EventOptions(timing_enabled=True)
         config = core.LaunchConfig(grid=grid or 1, block=block or 1)
-        try:
+
+        def run() -> Any:
             begin = stream.record(options=timed)
             core.launch(stream, config, self.kernel, *arguments)
             return begin, stream.record(options=timed)
-        except Exception as error:
-            raise DeviceError(f"{self.device.limits.name} could not run the kernel: {error}\n  {LOST}") from None
+
+        return self.device._asked(run, "run the kernel")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-__all__ = ["FULL", "LOST", "PROCESSOR", "REFUSED", "GpuDriver", "GpuKernel", "GpuLimits", "is_chosen"]
+from einloom.errors import DeviceError
+
+__all__ = ["FULL", "LOST", "PROCESSOR", "REFUSED", "GpuDriver", "GpuKernel", "GpuLimits", "Opened", "is_chosen"]
 
 Array = np.ndarray[Any, Any]
+T = TypeVar("T")
 
 PROCESSOR = "processor"
 """The architecture of what emulates a GPU."""
@@ -45,6 +49,36 @@ FULL = "Free arrays that lie there, or contract in parts."
 LOST = "A device that was lost, or its queue, takes a new process: what it held is gone."
 REFUSED = "The text is einloom's: report it with the device and its driver, and compute with target='cpu'."
 """What to do when there is no memory left, when work is not done, and when a program is not taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """Who has opened a device: what it is asked in another process is not passed on.
+
+    Attributes:
+        name: of the device; refusal: what its package raises; process: which has opened it.
+    """
+
+    name: str
+    refusal: type[Exception]
+    process: int
+
+    def ask(self, question: Callable[[], T], what: str, advice: str = LOST) -> T:
+        """Return what the device's package answers.
+
+        Raises:
+            DeviceError: it refuses, or the process was forked since: the driver's threads are not in the child, which
+                would wait for ever.
+        """
+        if os.getpid() != self.process:
+            raise DeviceError(
+                f"{self.name} could not {what}: it was opened before this process was forked\n"
+                "  Start processes with multiprocessing's spawn or forkserver."
+            )
+        try:
+            return question()
+        except self.refusal as error:
+            raise DeviceError(f"{self.name} could not {what}: {error}\n  {advice}") from None
 
 
 class GpuKernel(Protocol):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from einloom.errors import DeviceError
-from einloom.jit.gpu.driver import FULL, LOST, PROCESSOR, REFUSED, Array, GpuLimits, is_chosen
+from einloom.jit.gpu.driver import FULL, PROCESSOR, REFUSED, Array, GpuLimits, Opened, is_chosen
 
 __all__ = ["OpenclDevice", "OpenclKernel", "open_context", "open_opencl"]
-
-T = TypeVar("T")
 
 
 def open_opencl(choice: str) -> OpenclDevice:
@@ -62,8 +60,9 @@ class OpenclDevice:
     kind, stream = "opencl", 0
 
     def __init__(self, cl: Any, context: Any) -> None:
-        self.cl, self.context, self.device, self.process = cl, context, context.devices[0], os.getpid()
+        self.cl, self.context, self.device = cl, context, context.devices[0]
         device = self.device
+        self._asked = Opened(device.name.strip(), cl.Error, os.getpid()).ask
         self.queue = cl.CommandQueue(self.context, properties=cl.command_queue_properties.PROFILING_ENABLE)
         self.pool = cl.tools.MemoryPool(cl.tools.ImmediateAllocator(self.queue))
         self.limits = GpuLimits(
@@ -160,23 +159,12 @@ class OpenclDevice:
 
     def seconds(self, run: Any) -> float:
         """Return how long a run took on the device."""
-        run.wait()
+        self._asked(run.wait, "finish a kernel")
         return (run.profile.end - run.profile.start) * 1e-9
 
     def wait(self) -> None:
         """Wait until everything that was started is done."""
         self._asked(self.queue.finish, "finish what was started")
-
-    def _asked(self, ask: Callable[[], T], what: str, advice: str = LOST) -> T:
-        if os.getpid() != self.process:  # The driver's threads are not in a forked child: it would wait for ever.
-            raise DeviceError(
-                f"{self.limits.name} could not {what}: it was opened before this process was forked\n"
-                "  Start processes with multiprocessing's spawn or forkserver."
-            )
-        try:
-            return ask()
-        except self.cl.Error as error:
-            raise DeviceError(f"{self.limits.name} could not {what}: {error}\n  {advice}") from None
 
 
 class OpenclKernel:
