@@ -32,6 +32,7 @@ from einloom.search.progress import shown
 from einloom.search.records import chosen_file
 from einloom.search.result import Tuned
 from einloom.search.search import Budget, SearchRun
+from einloom.search.strategies import check_strategy
 from einloom.search.tune import tune_operation
 from einloom.space.backbone import Backbone
 from einloom.space.candidate import Space
@@ -130,7 +131,7 @@ def tune(
             )
         with shown(progress) as seen:
             return tune_body(what, shapes_or_arrays, budget, "local" if strategy is None else strategy, seed, seen)
-    strategy = "tag" if strategy is None else strategy
+    strategy = "tag" if strategy is None else check_strategy(strategy)
     if target != "cpu" and target not in GPU_TARGETS:
         known = ", ".join(map(repr, ("cpu", *GPU_TARGETS)))
         raise UnsupportedTarget(f"target {target!r:.80}\n  Targets of tune are {known}.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import resource
+import signal
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -102,6 +104,47 @@ def test_what_is_no_log_is_refused(text: str, tmp_path: Path) -> None:
     file.write_text(text)
     with pytest.raises(ScheduleError, match="no log of a search"):
         read_log(file)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        (0, {"threads": 0}),
+        (0, {"threads": None}),
+        (0, {"threads": 10**30}),
+        (0, {"seed": []}),
+        (0, {"known": [["prim", "x"]]}),
+        (1, {"schedule": None}),
+        (1, {"status": 3}),
+        (1, {"seconds": "x"}),
+        (1, {"seconds": 0.0}),
+        (1, {"seconds": float("nan")}),
+    ],
+)
+def test_a_log_that_was_changed_is_refused(wrong: tuple[int, dict[str, object]], tmp_path: Path) -> None:
+    file = tmp_path / "search.gz"
+    logged(file, "random", 3)
+    lines = gzip.decompress(file.read_bytes()).splitlines()
+    place, changes = wrong
+    lines[place] = json.dumps(json.loads(lines[place]) | changes).encode()
+    file.write_bytes(gzip.compress(b"\n".join(lines)))
+    with pytest.raises(ScheduleError, match="this is no"):
+        replayed_log(file)
+
+
+def test_a_search_goes_on_where_its_log_cannot(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    log = EventLog(tmp_path / "search.gz", SearchSetup(SPACE, "tag", 0))
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, ((tmp_path / "search.gz").stat().st_size, limit[1]))
+        log.trial("prim", Outcome("crash"))
+        log.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, before)
+    assert "not written from here on" in caplog.text
+    assert read_log(tmp_path / "search.gz")[1] == []
 
 
 def test_setups_and_their_text_are_the_same() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import einloom as el
+from einloom.cli import main
 from einloom.dtypes import BFLOAT16
 from einloom.errors import ArgumentError, EinloomError, ScheduleError
 from einloom.ir.configuration import TensorOperationConfig
@@ -98,6 +99,42 @@ def test_lines_that_are_no_records_are_passed_over(line: str, tmp_path: Path) ->
     file.write_text(f"{line}\n{record().line()}{line}\n")
     assert list(Records(file).all()) == [record()]
     assert Records(file).best(record().key) == record()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"threads": 0},
+        {"threads": -3},
+        {"seconds": -1.0},
+        {"seconds": 1e-300},
+        {"seconds": 1e300},
+        {"seconds": float("nan")},
+        {"times": (None,)},
+        {"times": ("a",)},
+        {"times": (0.0,)},
+        {"times": ([1],)},
+        {"heuristic": float("inf")},
+        {"decisions": {"role(A)": None}},
+        {"strategy": 3},
+    ],
+)
+def test_what_no_search_measures_is_no_record(changes: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "records.jsonl"
+    told = record()
+    Records(file).append([replace(told, **changes)])
+    assert list(Records(file).all()) == []
+    machine = host()
+    assert recorded_schedule(with_plain_names(PRODUCT), machine, 1, file) is None
+    assert main(["records", "--records", str(file), "list"]) == 0
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n"])
+def test_a_record_of_no_operation_is_listed(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "records.jsonl"
+    Records(file).append([replace(record(), operation=text)])
+    assert main(["records", "--records", str(file), "list"]) == 0
+    assert "its operation cannot be read" in capsys.readouterr().out
 
 
 def test_text_and_record_are_the_same() -> None:
@@ -202,6 +239,9 @@ def test_where_records_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert chosen_file(False) is None and chosen_file() is None  # the tests' environment says off
     assert chosen_file(tmp_path) == tmp_path / "records.jsonl"
     assert chosen_file(tmp_path / "a.jsonl") == tmp_path / "a.jsonl"
+    assert chosen_file(tmp_path / "plain") == tmp_path / "plain" / "records.jsonl"
+    (tmp_path / "plain").touch()
+    assert chosen_file(tmp_path / "plain") == tmp_path / "plain"
     monkeypatch.setenv("EINLOOM_RECORDS", str(tmp_path / "b.jsonl"))
     assert chosen_file() == tmp_path / "b.jsonl" == readable_file()
     monkeypatch.delenv("EINLOOM_RECORDS")

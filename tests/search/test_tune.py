@@ -256,11 +256,15 @@ def test_results_and_candidates_are_values() -> None:
         {"progress": "x"},
         {"log": 3},
         {"log": "/dev/null/nowhere/log.gz"},
+        {"log": "/dev/full"},
+        {"log": "a zero\0"},
+        {"strategy": "no such strategy"},
+        {"records": "a zero\0.jsonl"},
     ],
 )
 def test_arguments_that_are_none_are_refused_before_anything_is_measured(wrong: dict[str, Any]) -> None:
     given: dict[str, Any] = {"budget": 0, "records": False, **wrong}
-    with pytest.raises(ArgumentError, match=r"budget|evaluations|seed|strategy|progress|log"):
+    with pytest.raises(ArgumentError, match=r"budget|evaluations|seed|strategy|progress|log|records"):
         el.tune("ab,bc->ac", (4, 4), (4, 4), **given)
 
 
@@ -268,6 +272,22 @@ def test_a_budget_is_made_of_numbers() -> None:
     for wrong in ({"seconds": "x"}, {"gap": float("nan")}, {"evaluations": [1]}):
         with pytest.raises(ArgumentError, match="a number from 0 on"):
             el.Budget(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), 10**400])
+def test_seconds_without_end_are_none(seconds: float) -> None:
+    assert el.Budget(evaluations=1, seconds=seconds) == el.Budget(evaluations=1)
+    with pytest.raises(ArgumentError, match="a budget without an end"):
+        el.Budget(seconds=seconds)
+
+
+@pytest.mark.parametrize("changes", [{"seconds": 0.0}, {"operation": ""}, {"operation": "\n"}])
+def test_records_that_say_nothing_end_no_search(changes: dict[str, Any], tmp_path: Path) -> None:
+    file = tmp_path / "records.jsonl"
+    assert len(el.tune("ab,bc->ac", (4, 4), (4, 4), budget=1, records=file).history) == 1
+    found = list(Records(file).all())
+    file.write_text("".join(replace(each, **changes).line() for each in found))
+    assert len(el.tune("ab,bc->ac", (4, 4), (4, 4), budget=1, records=file).history) == 1
 
 
 def test_where_records_cannot_be_written_the_search_goes_on(caplog: pytest.LogCaptureFixture) -> None:

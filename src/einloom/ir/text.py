@@ -42,8 +42,8 @@ def parse_operation(text: str) -> Operation:
     Raises:
         ScheduleError: a line that is not of the form; it is quoted.
     """
-    header, *lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     try:
+        header, *lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
         main, first, last = header.split()
         axes = tuple(
             Axis(name, int(extent), DimType(role))

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import zlib
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from einloom import csp
+from einloom.config import MOST_THREADS
 from einloom.errors import ArgumentError, EinloomError, ScheduleError
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import Machine, Rates
@@ -30,6 +32,8 @@ from einloom.space.on_cpu.space import CpuSpace
 from einloom.targets.overhead import Overhead
 
 __all__ = ["EventLog", "SearchSetup", "opened_log", "read_log", "replayed_log"]
+
+_log = logging.getLogger("einloom")
 
 VERSION = 1
 
@@ -85,6 +89,8 @@ class SearchSetup:
         """
         try:
             rates, machine = told["rates"], dict[str, Any](told["machine"])
+            if type(told["threads"]) is not int or not 1 <= told["threads"] <= MOST_THREADS:
+                raise ValueError(f"threads {told['threads']!r}")
             machine["features"] = frozenset[str](machine["features"])
             machine["rates"] = machine["rates"] and Rates(**machine["rates"])
             space = CpuSpace(
@@ -99,6 +105,9 @@ class SearchSetup:
                 Overhead,
             )
             known = tuple((str(text), seconds) for text, seconds in told["known"])
+            wrong = [each for _, each in known if each is not None and not _is_time(each)]
+            if wrong or type(told["seed"]) is not int:
+                raise ValueError(f"known times {wrong[:1]}, seed {told['seed']!r}")
             return SearchSetup(space, told["strategy"], told["seed"], tuple(told["starts"]), known, told["ranked"])
         except (KeyError, TypeError, ValueError) as error:
             raise ScheduleError(f"this is no beginning of a search: {error!r:.200}") from None
@@ -116,12 +125,14 @@ class EventLog:
     """
 
     def __init__(self, file: Path, setup: SearchSetup) -> None:
+        self._stream: gzip.GzipFile | None = None
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             self._stream = gzip.open(file, "wb")  # noqa: SIM115 - lives as long as the search
-        except OSError as error:
+            self._put({"event": "begin", "version": VERSION, **setup.to_json()})
+        except (OSError, ValueError) as error:  # ValueError: no path has a zero byte
+            self._leave()
             raise ArgumentError(f"the log cannot be written\n  {error}") from None
-        self._write({"event": "begin", "version": VERSION, **setup.to_json()})
 
     def trial(self, schedule: str, outcome: Outcome) -> None:
         """Write that a schedule was evaluated."""
@@ -131,11 +142,25 @@ class EventLog:
     def close(self, why: str = "") -> None:
         """Write why the search has ended, and end the file."""
         self._write({"event": "end", "why": why})
-        self._stream.close()
+        self._leave()
 
     def _write(self, event: dict[str, Any]) -> None:
-        self._stream.write(json.dumps(event).encode() + b"\n")
-        self._stream.flush(zlib.Z_SYNC_FLUSH)
+        try:
+            self._put(event)
+        except OSError as error:
+            _log.warning("the log of the search is not written from here on: %s", error)
+            self._leave()
+
+    def _put(self, event: dict[str, Any]) -> None:
+        if self._stream is not None:
+            self._stream.write(json.dumps(event).encode() + b"\n")
+            self._stream.flush(zlib.Z_SYNC_FLUSH)
+
+    def _leave(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            with suppress(OSError):  # What could not be written before cannot be now.
+                stream.close()
 
 
 @contextmanager
@@ -159,10 +184,20 @@ def read_log(file: Path) -> tuple[SearchSetup, list[tuple[str, Outcome]]]:
     events = list(_events(file))
     if not events or (events[0].get("event"), events[0].get("version")) != ("begin", VERSION):
         raise ScheduleError(f"{file} is no log of a search\n  `einloom tune --log FILE` writes one.")
-    trials = [each for each in events if each.get("event") == "trial"]
-    return SearchSetup.from_json(events[0]), [
-        (each["schedule"], Outcome(each["status"], each.get("seconds", inf))) for each in trials
-    ]
+    trials = [_trial(each) for each in events if each.get("event") == "trial"]
+    return SearchSetup.from_json(events[0]), trials
+
+
+def _trial(event: dict[str, Any]) -> tuple[str, Outcome]:
+    schedule, status, seconds = event.get("schedule"), event.get("status"), event.get("seconds", inf)
+    is_right = isinstance(schedule, str) and isinstance(status, str) and _is_time(seconds) == (status == "ok")
+    if not is_right:
+        raise ScheduleError(f"this is no trial of a search: {json.dumps(event)[:200]}")
+    return str(schedule), Outcome(str(status), seconds)
+
+
+def _is_time(seconds: Any) -> bool:
+    return type(seconds) in (int, float) and 0 < seconds < inf
 
 
 def _events(file: Path) -> Generator[dict[str, Any]]:

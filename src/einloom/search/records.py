@@ -83,6 +83,11 @@ class Record:
     einloom: str = ""
     note: str = ""
 
+    @property
+    def is_trial(self) -> bool:
+        """Whether it says of one evaluation how long it took, or that it failed."""
+        return not self.confirmed and (self.seconds > 0 or self.status != "ok")
+
     def line(self) -> str:
         """Return the record as a line of a file; what has its default value is left out."""
         told = {
@@ -101,7 +106,7 @@ class Record:
                 return None
             wrong = [name for name, kind in _KINDS.items() if name in found and not isinstance(found[name], kind)]
             found["times"] = tuple(found.get("times", ()))
-            return None if wrong else Record(**found)
+            return None if wrong or not _is_possible(found) else Record(**found)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
 
@@ -111,15 +116,27 @@ class Record:
 
 
 _ALWAYS = ("key", "operation", "machine", "vector", "threads", "schedule", "status")
+_SECONDS = 1e-9, 1e6
+"""What a call may take: a record that says anything else was not measured. 0 says nothing."""
+
 _KINDS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(("key", "operation", "machine", "vector", "schedule", "status", "space", "note"), str),
-    **dict.fromkeys(("code", "heuristic_code", "compiler"), str),
+    **dict.fromkeys(("code", "heuristic_code", "compiler", "strategy", "einloom"), str),
     **dict.fromkeys(("seconds", "heuristic"), (int, float)),
     **dict.fromkeys(("threads", "seed"), int),
     "confirmed": bool,
     "decisions": dict,
     "times": list,
 }
+
+
+def _is_possible(found: dict[str, Any]) -> bool:
+    """Whether numbers and decisions are such as a search measures and takes."""
+    least, most = _SECONDS
+    times = all(isinstance(each, int | float) and least <= each <= most for each in found["times"])
+    single = all(each == 0 or least <= each <= most for each in (found.get("seconds", 0), found.get("heuristic", 0)))
+    decisions = all(isinstance(each, Value) for each in found.get("decisions", {}).values())
+    return times and single and decisions and found.get("threads", 0) >= 1
 
 
 def problem_key(operation: str, machine: Machine, threads: int) -> str:
@@ -147,7 +164,10 @@ def chosen_file(chosen: Any = None) -> Path | None:
 
 
 def _file_at(path: Path) -> Path:
-    return path / FILE if os.path.isdir(path) or not path.suffix else path
+    if "\0" in str(path):
+        raise ArgumentError(f"records is {str(path)!r:.80}\n  No path has a zero byte.")
+    is_folder = os.path.isdir(path) or not (path.suffix or os.path.isfile(path))
+    return path / FILE if is_folder else path
 
 
 def _default_file() -> Path:

@@ -26,6 +26,10 @@ from einloom.space.partial import SearchSpace
 __all__ = ["Budget", "Ended", "Evaluator", "Outcome", "SearchRun", "Trial", "run_search"]
 
 
+FOREVER = 1e9
+"""Seconds, thirty years, from which on they are no end: clocks and what waits for them count no further."""
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """When a search ends; whatever comes first.
@@ -41,6 +45,8 @@ class Budget:
     gap: float | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.seconds, Real) and self.seconds >= FOREVER:
+            object.__setattr__(self, "seconds", None)
         if self.evaluations is None and self.seconds is None and self.gap is None:
             raise ArgumentError("a budget without an end\n  Give evaluations, seconds or gap.")
         for name, value in (("evaluations", self.evaluations), ("seconds", self.seconds), ("gap", self.gap)):

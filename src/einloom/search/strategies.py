@@ -23,7 +23,7 @@ from einloom.search.sweeps import BoundFirst, Exhaustive
 from einloom.search.tree import Explorer
 from einloom.search.tree_search import TreeSearch, least_visited, tag_score, uct_score
 
-__all__ = ["STRATEGIES", "make_strategy"]
+__all__ = ["STRATEGIES", "check_strategy", "make_strategy"]
 
 STRATEGIES: dict[str, Callable[[Explorer], Strategy]] = {
     "tag": lambda explorer: TreeSearch(explorer, tag_score),
@@ -38,12 +38,21 @@ STRATEGIES: dict[str, Callable[[Explorer], Strategy]] = {
 """By name; `tag` is what searches take."""
 
 
+def check_strategy(name: object) -> str:
+    """Return the name of a strategy.
+
+    Raises:
+        ArgumentError: it is none.
+    """
+    if not isinstance(name, str) or name not in STRATEGIES:
+        raise ArgumentError(f"there is no strategy called {name!r:.80}\n  known: {', '.join(STRATEGIES)}")
+    return name
+
+
 def make_strategy(name: object, explorer: Explorer) -> Strategy:
     """Return the strategy of a name.
 
     Raises:
         ArgumentError: there is none.
     """
-    if not isinstance(name, str) or name not in STRATEGIES:
-        raise ArgumentError(f"there is no strategy called {name!r:.80}\n  known: {', '.join(STRATEGIES)}")
-    return STRATEGIES[name](explorer)
+    return STRATEGIES[check_strategy(name)](explorer)

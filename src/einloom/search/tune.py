@@ -159,7 +159,7 @@ class _Tuning:
         self.known = [
             (leaf, each.seconds if each.status == "ok" else inf)
             for each, schedule in parsed
-            if not each.confirmed and each.compiler == blank.compiler and (leaf := self.leaf(schedule)) is not None
+            if each.is_trial and each.compiler == blank.compiler and (leaf := self.leaf(schedule)) is not None
         ]
 
     def leaf(self, schedule: Schedule) -> csp.Domains | None:

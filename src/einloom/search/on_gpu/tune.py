@@ -147,7 +147,7 @@ class _Tuning:
         self.known = [
             (leaf.inner, each.seconds if each.status == "ok" else inf)
             for each in earlier
-            if not each.confirmed and (leaf := self._leaf(each.decisions)) is not None
+            if each.is_trial and (leaf := self._leaf(each.decisions)) is not None
         ]
 
     def _leaf(self, decisions: Mapping[str, str | int]) -> Candidate | None:
