@@ -159,6 +159,21 @@ def test_the_list_says_what_a_search_that_was_cut_short_has_left(
     assert capsys.readouterr().out == f"4 records deleted in {file}\n" and not file.exists()
 
 
+def test_an_export_is_a_new_file_and_a_merge_takes_each_record_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    Records(tmp_path / "mine.jsonl").append([record()])
+    other = tmp_path / "other.jsonl"
+    export = ["records", "--records", "~/mine.jsonl", "export", str(other)]
+    assert main(export) == 0 and "1 records" in capsys.readouterr().out
+    kept = other.read_bytes()
+    assert main(export) == 2 and "exists already" in capsys.readouterr().err
+    assert other.read_bytes() == kept
+    assert main(["records", "--records", str(tmp_path / "third.jsonl"), "merge", str(other), str(other)]) == 0
+    assert "1 records added" in capsys.readouterr().out
+
+
 def test_tune_says_where_extents_go(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tune", "mk,kn->mn", "96x96"]) == 2
     assert "--sizes" in capsys.readouterr().err

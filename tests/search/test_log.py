@@ -114,6 +114,9 @@ def test_what_is_no_log_is_refused(text: str, tmp_path: Path) -> None:
         (0, {"threads": 10**30}),
         (0, {"seed": []}),
         (0, {"known": [["prim", "x"]]}),
+        (0, {"starts": [3]}),
+        (0, {"strategy": 5}),
+        (0, {"machine": 3}),
         (1, {"schedule": None}),
         (1, {"status": 3}),
         (1, {"seconds": "x"}),
@@ -128,6 +131,25 @@ def test_a_log_that_was_changed_is_refused(wrong: tuple[int, dict[str, object]],
     place, changes = wrong
     lines[place] = json.dumps(json.loads(lines[place]) | changes).encode()
     file.write_bytes(gzip.compress(b"\n".join(lines)))
+    with pytest.raises(ScheduleError, match="this is no"):
+        replayed_log(file)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({"isa": "z80"}, {"isa": None}, {"vector": "x"}, {"vector": "neon"}, {"name": 3}, {"features": 3}),
+        *({"l1d": 0}, {"l2": "x"}, {"l2": -1}, {"l3": 2**80}, {"cores": None}, {"rates": {"memory": 0.0}}, {"new": 1}),
+    ],
+    ids=str,
+)
+def test_a_log_of_a_machine_that_cannot_be_is_refused(wrong: dict[str, object], tmp_path: Path) -> None:
+    file = tmp_path / "search.gz"
+    logged(file, "random", 3)
+    begin, *lines = gzip.decompress(file.read_bytes()).splitlines()
+    told = json.loads(begin)
+    told["machine"] |= wrong
+    file.write_bytes(gzip.compress(b"\n".join([json.dumps(told).encode(), *lines])))
     with pytest.raises(ScheduleError, match="this is no"):
         replayed_log(file)
 

@@ -272,6 +272,8 @@ def test_a_budget_is_made_of_numbers() -> None:
     for wrong in ({"seconds": "x"}, {"gap": float("nan")}, {"evaluations": [1]}):
         with pytest.raises(ArgumentError, match="a number from 0 on"):
             el.Budget(**wrong)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="a whole number"):
+        el.Budget(evaluations=2.5)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seconds", [float("inf"), 10**400])

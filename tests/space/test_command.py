@@ -10,7 +10,7 @@ import pytest
 from einloom.cli import bound as bound_command
 from einloom.cli import paper as paper_command
 from einloom.cli import space as command
-from einloom.errors import EinloomError, ScheduleError
+from einloom.errors import ArgumentError, EinloomError, ScheduleError
 from einloom.space import gpu
 
 
@@ -110,6 +110,26 @@ def test_decisions_and_candidates_are_bounded(capsys, tmp_path):
     assert json.loads(bound(capsys, "axpy", "n=1048576", "--json", "--decide", "size(n.1)=8"))["seconds"] > 0
     with pytest.raises(ScheduleError, match="DECISION=VALUE"):
         bound(capsys, "axpy", "--decide", "dim_kind(n.0)")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("mk,kn->mn", "--sizes", "m=8,k=8,n=8", "--device", "h200"),
+        ("mk,kn->mn", "--sizes", "m=8,k=8,n=8", "--candidate", "x"),
+        ("mk,kn->mn", "n=8", "--sizes", "m=8,k=8,n=8"),
+        ("axpy", "--dtype", "float64"),
+    ],
+)
+def test_a_bound_refuses_what_would_have_no_effect(capsys, words):
+    with pytest.raises(ArgumentError, match="says nothing about"):
+        bound(capsys, *words)
+
+
+@pytest.mark.parametrize("words", [("--samples", "5"), ("--cut", "1e-3")])
+def test_a_space_refuses_what_would_have_no_effect(capsys, words):
+    with pytest.raises(ArgumentError, match="--estimate"):
+        run(capsys, "axpy", *words)
 
 
 def test_a_cut_leaves_fewer_nodes(capsys):

@@ -14,7 +14,7 @@ from typing import Any
 
 from einloom.cli.sizes import option, parse_sizes, sized_case
 from einloom.cli.space import DEFAULT_SIZES
-from einloom.errors import ScheduleError
+from einloom.errors import ArgumentError, ScheduleError
 from einloom.jit.host import host
 from einloom.search.limits import known_limits, limits_beside
 from einloom.search.records import chosen_file
@@ -38,8 +38,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "options", nargs="*", metavar="NAME=VALUE", help="of a kernel: m=1024 n=1024 k=1024 stride_a=32 …"
     )
     parser.add_argument("--sizes", type=parse_sizes, metavar="a=8,b=9", help="of an equation: the extent of each label")
-    parser.add_argument("--dtype", default="float32", choices=["float32", "float64"], help="of an equation")
-    parser.add_argument("--device", choices=list(DEVICES), default="k4000", help="the GPU (default: k4000)")
+    parser.add_argument("--dtype", choices=["float32", "float64"], help="of an equation (default: float32)")
+    parser.add_argument("--device", choices=list(DEVICES), help="the GPU of a kernel (default: k4000)")
     parser.add_argument(
         "--decide",
         action="append",
@@ -47,7 +47,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         metavar="DECISION=VALUE",
         help="dim_kind(m.1)=THREAD; repeat it",
     )
-    parser.add_argument("--candidate", type=Path, help="a file that Candidate.save wrote")
+    parser.add_argument("--candidate", type=Path, help="a file that Candidate.save wrote, of a kernel")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
     return parser
@@ -67,6 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _candidate(arguments: argparse.Namespace) -> Candidate | CpuCandidate:
     decisions = dict(_decision(text) for text in arguments.decide)
+    _check_kind(arguments)
     if arguments.sizes:
         return _cpu_space(arguments).root.apply(decisions)
     if arguments.kernel not in KERNELS:
@@ -74,16 +75,27 @@ def _candidate(arguments: argparse.Namespace) -> Candidate | CpuCandidate:
             f"there is no kernel called {arguments.kernel!r}\n  known: {', '.join(KERNELS)}; an equation needs --sizes."
         )
     options = dict(DEFAULT_SIZES[arguments.kernel]) | dict(option(text) for text in arguments.options)
-    space = Space(kernel(arguments.kernel, **options), DEVICES[arguments.device])
+    space = Space(kernel(arguments.kernel, **options), DEVICES[arguments.device or "k4000"])
     start = space.load(arguments.candidate) if arguments.candidate else space.root
     return start.apply(decisions)
 
 
+def _check_kind(arguments: argparse.Namespace) -> None:
+    """Refuse what is of a kernel beside an equation, and the other way round."""
+    of_kernels = {"NAME=VALUE": arguments.options, "--device": arguments.device, "--candidate": arguments.candidate}
+    others = of_kernels if arguments.sizes else {"--dtype": arguments.dtype}
+    kind = "an equation, which runs on this machine" if arguments.sizes else "a kernel"
+    for name, value in others.items():
+        if value:
+            raise ArgumentError(f"{name} says nothing about {kind}\n  Leave it out.")
+
+
 def _cpu_space(arguments: argparse.Namespace) -> CpuSpace:
     """Return the space of an equation's schedules on this machine, by its limits as far as they are known."""
-    case, machine, records = sized_case(arguments.kernel, arguments.sizes, arguments.dtype), host(), chosen_file()
+    dtype, machine, records = arguments.dtype or "float32", host(), chosen_file()
+    case = sized_case(arguments.kernel, arguments.sizes, dtype)
     known = known_limits(limits_beside(records), machine) if records else None
-    space = cpu(case.equation, *case.shapes[:-1], dtype=arguments.dtype, machine=machine)
+    space = cpu(case.equation, *case.shapes[:-1], dtype=dtype, machine=machine)
     return space if known is None else replace(space, rates=known.times(MARGIN))
 
 

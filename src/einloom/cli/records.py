@@ -149,16 +149,19 @@ def _merge(records: Records, arguments: argparse.Namespace) -> int:
     for file in arguments.files:
         open(file, "rb").close()  # What cannot be read is told: to whoever looks records up it holds none.
     known = {record.line() for record in records.all()}
-    new = [each for file in arguments.files for each in Records(file).all() if each.line() not in known]
+    found = {each.line(): each for file in arguments.files for each in Records(file).all()}
+    new = [each for line, each in found.items() if line not in known]
     records.append(new)
     print(f"{len(new)} records added to {records.file}")
     return 0
 
 
 def _export(records: Records, arguments: argparse.Namespace) -> int:
-    used = tuned_records(records)
-    Records(arguments.files[0]).append(used.values())
-    print(f"{len(used)} records written to {arguments.files[0]}")
+    used, file = tuned_records(records), arguments.files[0]
+    if file.exists() and (not file.is_file() or file.stat().st_size):
+        raise ArgumentError(f"{file} exists already\n  Name a new file; `einloom records merge` adds to one.")
+    Records(file).append(used.values())
+    print(f"{len(used)} records written to {file}")
     return 0
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from einloom.cli.leaf import add_arguments, check_asked, show_leaf
 from einloom.cli.sizes import option, positive
+from einloom.errors import ArgumentError
 from einloom.space.candidate import Space
 from einloom.space.descent import PAPER_ORDER
 from einloom.space.device import DEVICES
@@ -106,12 +107,21 @@ def run(arguments: argparse.Namespace) -> int:
     """Print what the command line asks for; return the exit status."""
     options = dict(DEFAULT_SIZES[arguments.kernel]) | dict(option(text) for text in arguments.sizes)
     check_asked(arguments)
+    _check_measured(arguments)
     if arguments.show or arguments.device_kind:
         show_leaf(_space(arguments, options), arguments)
         return 0
     report = _measure(arguments, options)
     print(json.dumps(_record(report), indent=1) if arguments.json else _table(report))
     return 0
+
+
+def _check_measured(arguments: argparse.Namespace) -> None:
+    """Refuse what would have no effect."""
+    if arguments.samples is not None and not arguments.estimate:
+        raise ArgumentError("--samples is of an estimate\n  Say --estimate knuth or chen, too.")
+    if arguments.cut is not None and not arguments.estimate and arguments.depth is None:
+        raise ArgumentError("--cut leaves out nodes that are counted\n  Say --estimate or --depth, too.")
 
 
 def _measure(arguments: argparse.Namespace, options: dict[str, Any]) -> Report:

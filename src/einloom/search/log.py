@@ -15,7 +15,7 @@ import logging
 import zlib
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,9 @@ from einloom.space.on_cpu.space import CpuSpace
 from einloom.targets.overhead import Overhead
 
 __all__ = ["EventLog", "SearchSetup", "opened_log", "read_log", "replayed_log"]
+
+MOST = 2**48
+"""Bytes of a cache that no machine has."""
 
 _log = logging.getLogger("einloom")
 
@@ -93,6 +96,7 @@ class SearchSetup:
                 raise ValueError(f"threads {told['threads']!r}")
             machine["features"] = frozenset[str](machine["features"])
             machine["rates"] = machine["rates"] and Rates(**machine["rates"])
+            _check_machine(machine)
             space = CpuSpace(
                 parse_operation(told["operation"]),
                 Machine(**machine),
@@ -108,9 +112,25 @@ class SearchSetup:
             wrong = [each for _, each in known if each is not None and not _is_time(each)]
             if wrong or type(told["seed"]) is not int:
                 raise ValueError(f"known times {wrong[:1]}, seed {told['seed']!r}")
+            texts = [told["strategy"], *told["starts"], *told["order"]]
+            if not all(isinstance(each, str) for each in texts):
+                raise ValueError(f"strategy, starts and order {texts!r:.80}")
             return SearchSetup(space, told["strategy"], told["seed"], tuple(told["starts"]), known, told["ranked"])
         except (KeyError, TypeError, ValueError) as error:
             raise ScheduleError(f"this is no beginning of a search: {error!r:.200}") from None
+
+
+def _check_machine(told: dict[str, Any]) -> None:
+    """Refuse a machine that no kernel is generated for."""
+    sizes = [told["l1d"], told["l2"], told["l3"], told["cores"]]
+    if any(type(size) is not int or not 0 <= size < MOST for size in sizes) or not told["l1d"] * told["l2"]:
+        raise ValueError(f"l1d, l2, l3 and cores {sizes!r:.80}")
+    rates = () if told["rates"] is None else astuple(told["rates"])
+    if not all(map(_is_time, rates)):
+        raise ValueError(f"rates {rates!r:.80}")
+    machine = Machine(**told)
+    if machine.vectors.isa not in (None, machine.isa) or not isinstance(told["name"], str):
+        raise ValueError(f"a machine {machine.name!r:.40} with {machine.vector} of {machine.isa!r:.40}")
 
 
 class EventLog:

@@ -166,6 +166,7 @@ def chosen_file(chosen: Any = None) -> Path | None:
 def _file_at(path: Path) -> Path:
     if "\0" in str(path):
         raise ArgumentError(f"records is {str(path)!r:.80}\n  No path has a zero byte.")
+    path = Path(os.path.expanduser(path))
     is_folder = os.path.isdir(path) or not (path.suffix or os.path.isfile(path))
     return path / FILE if is_folder else path
 

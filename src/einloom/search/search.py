@@ -52,6 +52,8 @@ class Budget:
         for name, value in (("evaluations", self.evaluations), ("seconds", self.seconds), ("gap", self.gap)):
             if value is not None and (not isinstance(value, Real) or not value >= 0):
                 raise ArgumentError(f"{name} is {value!r:.80}; it is a number from 0 on")
+        if self.evaluations is not None and self.evaluations != int(self.evaluations):
+            raise ArgumentError(f"evaluations is {self.evaluations!r:.80}; it is a whole number")
 
     def why_over(self, evaluations: int, elapsed: float) -> str:
         """Return which end is reached after so many evaluations and seconds, "" for none."""
