@@ -178,6 +178,23 @@ def random_gate(rng: random.Random, dtype: DType) -> Operation:
     return Operation(axes, operands, Primitive.GEMM, first_touch)
 
 
+def random_late_gate(rng: random.Random, dtype: DType) -> Operation:
+    """A complex matrix on two axes of a tensor, each of them anywhere in it, and both of two or four elements."""
+    sizes = {"a": rng.randint(1, 4), "b": 2, "c": rng.choice((1, 3, 8, 20, 33)), "d": rng.choice((2, 2, 4)), "e": 1}
+    sizes["e"] = rng.choice((1, 1, 2, 4, 8, 3))
+    sizes |= {"X": sizes["b"] if rng.random() < 0.8 else 3, "Y": sizes["d"]}
+    state, matrix, result = (("abcde", "XYbd", "aXcYe"), ("cabde", "XYbd", "caXYe"))[rng.random() < 0.3]
+    own, other = (DimType.M, DimType.N) if rng.random() < 0.5 else (DimType.N, DimType.M)
+    roles = {**dict.fromkeys("ace", own), **dict.fromkeys("XY", other), "b": DimType.K, "d": DimType.K}
+    axes = tuple(Axis(name, size, roles[name]) for name, size in sizes.items())
+    places = [matrix, state] if own is DimType.N else [state, matrix]
+    operands = tuple(
+        Operand(name, dtype, _dense_strides(labels, sizes), conjugated=name != "out" and rng.random() < 0.5)
+        for name, labels in zip(("in0", "in1", "out"), (*places, result))
+    )
+    return Operation(axes, operands, Primitive.GEMM, rng.choice((NO_TOUCH, Touch(Primitive.ZERO))))
+
+
 def _dense_strides(labels: str, sizes: dict[str, int]) -> tuple[int, ...]:
     """The strides of a row-major tensor, in the order of `sizes`."""
     return tuple(

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 
 from einloom.asm import Label
-from einloom.dtypes import INT32, UINT32, DType, Kind
+from einloom.dtypes import INT32, UINT32, DType, Kind, promoted
 from einloom.errors import UnsupportedTarget
-from einloom.ir.nest import Call, Iteration
+from einloom.ir.nest import Call, Iteration, Loop
 from einloom.kernels import Brgemm, Spec
+from einloom.kernels.contraction.pairs import takes_loops
 from einloom.kernels.contraction.tiled import suits_tiles
 from einloom.kernels.emit import emit_kernel
-from einloom.kernels.specs import signature
+from einloom.kernels.specs import PairProduct, signature
 from einloom.kernels.specs.calls import is_far, kernel_spec, one_by_one
+from einloom.targets.absorbed import Around, absorbed
 from einloom.targets.ahead import Asked
 from einloom.targets.loops import LoopLowering, LoopState
 from einloom.targets.positions import Positions, Register
@@ -35,11 +38,26 @@ class CallLowering:
         self._kernels: dict[Spec, Label] = {}
         self.places: list[Place] = []
 
-    def emit(self, call: Call) -> None:
-        """Emit a call: branches to the kernel that fits the sizes of the block."""
+    def emit(self, call: Call, around: Around = ()) -> None:
+        """Emit a call: branches to the kernel that fits the sizes of the block, and takes the loops around it."""
         done = self.positions.asm.forward("called")
-        self._variants(call, [], done)
+        self._variants(call, around, [], done)
         self.positions.asm.bind(done)
+
+    def take(self, loop: Loop) -> bool:
+        """Emit a loop as part of the kernels that it calls; return whether they take it, else nothing is emitted."""
+        found = absorbed(loop, self._loops.states)
+        if found is None or not found.call.primitive.is_contraction or found.call.group > 1:
+            return False
+        call, types = found.call, self._types(found.call)
+        if promoted(*types).accumulate.kind is not Kind.COMPLEX:
+            return False
+        for sizes in product(*((each.elements(size) for size in (each.size, *each.tails)) for each in call.blocks)):
+            spec, _ = kernel_spec(call, sizes, types, 0)
+            if not takes_loops(self.positions.vm, spec, found.around):
+                return False
+        self.emit(call, found.around)
+        return True
 
     def emit_kernels(self) -> None:
         """Emit the functions that have been called."""
@@ -50,10 +68,13 @@ class CallLowering:
             asm.comment(spec)
             emit_kernel(self.positions.vm, spec)
 
-    def _variants(self, call: Call, sizes: list[int], done: Label) -> None:
+    def _types(self, call: Call) -> tuple[DType, ...]:
+        return tuple(access.dtype or self.positions.dtypes[access.buffer] for access in call.accesses)
+
+    def _variants(self, call: Call, around: Around, sizes: list[int], done: Label) -> None:
         """Choose the kernel for the block's sizes: a branch for every axis whose last block is short."""
         if len(sizes) == len(call.blocks):
-            self._call_kernel(call, tuple(sizes))
+            self._call_kernel(call, around, tuple(sizes))
             end = len(self.positions.asm.records)
             self.places.append(Place(call, end - 1, end, tuple(sizes)))
             return
@@ -62,18 +83,20 @@ class CallLowering:
         for size in longer:
             shorter = self.positions.asm.forward("short")
             self.positions.branch("lt", f"left {block.axis}", size, shorter)
-            self._variants(call, [*sizes, block.elements(size)], done)
+            self._variants(call, around, [*sizes, block.elements(size)], done)
             self.positions.vm.jump(done)
             self.positions.asm.bind(shorter)
-        self._variants(call, [*sizes, block.elements(shortest)], done)
+        self._variants(call, around, [*sizes, block.elements(shortest)], done)
 
-    def _call_kernel(self, call: Call, sizes: tuple[int, ...]) -> None:
+    def _call_kernel(self, call: Call, around: Around, sizes: tuple[int, ...]) -> None:
         positions, vm = self.positions, self.positions.vm
         starts = [self._loops.states[name] for name in call.starts or ()]
         undecided = [state for state in starts if not state.is_single]
         beta = 1 if call.starts is None else None if undecided else 0
-        types = tuple(access.dtype or positions.dtypes[access.buffer] for access in call.accesses)
+        types = self._types(call)
         spec, places = kernel_spec(call, sizes, types, beta)
+        if isinstance(spec, PairProduct):
+            spec = replace(spec, around=around)
         if isinstance(spec, Brgemm) and spec.grouped and not self._sums_groups(spec, types):
             call, sizes = one_by_one(call, sizes)
             spec, places = kernel_spec(call, sizes, _of_single_elements(types), beta)

@@ -171,7 +171,7 @@ class _Lowering:
             self.curves.emit(*leading_loops((loop,), ExecType.SFC))
         elif self.team and loop.kind is ExecType.SHARED:
             self.team.emit(loop)
-        else:
+        elif not self.calls.take(loop):
             self.loops.emit(loop)
 
     def _guard(self, guard: Guard) -> None:

@@ -16,8 +16,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Generic, NamedTuple
 
+from einloom.kernels.contraction.lane_product import lane_product
 from einloom.kernels.parts import parts
-from einloom.kernels.specs import PairProduct, signature
+from einloom.kernels.specs import PairProduct, Spec, signature
 from einloom.kernels.verbs.frame import Frame, leaf_frame
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import FormulaVerbs, KernelMachine, Mask, V
@@ -41,12 +42,19 @@ def emit_pair_product(km: KernelMachine[R, V, A], spec: PairProduct) -> None:
     """Emit the function of a spec at the current position; its arguments are `signature(spec)`."""
     if spec.m == 0 or spec.n == 0 or (spec.k * spec.batch == 0 and spec.beta == 1):
         km.return_()
+    elif (lanes := lane_product(km, spec)) is not None and (spec.around or lanes.lanes.sums_lanes):
+        lanes.emit()
     else:
         vec = km.vectors(spec.dtype)
         runs = _vectors_of(spec, vec.lanes // 2, km.machine.vectors.masks_any)[2]
         fills = runs.number * runs.length >= min(spec.k, vec.lanes // 2)
         along_k = None if spec.batch != 1 or fills else _along_k(spec)
         (_PairProduct(km, spec) if along_k is None else _PairDot(km, spec, *along_k)).emit()
+
+
+def takes_loops(km: KernelMachine[R, V, A], spec: Spec, around: tuple[tuple[int, int, int, int], ...]) -> bool:
+    """Whether a kernel keeps something in registers for loops that are around it, if they become part of it."""
+    return isinstance(spec, PairProduct) and lane_product(km, replace(spec, around=around)) is not None
 
 
 class _Tile(NamedTuple):
@@ -383,8 +391,4 @@ def _ways(spec: PairProduct) -> Iterator[tuple[PairProduct, Sequence[str]]]:
     """Yield the spec with m and n, or A and B, exchanged or not, and what A and B are called."""
     for each in (spec, spec.exchanged):
         yield each, ("a", "b")
-        yield _with_other_first(each), ("b", "a")
-
-
-def _with_other_first(spec: PairProduct) -> PairProduct:
-    return replace(spec, a=spec.b, b=spec.a, conjugated=spec.conjugated[::-1])
+        yield each.with_other_first, ("b", "a")

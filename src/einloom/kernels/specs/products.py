@@ -117,6 +117,8 @@ class PairProduct(Sized):
         a, b: strides of A and B along (m, n, k, batch), in complex elements; c: those of C along (m, n).
         beta: 1 adds to C, 0 overwrites it and never reads it, None leaves the choice to a last argument, 0 or 1.
         conjugated: whether A and B are.
+        around: loops around it, the outermost first: how many iterations, and how far A, B and C are from one to the
+            next. Only kernels whose sums are over lanes take any.
     """
 
     dtype: DType
@@ -129,6 +131,7 @@ class PairProduct(Sized):
     c: tuple[int, int]
     beta: int | None = 0
     conjugated: tuple[bool, bool] = (False, False)
+    around: tuple[tuple[int, int, int, int], ...] = ()
 
     @property
     def strides(self) -> Mapping[str, Strides]:
@@ -140,3 +143,9 @@ class PairProduct(Sized):
         """The same product with m and n exchanged."""
         a, b = ((along[1], along[0], *along[2:]) for along in (self.a, self.b))
         return replace(self, m=self.n, n=self.m, a=a, b=b, c=(self.c[1], self.c[0]))
+
+    @property
+    def with_other_first(self) -> PairProduct:
+        """The same product with A and B exchanged."""
+        around = tuple((count, b, a, c) for count, a, b, c in self.around)
+        return replace(self, a=self.b, b=self.a, conjugated=self.conjugated[::-1], around=around)

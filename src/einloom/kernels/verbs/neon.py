@@ -140,10 +140,13 @@ class NeonVectors(FormulaVerbs[X, Arranged, Offset]):
     def repeat_neighbour(self, dst: Arranged, src: Arranged, odd: bool) -> None:
         (self.asm.trn2 if odd else self.asm.trn1)(dst, src, src)
 
-    def load_signs(self, dst: Arranged, even: bool, odd: bool) -> None:
-        signs = (sign << 8 * self.dtype.size - 1 for sign in (even, odd))
-        pair = b"".join(sign.to_bytes(self.dtype.size, "little") for sign in signs)
-        self.asm.ldr(q[dst.number], self.asm.data(pair * (self.lanes // 2)))
+    def load_lanes(self, dst: Arranged, bits: Sequence[int]) -> None:
+        elements = b"".join(each.to_bytes(self.dtype.size, "little") for each in bits)
+        self.asm.ldr(q[dst.number], self.asm.data(elements))
+
+    def exchange_lanes(self, dst: Arranged, src: Arranged, distance: int) -> None:
+        whole = v[src.number].b16
+        self.asm.ext(v[dst.number].b16, whole, whole, distance * self.dtype.size)
 
     # Formulas
 

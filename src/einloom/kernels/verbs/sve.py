@@ -150,7 +150,10 @@ class SveVectors(CopiesInOrder, ArithmeticVerbs[X, Scalable, Offset]):
     def repeat_neighbour(self, dst: Scalable, src: Scalable, odd: bool) -> None:
         refuse()
 
-    def load_signs(self, dst: Scalable, even: bool, odd: bool) -> None:
+    def load_lanes(self, dst: Scalable, bits: Sequence[int]) -> None:
+        refuse()
+
+    def exchange_lanes(self, dst: Scalable, src: Scalable, distance: int) -> None:
         refuse()
 
 

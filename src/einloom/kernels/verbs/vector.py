@@ -219,8 +219,16 @@ class ArithmeticVerbs(CopyVerbs[R, V, A]):
         """dst = the even or the odd ones of neighbours, twice."""
 
     @abstractmethod
+    def load_lanes(self, dst: V, bits: Sequence[int]) -> None:
+        """Lane i of dst = the element of bits[i]."""
+
     def load_signs(self, dst: V, even: bool, odd: bool) -> None:
         """dst = what `bit_xor` changes the signs of even or odd lanes with."""
+        self.load_lanes(dst, [sign << 8 * self.dtype.size - 1 for sign in (even, odd)] * (self.lanes // 2))
+
+    @abstractmethod
+    def exchange_lanes(self, dst: V, src: V, distance: int) -> None:
+        """dst = src, in which lanes whose numbers differ in the bit of `distance`, 2 and more, trade places."""
 
     @abstractmethod
     def split_lanes(self, level: int, first: V, second: V, temporary: V) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from einloom.asm.x86.operands import R64, Address, Vector, mem, xmm
@@ -147,10 +147,18 @@ class X86Vectors(FormulaVerbs[R64, Vector, Address]):
         else:
             self.asm.vmovsldup(dst, src)
 
-    def load_signs(self, dst: Vector, even: bool, odd: bool) -> None:
-        signs = (sign << 8 * self.dtype.size - 1 for sign in (even, odd))
-        pair = b"".join(sign.to_bytes(self.dtype.size, "little") for sign in signs)
-        self._mov(dst, mem(self.asm.data(pair * (self.lanes // 2), self.width)))
+    def load_lanes(self, dst: Vector, bits: Sequence[int]) -> None:
+        elements = b"".join(each.to_bytes(self.dtype.size, "little") for each in bits)
+        self._mov(dst, mem(self.asm.data(elements, self.width)))
+
+    def exchange_lanes(self, dst: Vector, src: Vector, distance: int) -> None:
+        size = distance * self.dtype.size
+        if size == 8:
+            self.asm.vpermilpd(dst, src, 0x55)
+        elif self.width == 32:
+            self.asm.vpermpd(dst, src, 0x4E)
+        else:
+            self.asm.vshuff64x2(dst, src, src, 0xB1 if size == 16 else 0x4E)
 
     @abstractmethod
     def _split_parts(self, first: Vector, second: Vector, temporary: Vector) -> None:

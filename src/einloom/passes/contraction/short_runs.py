@@ -2,17 +2,20 @@
 
 Where the innermost axes of the output are short, since an axis that is summed, or the other input's, lies between them
 and the next one, vectors along any one axis are nearly empty. If the operand and the output have the same distance from
-run to run, a vector of memory holds several of both: what is between them is loaded as well, and not stored. A gate on
-a late site of a state is such a contraction.
+run to run, a vector of memory holds several of both: what is between them is loaded as well, and not stored. Where the
+columns fill in the output exactly what lies between runs, nothing is masked (`einloom.ir.vector_lanes`). A gate on a
+late site of a state is such a contraction.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from einloom.ir.operation import Axis, DimType, Operand, Operation
 from einloom.ir.schedule import Prims, Schedule, ScheduledLoop
+from einloom.ir.vector_lanes import LaneAxis, Lanes, lanes_of
 from einloom.machine import Machine
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.sizes import equal_block
@@ -38,6 +41,7 @@ class ShortRuns:
         vector: position of the operand that is read in vectors.
         across: the axis from run to run; `along`: that within a run, if runs are longer than an element.
         elements: of a vector, without what is masked.
+        lanes: how vectors are filled where elements of one are summed; then a vector has no gaps.
     """
 
     operation: Operation
@@ -45,6 +49,7 @@ class ShortRuns:
     across: Axis
     along: Axis | None
     elements: float
+    lanes: Lanes | None = None
 
     @staticmethod
     def of(operation: Operation, machine: Machine) -> ShortRuns | None:
@@ -78,6 +83,7 @@ class ShortRuns:
         outer = [axis for axis in operation.axes if axis.name not in taken and axis.extent > 1]
         loops = [ScheduledLoop(axis.name, 1) for axis in operation.outermost_first(operand, outer)]
         step = equal_block(self.across.extent, self.most(machine))
+        step -= step % self.lanes.each if self.lanes and step > self.lanes.each else 0
         loops += [ScheduledLoop(self.across.name, step)] if step < self.across.extent else []
         loops += [ScheduledLoop(axis.name, 1) for axis in columns if axis is not n]
         return Schedule(tuple(loops) or (ScheduledLoop(self.across.name, self.across.extent),), prims)
@@ -117,6 +123,18 @@ def _runs(operation: Operation, vector: int, machine: Machine) -> ShortRuns | No
         return None
     count = min(max(room // pitch, 1), across.extent if machine.vectors.masks_any else 1)
     runs = ShortRuns(operation, vector, across, along, count * run / max(-(-run // room), 1))
+    lanes = lanes_of(_lane_axes(runs), room)
+    if lanes is not None and lanes.sums_lanes:
+        return replace(runs, elements=room, lanes=lanes)
     # Single runs repay one call for many of them where it takes less than all columns anyway.
     repays = count > 1 or (2 * run >= room and len(runs.columns) > 1)
     return runs if repays and runs.most(machine) >= count else None
+
+
+def _lane_axes(runs: ShortRuns) -> Iterator[LaneAxis]:
+    """Yield what a call and the loops over columns around it walk."""
+    operation = runs.operation
+    operands = operation.inputs[runs.vector], operation.inputs[1 - runs.vector], operation.output
+    summed = (axis for axis in operation.axes if axis.role is DimType.K)
+    for axis in (runs.across, *([runs.along] if runs.along else []), *runs.columns, *summed):
+        yield LaneAxis(axis.extent, *(operation.stride(operand, axis.name) for operand in operands))
