@@ -38,6 +38,7 @@ class LaneAxis(NamedTuple):
 
     @property
     def is_summed(self) -> bool:
+        """Whether C does not depend on it."""
         return self.c == 0
 
     def divided(self, extent: int) -> LaneAxis:
@@ -125,7 +126,8 @@ def lanes_of(axes: Iterable[LaneAxis], room: int) -> Lanes | None:
 
 
 def _filled(axes: list[LaneAxis], room: int) -> Lanes | None:
-    digits, place = [], 1
+    digits: list[Digit] = []
+    place = 1
     while place < room:
         row = next((axis for axis in axes if axis.is_row and axis.a == axis.c == place), None)
         if row is None:

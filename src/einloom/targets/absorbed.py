@@ -23,6 +23,7 @@ class Absorbed(NamedTuple):
 
     @property
     def around(self) -> Around:
+        """The loops as a spec of a kernel has them."""
         return tuple((loop.trips, *self._steps(dict(loop.advances))) for loop in self.loops)
 
     def _steps(self, advances: Mapping[str, int]) -> tuple[int, int, int]:
