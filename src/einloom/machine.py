@@ -34,6 +34,7 @@ class VectorISA:
         masks_any: whether loads and stores may leave out any lanes and are as fast then.
         scalable: whether processors differ in the width. Kernels are generated for one of them; contractions of floats
             that lie in order take these vectors, everything else the ISA's fixed ones.
+        ends_sums_of_truth: whether kernels look now and then if all sums of truth values are true, and end there.
     """
 
     name: str
@@ -47,6 +48,7 @@ class VectorISA:
     widest_tile: int = 3
     masks_any: bool = False
     scalable: bool = False
+    ends_sums_of_truth: bool = False
 
     @property
     def family(self) -> str:
@@ -69,8 +71,10 @@ def _sve(bits: int) -> VectorISA:
 
 
 _ISAS = (  # The first one that a machine has is taken: the widest, and Neon before scalable vectors of its width.
-    VectorISA("avx512", "x86_64", _AVX512, (), 512, 32, embedded_broadcast=True, masks_any=True),
-    VectorISA("avx2", "x86_64", _AVX2, ("avx512", "avx10", "amx"), 256, 16),
+    VectorISA(
+        "avx512", "x86_64", _AVX512, (), 512, 32, embedded_broadcast=True, masks_any=True, ends_sums_of_truth=True
+    ),
+    VectorISA("avx2", "x86_64", _AVX2, ("avx512", "avx10", "amx"), 256, 16, ends_sums_of_truth=True),
     *(_sve(bits) for bits in (2048, 1024, 512, 256)),
     VectorISA("neon", "aarch64", frozenset({"neon"}), ("sve", "sme"), 128, 32, widest_tile=4),
     _sve(128),

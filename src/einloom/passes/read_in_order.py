@@ -9,6 +9,7 @@ which memory answers fastest, and adding to L1 takes less time.
 
 from __future__ import annotations
 
+from einloom.dtypes import Kind
 from einloom.ir.operation import Axis, DimType, Operand, Operation
 from einloom.ir.schedule import Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
@@ -102,10 +103,16 @@ def _adds_runs(operation: Operation, large: Operand, run: Axis, machine: Machine
     loops = [ScheduledLoop(run.name, piece)] if piece < run.extent else []
     loops += _around(operation, large, {run.name, rows.name if rows else run.name})
     count = 1 if _is_one_stream(operation, large, piece, machine) else ROWS
-    loops += [ScheduledLoop(rows.name, count)] if rows is not None and rows.extent > count else []
+    if rows is not None and rows.extent > count and not _may_end_early(operation, machine):
+        loops.append(ScheduledLoop(rows.name, count))
     return Schedule(
         tuple(loops) or (ScheduledLoop(run.name, run.extent),), Prims(m=run.name, k=rows.name if rows else None)
     )
+
+
+def _may_end_early(operation: Operation, machine: Machine) -> bool:
+    """Whether a kernel that has all rows reads a few of them only, if most truth values are true."""
+    return operation.accumulate.kind is Kind.BOOL and machine.vectors.ends_sums_of_truth
 
 
 def _is_one_stream(operation: Operation, large: Operand, piece: int, machine: Machine) -> bool:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Generic
 
+from einloom.asm import Label
 from einloom.kernels.contraction.bands import Band, Blocks
 from einloom.kernels.contraction.by_element import microkernel_for
 from einloom.kernels.contraction.cursor import Cursor
@@ -26,6 +27,7 @@ from einloom.kernels.contraction.steps import Steps
 from einloom.kernels.contraction.tiled import emit_tiled, suits_tiles
 from einloom.kernels.contraction.tiles import Tile
 from einloom.kernels.fetch import VECTOR
+from einloom.kernels.parts import parts
 from einloom.kernels.specs import BatchBy, Brgemm, signature
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import KernelMachine, V
@@ -35,6 +37,10 @@ __all__ = ["emit_brgemm"]
 LONG, FAR = 80, 2
 """From this many products on, C is fetched into the cache while they are computed; from so many where it lies beyond
 L2: stores that begin within a line which is not there take twice as long."""
+
+
+LOOK = 16
+"""Products between two looks at whether all sums of truth values are true: a look takes as long as one or two."""
 
 
 def emit_brgemm(km: KernelMachine[R, V, A], spec: Brgemm) -> None:
@@ -62,6 +68,7 @@ class _Emission(Generic[R, V, A]):
         self.frame = plan.frame
         self.product = plan.product
         self.cursors = plan.cursors
+        self.decided: Label | None = None
 
     def emit(self) -> None:
         """Emit the function."""
@@ -176,8 +183,11 @@ class _Emission(Generic[R, V, A]):
         if self.product.steps:
             if self._worth_prefetching():
                 micro.plan_prefetches(steps.rest if self.product.batch == 1 else 0)
+            self.decided = self.km.asm.forward("decided") if self.plan.ends_early and micro.may_end_early else None
             with self._batches(columns):
                 self._sum(micro, columns, steps, ahead)
+            if self.decided:
+                self.km.asm.bind(self.decided)
         micro.finish()
 
     def _worth_prefetching(self) -> bool:
@@ -237,11 +247,18 @@ class _Emission(Generic[R, V, A]):
         micro.clear()
         asking, lines = asks.pace(steps.trips) if asks else (0, 0)
         for trips, each in ((asking, lines), (steps.trips - asking, 0)):
-            if trips:
-                self.km.asm.comment(f"loop over k: {trips} times {steps.unroll} products")
-                with self.frame.loop(trips, "k"):
-                    self._unrolled(micro, columns, steps.unroll, each, ahead)
-                    self._advance(columns, steps.unroll)
+            for between, looks in self._looks(trips, steps.unroll):
+                with self.frame.loop(looks, "looks"):
+                    self.km.asm.comment(f"loop over k: {between} times {steps.unroll} products")
+                    with self.frame.loop(between, "k"):
+                        self._unrolled(micro, columns, steps.unroll, each, ahead)
+                        self._advance(columns, steps.unroll)
+                    if looks > 1 and self.decided:
+                        micro.leave_if_decided(self.decided)
+
+    def _looks(self, trips: int, unroll: int) -> list[tuple[int, int]]:
+        """Return how many trips of a loop over k there are between looks at whether it may end, and how many looks."""
+        return parts(trips, max(LOOK // unroll, 1) if self.decided else max(trips, 1))
 
     def _advance(self, columns: int, steps: int) -> None:
         """Move the pointers along k, unless every step does so."""

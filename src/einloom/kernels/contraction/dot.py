@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic
 
+from einloom.asm import Label
 from einloom.kernels.contraction.cursor import Cursor, Strides
 from einloom.kernels.contraction.product import Product, StridedMatrix
 from einloom.kernels.fetch import STRIDED
@@ -26,6 +27,10 @@ SUMS_IN_FLIGHT = 8
 """Accumulators that hide the latency of products."""
 
 
+LOOK = 4
+"""Vectors along k between two looks at whether all sums of truth values are true."""
+
+
 def emit_dot(km: KernelMachine[R, V, A], product: Product, arguments: tuple[str, ...]) -> None:
     """Emit the function of a product that `is_dot`; `arguments` are the names of its arguments."""
     _Dot(km, product, arguments).emit()
@@ -39,6 +44,8 @@ class _Dot(Generic[R, V, A]):
         self.rows = min(product.m, self.vec.lanes)
         self.sets = max(1, min(UNROLLED, SUMS_IN_FLIGHT // self.rows, product.k // self.vec.lanes))
         self.trips = product.k // (self.sets * self.vec.lanes)
+        self.ends_early = self.vec.branch_if_none is not None
+        self.look = max(LOOK // self.sets, 1) if self.ends_early else max(self.trips, 1)
         self.strides = Strides(km.reach)
         self.views = {operand.name: km.view(operand.dtype, self.vec) for operand in (*product.inputs, product.c)}
         extents = (self.rows, 1, self.sets * self.vec.lanes, 1)
@@ -59,7 +66,13 @@ class _Dot(Generic[R, V, A]):
         strides = [s for c in cursors for s in c.strides if isinstance(s, str)]
         strides += [s for s in self.output if isinstance(s, str)]
         cold = ["c", *(o.name for o in self.product.inputs), *(["beta"] if self.product.beta is None else [])]
-        self.frame = leaf_frame(self.km, arguments, hot, [*cold, *strides, "n", "m"], self.vec.index_bytes)
+        self.frame = leaf_frame(
+            self.km,
+            arguments,
+            hot,
+            [*cold, *strides, "n", "m", *(["looks"] if self.ends_early else [])],
+            self.vec.index_bytes,
+        )
 
     # Emission
 
@@ -103,16 +116,31 @@ class _Dot(Generic[R, V, A]):
         for register in (r for registers in sets for r in registers):
             self.vec.zero(register)
         lanes = self.vec.lanes
-        if self.trips:
-            with self.frame.loop(self.trips, "k"):
-                for step in range(self.sets):
-                    self._step(sets[step], free, step * lanes, None)
-                self._advance(rows, self.sets * lanes)
+        decided = self.km.asm.forward("decided") if self.ends_early else None
+        for between, looks in parts(self.trips, self.look):
+            with self.frame.loop(looks, "looks"):
+                with self.frame.loop(between, "k"):
+                    for step in range(self.sets):
+                        self._step(sets[step], free, step * lanes, None)
+                    self._advance(rows, self.sets * lanes)
+                if looks > 1 and decided:
+                    self._leave_if_decided(sets[0], decided)
         rest = self.product.k - self.trips * self.sets * lanes
         for step in range(-(-rest // lanes)):
             mask = self.vec.mask(rest % lanes) if (step + 1) * lanes > rest else None
             self._step(sets[step % self.sets], free, step * lanes, mask)
+        if decided:
+            self.km.asm.bind(decided)
         self._finish(sets, rows, free)
+
+    def _leave_if_decided(self, sums: Sequence[V], label: Label) -> None:
+        """Go to the label if sums of truth values are true, each in some lane: no product changes them any more."""
+        assert self.vec.branch_if_none is not None
+        undecided = self.km.asm.forward("undecided")
+        for register in sums:
+            self.vec.branch_if_none(register, undecided)
+        self.km.jump(label)
+        self.km.asm.bind(undecided)
 
     def _advance(self, rows: int, steps: int) -> None:
         self.a.advance(self.frame, rows, steps)

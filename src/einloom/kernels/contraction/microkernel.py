@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Generic
 
+from einloom.asm import Label
 from einloom.kernels.contraction.cursor import Cursor
 from einloom.kernels.contraction.epilogue import Epilogue
 from einloom.kernels.contraction.registers import Setting, TileRegisters
@@ -66,6 +67,20 @@ class Microkernel(Generic[R, V, A]):
         self.fresh.clear()
         if self.registers.grouped:
             self.registers.grouped.clear()
+
+    @property
+    def may_end_early(self) -> bool:
+        """Whether all sums are where they can be looked at."""
+        return self.registers.grouped is None and bool(self.registers.free)
+
+    def leave_if_decided(self, label: Label) -> None:
+        """Go to the label if all sums of truth values are true: no product changes them any more."""
+        assert self.vec.branch_if_all is not None
+        sums, *others = self.registers.accumulators
+        for each in others:  # What has been added to the first set may be added again: it is or.
+            for target, source in zip(sums, each):
+                self.vec.add(target, target, source)
+        self.vec.branch_if_all(sums, self.registers.free[0], label)
 
     def step(self, step: int, is_last: bool) -> None:
         """Add one product of every element, `step` of k behind the pointers; no step follows the last one directly."""

@@ -61,6 +61,7 @@ class Plan(Generic[R, V, A]):
         loops: whether some tile's sum is a loop.
         strides, input_strides, output, source_strides: in bytes or names of variables.
         listed: whether the matrices of the batch come as lists.
+        ends_early: whether sums over k may end before k does.
         cursors: of A and B; copies: whether they walk on copies of the operands' pointers.
         ahead: for each band, how far behind a column of A the one lies that is fetched meanwhile; 0: none.
         asks: the code that asks for a block which is wanted later, or None.
@@ -118,7 +119,8 @@ class Plan(Generic[R, V, A]):
         self.listed = product.batch_by is not BatchBy.STRIDE
         moves = self.loops or product.batch > 1 or self.listed or any(isinstance(s[2], str) for s in self.input_strides)
         walks = bool(moves) and product.steps > 0
-        self.copies = walks and (self.listed or not single)
+        self.ends_early = self.loops and self.vec.branch_if_all is not None
+        self.copies = walks and (self.listed or not single or self.ends_early)
         self.cursors = tuple(
             Cursor.of(self.km, operand, strides, self.columns, f"{operand.name}_walk" if self.copies else operand.name)
             for operand, strides in zip(product.inputs, self.input_strides)
@@ -180,7 +182,7 @@ class Plan(Generic[R, V, A]):
         strides = [s for part in parts for s in part if isinstance(s, str)]
         cold = ["c", *(o.name for o in product.inputs), *(["beta"] if product.beta is None else [])]
         cold += [step for step in self.batch_steps if isinstance(step, str)]
-        cold += [*strides, "n", "m", "batch"]
+        cold += [*strides, "n", "m", "batch", *(["looks"] if self.ends_early else [])]
         if self.listed:
             cold += [f"list_{o.name}" for o in product.inputs]
             cold += [f"{product.batch_by}_{o.name}" for o in product.inputs]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from einloom.asm import Label
 from einloom.asm.x86.operands import Address, Vector
 from einloom.kernels.verbs.avx2 import Avx2Vectors
 from einloom.kernels.verbs.vector import Mask
@@ -52,6 +53,17 @@ class Avx2Integers(X86Integers, Avx2Vectors):
         asm.vpsllq(crossed, crossed, 32)
         asm.vpmuludq(part, a, b)
         asm.vpaddq(dst, crossed, part)
+
+    def _branch_unless_zero(self, lanes: Vector, label: Label) -> None:
+        zeros = self.spare[0]
+        self.asm.vpxor(zeros, zeros, zeros)
+        self.asm.vpcmpeqd(zeros, zeros, lanes)
+        self.asm.vptest(zeros, zeros)
+        self.asm.je(label)
+
+    def _branch_if_none(self, register: Vector, label: Label) -> None:
+        self.asm.vptest(register, register)
+        self.asm.je(label)
 
     def _or_of_and(self, dst: Vector, a: Vector, b: Any) -> None:
         self.bit_and(self.spare[0], a, b)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from einloom.asm.x86.operands import Vector
+from einloom.asm import Label
+from einloom.asm.x86.operands import Vector, k
 from einloom.kernels.verbs.avx512 import Avx512Vectors
 from einloom.kernels.verbs.x86_integers import X86Integers
 
@@ -38,6 +39,16 @@ class Avx512Integers(X86Integers, Avx512Vectors):
 
     def _product(self, dst: Vector, a: Vector, b: Any) -> None:
         self._multiply(dst, a, b)
+
+    def _branch_unless_zero(self, lanes: Vector, label: Label) -> None:
+        self.asm.vptestmd(k[7], lanes, lanes)
+        self.asm.kortestw(k[7], k[7])
+        self.asm.jc(label)
+
+    def _branch_if_none(self, register: Vector, label: Label) -> None:
+        self.asm.vptestmd(k[7], register, register)
+        self.asm.kortestw(k[7], k[7])
+        self.asm.je(label)
 
     def _or_of_and(self, dst: Vector, a: Vector, b: Any) -> None:
         self.asm.vpternlogd(dst, a, b, A_OR_B_AND_C)

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from einloom.asm import Assembler
+from einloom.asm import Assembler, Label
 from einloom.dtypes import DType
 from einloom.group_products import takes_scalable
 from einloom.kernels.verbs.abilities import (
@@ -177,9 +177,14 @@ class ArithmeticVerbs(CopyVerbs[R, V, A]):
         blocks: verbs for blocks of two rows by two columns, where these are such.
         bias: where the element lies that the second factors of products of groups are more than what they stand for:
             the sums of its products are to be taken off. None: they are what they stand for.
+        branch_if_all: `branch_if_all(registers, temporary, label)`: go to the label if no lane of any of them is 0,
+            where sums are of truth values, which change no more then; None: there is no such test.
+        branch_if_none: `branch_if_none(register, label)`: go to the label if all its lanes are 0, likewise.
     """
 
     bias: A | None = None
+    branch_if_all: Callable[[Sequence[V], V, Label], None] | None = None
+    branch_if_none: Callable[[V, Label], None] | None = None
     halves: HalfVerbs[V, A] | None = None
     blocks: BlockVerbs[V, A] | None = None
     working: tuple[V, ...]

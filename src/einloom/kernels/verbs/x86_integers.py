@@ -7,8 +7,10 @@ Sums of truth values are or, their products and.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from einloom.asm import Label
 from einloom.asm.x86.operands import Address, Vector, mem
 from einloom.dtypes import Kind
 from einloom.kernels.verbs.x86_vectors import X86Vectors
@@ -43,6 +45,7 @@ class X86Integers(X86Vectors):
             self.add, self.mul = self.bit_or, self.bit_and
             self.min, self.max = self.bit_and, self.bit_or
             self.fma = self._or_of_and
+            self.branch_if_all, self.branch_if_none = self._branch_if_all, self._branch_if_none
         else:
             self.mul, self.fma, self.fnma = self._product, self._multiply_add, self._multiply_subtract
         self.product = self.mul
@@ -55,6 +58,20 @@ class X86Integers(X86Vectors):
         raise NotImplementedError
 
     def _or_of_and(self, dst: Vector, a: Vector, b: Any) -> None:
+        raise NotImplementedError
+
+    def _branch_if_all(self, registers: Sequence[Vector], temporary: Vector, label: Label) -> None:
+        least, *others = registers
+        for register in others:
+            self.asm.vpminud(temporary, least, register)
+            least = temporary
+        self._branch_unless_zero(least, label)
+
+    def _branch_if_none(self, register: Vector, label: Label) -> None:
+        raise NotImplementedError
+
+    def _branch_unless_zero(self, lanes: Vector, label: Label) -> None:
+        """Go to the label if no lane is 0."""
         raise NotImplementedError
 
     def _multiply_add(self, dst: Vector, a: Vector, b: Any) -> None:
