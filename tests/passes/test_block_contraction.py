@@ -175,6 +175,18 @@ def test_rests_of_vectors_are_filled_in_scratch_where_the_output_has_no_longer_r
     assert all(each.proposal.family != "staged rows" for each in _costed(whole))
 
 
+def test_panels_cut_rows_that_lie_across_memory_where_tiles_are_no_whole_cache_lines() -> None:
+    operation = contraction("a 52 m, b 56 m, c 56 n, d 56 n, e 56 k, f 56 k", "aebf", "fdec", "abcd")
+
+    def texts(machine: Machine) -> list[str]:
+        undecided = Schedule((), identify_primitive(operation))
+        return [str(each.schedule) for each in every_proposal(operation, undecided, Context(machine))]
+
+    for layout in ("cd:24 e f cd", "e f cd"):
+        assert any(each.endswith(f" pack in1@3 {layout}") for each in texts(AVX2))
+    assert any("e f cd" in each for each in texts(AVX512)) and not any("cd:48 e f cd" in each for each in texts(AVX512))
+
+
 def test_vectors_are_gathered_where_that_costs_less_than_a_copy() -> None:
     read_once = contraction("m 181520 m, n 7 n, k 6 k", "mk", "kn", "nm")
     assert _costed(read_once)[0].proposal.family == "in place"

@@ -24,6 +24,8 @@ __all__ = ["fused_axes", "fused_schedules", "in_whole_rows", "staged_schedules"]
 WIDE = 8
 """Axes of so many tiles are left alone: what their rests cost is little."""
 
+CACHE_LINE = 64
+
 TAKEN = 2
 """Summed axes that a primitive takes."""
 
@@ -37,6 +39,8 @@ def fused_schedules(
     after:  fuse cd=c*d seq cd:336 … prim m=cd n=b k=f batch=e … pack in1@2 cd:48 e f cd
     """
     tile = machine.vector_bits // 8 // operation.accumulate.size * 3
+    # Of rows that follow each other kernels read parts of cache lines, where a tile is no whole number of them.
+    cuts = (False, True) if tile * operation.accumulate.size % CACHE_LINE else (False,)
     m = _joined(operation, prims.m, WIDE * tile)
     n = _joined(operation, prims.n, WIDE * 8)
     k = _summed(operation)
@@ -51,8 +55,8 @@ def fused_schedules(
         taking = replace(taking, k=k.name, batch=None) if k else taking
         walked = view.stand_in(operation)
         schedule = Blocking(walked, taking, machine, most).schedule(plan)
-        rows = None if schedule is None else in_whole_rows(walked, view, schedule)
-        if rows is not None:
+        found = (in_whole_rows(walked, view, schedule, cut) for cut in cuts) if schedule else ()
+        for rows in dict.fromkeys(filter(None, found)):
             longest = view.rows(first.name) if first else 1
             yield replace(_in_whole_panels(walked, longest, rows), fused=fused)
 
@@ -135,8 +139,12 @@ def _in_whole_panels(walked: Operation, rows: int, schedule: Schedule) -> Schedu
     return replace(schedule, loops=tuple(loops))
 
 
-def in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule) -> Schedule | None:
-    """Return the schedule with blocks of whole rows outside the packs of operands whose rows lie apart."""
+def in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule, cut: bool = False) -> Schedule | None:
+    """Return the schedule with blocks of whole rows outside the packs of operands whose rows lie apart.
+
+    Panels may `cut` rows that lie across what is contiguous in their tensor: a copy finds single elements then, but
+    kernels read what they take in one piece.
+    """
     loops, packs = list(schedule.loops), [_straightened(pack) for pack in schedule.packs]
     for position, operand in enumerate(walked.operands):
         for axis, parts in view.parts[operand.name].items():
@@ -147,7 +155,7 @@ def in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule) -> Sch
                 packs += [pack] if pack else []
             if pack is None or all(digit.axis != axis for digit in pack.layout):
                 return None  # No rows are packed: the operand is read in place, or its blocks are of one index.
-            if _transposes(parts):
+            if _transposes(parts) and not cut:
                 pack = _straight(pack, axis)
                 packs = [pack if each.operand == place else each for each in packs]
             for i, loop in enumerate(loops[: pack.loop]):
