@@ -135,9 +135,7 @@ def tune(
     if target != "cpu" and target not in GPU_TARGETS:
         known = ", ".join(map(repr, ("cpu", *GPU_TARGETS)))
         raise UnsupportedTarget(f"target {target!r:.80}\n  Targets of tune are {known}.")
-    operation = (
-        what.operation if isinstance(what, TensorOperationConfig) else operation_of(what, shapes_or_arrays, dtype)
-    )
+    operation = _operation(what, shapes_or_arrays, dtype)
     if target != "cpu":
         if log is not None or threads is not None:
             raise UnsupportedTarget("log= and threads= are for processors\n  Leave them out.")
@@ -249,6 +247,16 @@ def _check_room(backbone: Backbone, driver: GpuDriver) -> None:
             f"the arrays of {backbone.name} take {needed / 1e9:.4g} GB, "
             f"{limits.name} has {limits.memory_bytes / 1e9:.4g}\n  Give smaller sizes."
         )
+
+
+def _operation(what: str | TensorOperationConfig, shapes_or_arrays: tuple[Any, ...], dtype: object) -> Operation:
+    if not isinstance(what, TensorOperationConfig):
+        return operation_of(what, shapes_or_arrays, dtype)
+    if shapes_or_arrays or dtype is not None:
+        raise ArgumentError(
+            "shapes, arrays and dtype= are for equations\n  Leave them out: the configuration says them."
+        )
+    return what.operation
 
 
 def _budget(given: Any) -> Budget:

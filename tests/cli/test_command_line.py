@@ -194,6 +194,11 @@ def test_tuning_nothing_says_what_to_give(capsys: pytest.CaptureFixture[str]) ->
     assert "Give an equation" in error_of(capsys, "tune", "--budget", "3")
 
 
+def test_records_are_named_or_none(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ("tune", "mk,kn->mn", "--sizes", "m=8,k=8,n=8", "--no-records", "--records", "here")
+    assert "not allowed with" in usage_of(capsys, *line)
+
+
 @pytest.mark.parametrize("option", ["--sizes=m=8", "--log=file", "--threads=2"])
 def test_what_is_not_for_kernels_on_gpus_is_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     error = error_of(capsys, "tune", "--kernel", "axpy", "n=64", "--target", "opencl", option)

@@ -237,6 +237,7 @@ def test_names_change_and_nothing_else() -> None:
 
 def test_where_records_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen_file(False) is None and chosen_file() is None  # the tests' environment says off
+    assert chosen_file("off") is None
     assert chosen_file(tmp_path) == tmp_path / "records.jsonl"
     assert chosen_file(tmp_path / "a.jsonl") == tmp_path / "a.jsonl"
     assert chosen_file(tmp_path / "plain") == tmp_path / "plain" / "records.jsonl"

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import einloom as el
-from einloom.errors import ArgumentError, ScheduleError
+from einloom.errors import ArgumentError, ScheduleError, ShapeError
 from einloom.ir.operation import Operation
 from einloom.ir.text import parse_operation
 from einloom.jit.host import host
@@ -303,3 +303,19 @@ def test_where_records_cannot_be_written_the_search_goes_on(caplog: pytest.LogCa
 def test_what_is_neither_an_array_nor_a_shape_is_refused(operand: Any) -> None:
     with pytest.raises(el.ShapeError, match="operand 1"):
         el.tune("mk,kn->mn", (4, 5), operand, budget=1, records=False)
+
+
+def test_operands_beyond_memory_are_an_error_of_shapes() -> None:
+    huge = (1 << 20, 1 << 20)
+    with pytest.raises(ShapeError, match="find no memory"):
+        el.tune("ab,bc->ac", huge, huge, budget=1, dtype="float32", records=False)
+
+
+def test_a_configuration_says_shapes_and_types_itself() -> None:
+    config = el.TensorOperationConfig(
+        "float32", "gemm", list("mnk"), ["prim"] * 3, (8, 8, 8), (1, 0, 8), (0, 8, 1), (1, 8, 0)
+    )
+    with pytest.raises(ArgumentError, match="for equations"):
+        el.tune(config, (8, 8), (8, 8), budget=1)
+    with pytest.raises(ArgumentError, match="for equations"):
+        el.tune(config, budget=1, dtype="float64")

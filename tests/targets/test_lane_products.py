@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 from einloom.dtypes import COMPLEX64, COMPLEX128
 from einloom.ir.bind import bind
@@ -31,6 +32,11 @@ def _found(seed: int, machine: Machine) -> tuple[Operation, Operation, list[Sche
     fused = fuse(operation)
     every = every_proposal(fused, Schedule((), identify_primitive(fused)), Context(machine))
     return operation, fused, [each.schedule for each in every if each.family == "in short runs"]
+
+
+def test_caches_without_room_for_a_vector_take_another_family() -> None:
+    tiny = replace(AVX512, l1d=64, l2=128, l3=256)
+    assert all(every == [] for seed in SEEDS for _, _, every in [_found(seed, tiny)])
 
 
 def _listing(operation: Operation, schedule: Schedule, machine: Machine) -> str:

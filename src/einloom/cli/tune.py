@@ -38,8 +38,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--strategy", choices=list(STRATEGIES), default="tag", help="default: tag")
     parser.add_argument("--seed", type=int, default=0, help="default: 0")
     parser.add_argument("--threads", type=positive, help="default: the settings'")
-    parser.add_argument("--records", type=Path, help="file or folder of records (default: the user's)")
-    parser.add_argument("--no-records", action="store_true", help="read and remember nothing")
+    kept = parser.add_mutually_exclusive_group()
+    kept.add_argument("--records", type=Path, help="file or folder of records (default: the user's)")
+    kept.add_argument("--no-records", action="store_true", help="read and remember nothing")
     parser.add_argument(
         "--log", type=Path, metavar="FILE", help="write what the search does; `einloom replay` reads it"
     )
@@ -59,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
         found = {"best": tuned.best, "heuristic": tuned.heuristic}
         report: dict[str, Any] = {name: {"schedule": str(e.schedule), "times": e.times} for name, e in found.items()}
         report |= {"speedup": tuned.speedup, "evaluations": len(tuned.history), "ended": tuned.run.ended}
+        report |= {"explanation": tuned.explain()} if arguments.explain else {}
         print(json.dumps(report, indent=1))
     else:
         print(tuned)

@@ -12,7 +12,7 @@ from math import inf
 from typing import Any, Protocol, Self
 
 from einloom import csp
-from einloom.errors import DeviceError, InternalError
+from einloom.errors import DeviceError, InternalError, ShapeError
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.search.process import Process
@@ -147,7 +147,12 @@ class Timing(ABC):
             answer = self._process.ask("prepare", START_UP, **told)
             if answer["status"] != "ok":
                 self.close()
-                raise InternalError("\n".join([str(answer.get("note")), *map(str, told.values())]))
+                note = str(answer.get("note"))
+                if note.startswith(MemoryError.__name__):
+                    raise ShapeError(
+                        f"the operands and what they are compared with find no memory: {note}\n  Give smaller sizes."
+                    )
+                raise InternalError("\n".join([note, *map(str, told.values())]))
             self.is_checked = True
         return self._process
 

@@ -146,12 +146,12 @@ def problem_key(operation: str, machine: Machine, threads: int) -> str:
 
 
 def chosen_file(chosen: Any = None) -> Path | None:
-    """Return the file that a choice of records means: None is the default one, False none, else a file or folder.
+    """Return the file that a choice of records means: None is the default one, False or "off" none, else a path.
 
     Raises:
         ArgumentError: it is none of these.
     """
-    if chosen is False:
+    if chosen is False or chosen == OFF:
         return None
     if chosen is None or chosen is True:
         named = os.environ.get("EINLOOM_RECORDS", "").strip()

@@ -124,7 +124,7 @@ def _runs(operation: Operation, vector: int, machine: Machine) -> ShortRuns | No
     count = min(max(room // pitch, 1), across.extent if machine.vectors.masks_any else 1)
     runs = ShortRuns(operation, vector, across, along, count * run / max(-(-run // room), 1))
     lanes = lanes_of(_lane_axes(runs), room)
-    if lanes is not None and lanes.sums_lanes:
+    if lanes is not None and lanes.sums_lanes and runs.most(machine) >= lanes.each:
         return replace(runs, elements=room, lanes=lanes)
     # Single runs repay one call for many of them where it takes less than all columns anyway.
     repays = count > 1 or (2 * run >= room and len(runs.columns) > 1)
