@@ -181,7 +181,7 @@ def random_gate(rng: random.Random, dtype: DType) -> Operation:
 def random_late_gate(rng: random.Random, dtype: DType) -> Operation:
     """A complex matrix on two axes of a tensor, each of them anywhere in it, and both of two or four elements."""
     sizes = {"a": rng.randint(1, 4), "b": 2, "c": rng.choice((1, 3, 8, 20, 33)), "d": rng.choice((2, 2, 4)), "e": 1}
-    sizes["e"] = rng.choice((1, 1, 2, 4, 8, 3))
+    sizes["e"] = rng.choice((1, 1, 2, 4, 8, 3, 100, 200))
     sizes |= {"X": sizes["b"] if rng.random() < 0.8 else 3, "Y": sizes["d"]}
     state, matrix, result = (("abcde", "XYbd", "aXcYe"), ("cabde", "XYbd", "caXYe"))[rng.random() < 0.3]
     own, other = (DimType.M, DimType.N) if rng.random() < 0.5 else (DimType.N, DimType.M)

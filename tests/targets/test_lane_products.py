@@ -24,6 +24,7 @@ from ..passes.operations import contraction
 from .programs import difference
 
 SEEDS = range(150)
+FAMILIES = "in short runs", "matrix in registers"
 
 
 def _found(seed: int, machine: Machine) -> tuple[Operation, Operation, list[Schedule]]:
@@ -31,7 +32,7 @@ def _found(seed: int, machine: Machine) -> tuple[Operation, Operation, list[Sche
     operation = random_late_gate(rng, rng.choice((COMPLEX64, COMPLEX128)))
     fused = fuse(operation)
     every = every_proposal(fused, Schedule((), identify_primitive(fused)), Context(machine))
-    return operation, fused, [each.schedule for each in every if each.family == "in short runs"]
+    return operation, fused, [each.schedule for each in every if each.family in FAMILIES]
 
 
 def test_caches_without_room_for_a_vector_take_another_family() -> None:
@@ -60,6 +61,14 @@ def test_kernels_of_all_vectors_sum_over_lanes_and_take_loops() -> None:
         listings = [_listing(fused, each, machine) for fused, each in found]
         assert sum("sums over lanes" in each for each in listings) > least, machine.name
         assert sum("around=((" in each for each in listings) > least, machine.name
+
+
+def test_matrices_of_long_runs_stay_in_registers() -> None:
+    late = contraction("a 2 k, X 2 m, b 512 n, k 2 k, z 2 m, c 512 n", "Xzak", "abkc", "Xbzc", dtype="complex64")
+    every = every_proposal(late, Schedule((), identify_primitive(late)), Context(AVX512))
+    (found,) = [each.schedule for each in every if each.family == "matrix in registers"]
+    assert str(found) == "seq b:1 seq c:256 seq X:1 prim m=c n=z k=k batch=a"
+    assert "around=((2, 0, 8, 524288),)" in _listing(late, found, AVX512)
 
 
 def test_a_loop_is_taken_only_where_its_kernel_keeps_something() -> None:

@@ -239,7 +239,7 @@ def _in_short_runs(operation: Operation, context: Context) -> Iterator[Costed]:
         return
     schedule, small = runs.schedule(context.machine), 4 * operation.points <= LITTLE
     cost = NOTHING if small else runs.cost(schedule, context.machine, context.options.threads)
-    yield Costed(Proposal("in short runs", schedule), cost)
+    yield Costed(Proposal(runs.family, schedule), cost)
 
 
 def _large_input(operation: Operation, context: Context) -> Iterator[Costed]:

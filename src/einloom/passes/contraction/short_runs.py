@@ -5,6 +5,8 @@ and the next one, vectors along any one axis are nearly empty. If the operand an
 run to run, a vector of memory holds several of both: what is between them is loaded as well, and not stored. Where the
 columns fill in the output exactly what lies between runs, nothing is masked (`einloom.ir.vector_lanes`). A gate on a
 late site of a state is such a contraction.
+Of long runs, vectors are whole anyway; several columns are computed at once, for as much of a run as L1 keeps, with the
+other input in registers.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ class ShortRuns:
         vector: position of the operand that is read in vectors.
         across: the axis from run to run; `along`: that within a run, if runs are longer than an element.
         elements: of a vector, without what is masked.
-        lanes: how vectors are filled where elements of one are summed; then a vector has no gaps.
+        lanes: how vectors are filled where kernels keep the other input in registers; then a vector has no gaps.
+        family: what schedules are called.
     """
 
     operation: Operation
@@ -50,6 +53,7 @@ class ShortRuns:
     along: Axis | None
     elements: float
     lanes: Lanes | None = None
+    family: str = "in short runs"
 
     @staticmethod
     def of(operation: Operation, machine: Machine) -> ShortRuns | None:
@@ -119,7 +123,9 @@ def _runs(operation: Operation, vector: int, machine: Machine) -> ShortRuns | No
     along = next((axis for axis in alike if operation.stride(output, axis.name) == 1), None)
     across = min((a for a in alike if a is not along), key=lambda a: operation.distance(output, a), default=None)
     run, pitch = along.extent if along else 1, operation.stride(output, across.name) if across else 0
-    if across is None or run > LONGEST * room or run >= pitch:
+    if along is not None and run > LONGEST * room:
+        return _in_one_run(operation, vector, along, room, machine)
+    if across is None or run >= pitch:
         return None
     count = min(max(room // pitch, 1), across.extent if machine.vectors.masks_any else 1)
     runs = ShortRuns(operation, vector, across, along, count * run / max(-(-run // room), 1))
@@ -129,6 +135,13 @@ def _runs(operation: Operation, vector: int, machine: Machine) -> ShortRuns | No
     # Single runs repay one call for many of them where it takes less than all columns anyway.
     repays = count > 1 or (2 * run >= room and len(runs.columns) > 1)
     return runs if repays and runs.most(machine) >= count else None
+
+
+def _in_one_run(operation: Operation, vector: int, along: Axis, room: int, machine: Machine) -> ShortRuns | None:
+    """Whole vectors of a long run, for which a small matrix of several columns stays in registers."""
+    runs = ShortRuns(operation, vector, along, None, room, family="matrix in registers")
+    lanes = lanes_of(_lane_axes(runs), room) if len(runs.columns) > 1 else None
+    return replace(runs, lanes=lanes) if lanes is not None and runs.most(machine) >= lanes.each else None
 
 
 def _lane_axes(runs: ShortRuns) -> Iterator[LaneAxis]:
