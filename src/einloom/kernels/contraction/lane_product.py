@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Generic, TypeAlias
 
 from einloom.ir.vector_lanes import LaneAxis, Lanes, lanes_of
+from einloom.kernels.contraction.add_c import add_c
 from einloom.kernels.parts import parts
 from einloom.kernels.specs import PairProduct, signature
 from einloom.kernels.verbs.frame import leaf_frame
@@ -159,20 +160,14 @@ class LaneProduct(Generic[R, V, A]):
                     (vec.fma if begun else vec.product)(total, lanes, next(factors))
                     vec.fma(total, swapped, next(factors))
                 begun = True
-        self._add_c(columns, mask, spare)
-        for total, (_, offset) in zip(self.sums, columns):
-            vec.store(self._place("c", self.size * offset), total, mask, temporary=spare)
+        add_c(self.km, vec, self.spec.beta, self.frame, self._places_of_c(columns), mask, spare)
+        for total, place in self._places_of_c(columns):
+            vec.store(place, total, mask, temporary=spare)
 
-    def _add_c(self, columns: Places, mask: Mask, spare: V) -> None:
-        """Add to each sum what is at its place, as beta says."""
-        if self.spec.beta == 0:
-            return
-        skip = self.km.asm.forward("overwrite")
-        if self.spec.beta is None:
-            self.km.branch("eq", self.frame.read("beta"), 0, skip)
+    def _places_of_c(self, columns: Places) -> Iterator[tuple[V, A]]:
+        """Yield each sum with its place; each must be used before the next is asked for."""
         for total, (_, offset) in zip(self.sums, columns):
-            self.vec.add_memory(total, self._place("c", self.size * offset), mask, spare)
-        self.km.asm.bind(skip)
+            yield total, self._place("c", self.size * offset)
 
 
 def _axes(spec: PairProduct) -> Iterator[LaneAxis]:

@@ -12,16 +12,17 @@ them, which is masked.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Generic, NamedTuple
 
+from einloom.kernels.contraction.add_c import add_c
 from einloom.kernels.contraction.lane_product import lane_product
 from einloom.kernels.parts import parts
 from einloom.kernels.specs import PairProduct, Spec, signature
-from einloom.kernels.verbs.frame import Frame, leaf_frame
+from einloom.kernels.verbs.frame import leaf_frame
 from einloom.kernels.verbs.scalar import A, R
-from einloom.kernels.verbs.vector import FormulaVerbs, KernelMachine, Mask, V
+from einloom.kernels.verbs.vector import KernelMachine, Mask, V
 
 __all__ = ["emit_pair_product"]
 
@@ -224,7 +225,7 @@ class _PairProduct(Generic[R, V, A]):
                     self.vec.bit_xor(register, register, self.free[0])
         for first, second in zip(self.first, self.second):
             self.vec.add(first, first, second)
-        _add_c(self.km, self.vec, self.spec.beta, self.frame, self._places_of_c(tile), tile.mask, self.free[0])
+        add_c(self.km, self.vec, self.spec.beta, self.frame, self._places_of_c(tile), tile.mask, self.free[0])
         for register, place in self._places_of_c(tile):
             self.vec.store(place, register, tile.mask, temporary=self.free[0])
 
@@ -317,30 +318,8 @@ class _PairDot(Generic[R, V, A]):
                     vec.bit_xor(register, register, self.free[0])
         vec.sum_lanes(first[: 2 * rows], self.free[0])
         result, place = first[0], self.km.place(self.frame.read("c"), 0)
-        _add_c(self.km, vec, self.spec.beta, self.frame, [(result, place)], mask, self.free[0])
+        add_c(self.km, vec, self.spec.beta, self.frame, [(result, place)], mask, self.free[0])
         vec.store(place, result, mask, temporary=self.free[0])
-
-
-def _add_c(
-    km: KernelMachine[R, V, A],
-    vec: FormulaVerbs[R, V, A],
-    beta: int | None,
-    frame: Frame[R, A],
-    places: Iterable[tuple[V, A]],
-    mask: Mask,
-    temporary: V,
-) -> None:
-    """Add to each register what is at its place, as beta says."""
-    if beta == 0:
-        return
-    skip = None
-    if beta is None:
-        skip = km.asm.forward("overwrite")
-        km.branch("eq", frame.read("beta"), 0, skip)
-    for register, place in places:
-        vec.add_memory(register, place, mask, temporary)
-    if skip is not None:
-        km.asm.bind(skip)
 
 
 def _along_k(spec: PairProduct) -> tuple[PairProduct, Sequence[str]] | None:
