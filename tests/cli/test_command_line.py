@@ -183,11 +183,22 @@ def test_a_count_is_a_whole_number_of_at_least_one(
     assert f"{number!r} is no whole number of at least 1" in usage_of(capsys, *line, f"{option}={number}")
 
 
-@pytest.mark.parametrize("options", [["--leaf", "1"], ["--any-size"], ["--show", "nest", "--json"]])
+@pytest.mark.parametrize(
+    "options", [["--leaf", "1"], ["--any-size"], ["--show", "nest", "--json"], ["--processes", "2"]]
+)
 def test_what_would_have_no_effect_on_a_space_is_refused(options: list[str], capsys: pytest.CaptureFixture[str]):
     assert main(["space", "axpy", "n=64", *options]) != 0
     said = capsys.readouterr()
     assert said.out == "" and "\n  " in said.err
+
+
+def test_processes_are_of_the_experiment_that_draws_samples(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ("paper", "table2", "--rows", "0", "--samples", "4", "--json")
+    assert main(line) == 0
+    alone = capsys.readouterr().out
+    assert main([*line, "--processes", "2"]) == 0
+    assert capsys.readouterr().out == alone
+    assert "of table2" in error_of(capsys, "paper", "table3", "--rows", "0", "--processes", "2")
 
 
 def test_tuning_nothing_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Iterator
 from itertools import combinations, product
 from random import Random
@@ -205,6 +206,14 @@ def test_dead_ends_are_counted():
     sweeps = estimate(SPACES["copy"], "chen", 3)
     assert abs(sweeps.dead_ends - exact.dead_ends) <= 2 * sweeps.dead_ends_half + 0.02
     assert abs(ratio - exact.dead_ends) <= 2 * half + 0.01
+
+
+@pytest.mark.parametrize("method", ["knuth", "chen"])
+def test_several_processes_draw_the_same_samples(method):
+    alone, together = (estimate(SPACES["copy"], method, 7, seed=5, processes=count) for count in (1, 3))
+    assert alone == together
+    assert alone.size > 0
+    assert multiprocessing.active_children() == []
 
 
 def test_an_unknown_method_is_refused():

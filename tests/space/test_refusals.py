@@ -78,6 +78,7 @@ def test_texts_that_are_no_candidate(text):
 def test_numbers_of_samples(count):
     for measure in (
         lambda: estimate(SPACE, "knuth", count),
+        lambda: estimate(SPACE, "knuth", 2, processes=count),
         lambda: dead_end_ratio(SPACE, count),
         lambda: nodes_at_depth(SPACE, count),
     ):

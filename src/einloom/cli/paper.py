@@ -18,6 +18,7 @@ from typing import Any
 from einloom.cli import cpu_table
 from einloom.cli.device_table import HEADER, device_row
 from einloom.cli.sizes import positive
+from einloom.errors import ArgumentError
 from einloom.space.candidate import Space
 from einloom.space.cutting import descents, nodes_left, share_left
 from einloom.space.descent import PAPER_ORDER
@@ -84,6 +85,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--method", choices=["knuth", "chen"], default="knuth", help="of table2; chen takes a twentieth of the samples"
     )
+    parser.add_argument("--processes", type=positive, default=1, help="that draw the samples of table2 (default: 1)")
     parser.add_argument("--kind", choices=["opencl", "cuda", "gpu"], default="gpu", help="of device (default: gpu)")
     parser.add_argument("--budget", type=positive, default=100, help="evaluations of a search (default: 100)")
     parser.add_argument("--searches", type=positive, default=4, help="how many, each with a seed of its own")
@@ -96,6 +98,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Do an experiment on the rows that are asked for."""
+    if arguments.processes > 1 and arguments.experiment != "table2":
+        raise ArgumentError("--processes draw the samples of table2\n  Leave it out.")
     rows = [ROWS[int(place)] for place in arguments.rows.split(",")]
     header, measure = EXPERIMENTS[arguments.experiment]
     if not arguments.json:
@@ -180,7 +184,7 @@ EXPERIMENTS = {
 
 def _estimate(row: Row, arguments: argparse.Namespace) -> Estimate:
     samples = arguments.samples if arguments.method == "knuth" else max(arguments.samples // 20, 2)
-    return estimate(_space(row), arguments.method, samples, arguments.seed)
+    return estimate(_space(row), arguments.method, samples, arguments.seed, processes=arguments.processes)
 
 
 def _space(row: Row) -> Space:

@@ -68,6 +68,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--estimate", choices=["exact", "knuth", "chen"], help="measure the size")
     parser.add_argument("--samples", type=positive, help="how many samples the estimator averages")
+    parser.add_argument("--processes", type=positive, default=1, help="that draw the samples (default: 1)")
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same figures (default: 0)")
     parser.add_argument("--dead-ends", action="store_true", help="measure how often a random descent fails")
     parser.add_argument("--descents", type=positive, default=1000, help="how many descents that takes (default: 1000)")
@@ -120,6 +121,8 @@ def _check_measured(arguments: argparse.Namespace) -> None:
     """Refuse what would have no effect."""
     if arguments.samples is not None and not arguments.estimate:
         raise ArgumentError("--samples is of an estimate\n  Say --estimate knuth or chen, too.")
+    if arguments.processes > 1 and arguments.estimate not in ("knuth", "chen"):
+        raise ArgumentError("--processes draw samples\n  Say --estimate knuth or chen, too.")
     if arguments.cut is not None and not arguments.estimate and arguments.depth is None:
         raise ArgumentError("--cut leaves out nodes that are counted\n  Say --estimate or --depth, too.")
 
@@ -135,6 +138,7 @@ def _measure(arguments: argparse.Namespace, options: dict[str, Any]) -> Report:
             arguments.seed,
             cut=_cut(arguments),
             cut_levels=arguments.cut_levels,
+            processes=arguments.processes,
             progress=shown,
         )
         dead = found.dead_ends, found.dead_ends_half

@@ -5,7 +5,7 @@ Estimates are unbiased and their tails are heavy: read the interval, not the num
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 from random import Random
@@ -17,6 +17,7 @@ from einloom import csp
 from einloom.errors import ScheduleError
 from einloom.space.partial import SearchSpace
 from einloom.space.progress import progress_bar
+from einloom.space.samples import Sampler, draw
 from einloom.space.tree import Tree
 from einloom.space.walks import Tally, chen, knuth, visit
 
@@ -78,6 +79,7 @@ def estimate(
     order: Sequence[str] | None = None,
     cut: float = inf,
     cut_levels: int = 10,
+    processes: int = 1,
     progress: bool = False,
 ) -> Estimate:
     """Return the size of a space with its 95 % confidence interval.
@@ -90,11 +92,12 @@ def estimate(
         order: names of choices, in the order in which to take decisions; None is the space's own order.
         cut: seconds; leave out what a bound shows to be no faster (the paper, section 5.4).
         cut_levels: decisions after which nothing is cut any more.
+        processes: how many draw samples; the result is the same. An exact count takes one.
         progress: show a progress bar.
 
     Raises:
-        ScheduleError: that is no space, there is no such method, the number of samples is not positive, or there is a
-            cut and the device has no rates.
+        ScheduleError: that is no space, there is no such method, the number of samples or of processes is not positive,
+            or there is a cut and the device has no rates.
     """
     _check_space(space)
     tree = Tree(space, space.slots(order), cut, cut_levels)
@@ -103,7 +106,7 @@ def estimate(
     if method not in _SAMPLERS:
         raise ScheduleError(f"there is no estimator called {method!r}\n  known: exact, {', '.join(_SAMPLERS)}")
     count = DEFAULT_SAMPLES[method] if samples is None else _positive("samples", samples)
-    return _average(tree, method, count, seed, progress)
+    return _average(tree, method, count, seed, _positive("processes", processes), progress)
 
 
 def dead_end_ratio(
@@ -162,20 +165,17 @@ def _exact(tree: Tree) -> Estimate:
     return Estimate("exact", 1, size, (size, size), tally.dead, tuple(tally.depth_counts()))
 
 
-_SAMPLERS: dict[str, Callable[[csp.State, Tree, Random], Tally]] = {"knuth": knuth, "chen": chen}
+_SAMPLERS: dict[str, Sampler] = {"knuth": knuth, "chen": chen}
 
 
-def _average(tree: Tree, method: str, samples: int, seed: int, progress: bool) -> Estimate:
-    random = Random(seed)
+def _average(tree: Tree, method: str, samples: int, seed: int, processes: int, progress: bool) -> Estimate:
     tallies: list[Tally] = []
     with progress_bar(progress, f"{method} on {tree.space.name}", samples) as advance:
-        for _ in range(samples):
-            tallies.append(_SAMPLERS[method](tree.space.problem.state(), tree, random))
+        for tally in draw(_SAMPLERS[method], tree, samples, str(seed), processes):
+            tallies.append(tally)
             advance()
     sizes = [tally.leaves for tally in tallies]
-    descents = (
-        tallies if method == "knuth" else [knuth(tree.space.problem.state(), tree, random) for _ in range(DESCENTS)]
-    )
+    descents = tallies if method == "knuth" else list(draw(knuth, tree, DESCENTS, f"{seed} dead ends", processes))
     dead = sum(tally.dead for tally in descents) / len(descents)
     half = _half_of_ratio(dead, len(descents))
     return Estimate(method, samples, sum(sizes) / samples, bootstrap(sizes, seed), dead, _mean_depths(tallies), half)
