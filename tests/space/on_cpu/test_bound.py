@@ -34,6 +34,10 @@ SCARCE = {each.name: replace(ENDLESS, **{each.name: 1e3}) for each in fields(Cpu
 """For each number of the rates a machine on which that one decides the time."""
 
 
+EVERY = [("k->", [(8,)], 554), ("mk,k->m", [(2, 2), (2,)], 4095)][: soak_count(2, 0.5)]
+"""Operations whose leaves are all visited, and how many these are."""
+
+
 def paths(
     name: str, rates: CpuRates, count: int, seed: int, curves: bool = False, line: int = 8
 ) -> Iterator[tuple[list[Bound], dict[str, float]]]:
@@ -71,6 +75,41 @@ def excesses(bounds: list[Bound], times: dict[str, float]) -> list[str]:
 def test_no_bound_exceeds_the_time_of_a_schedule_below_it(name: str, curves: bool) -> None:
     for bounds, times in paths(name, RATES, soak_count(3000, 0.01), seed=1, curves=curves):
         assert excesses(bounds, times) == []
+
+
+def every_leaf(space: CpuSpace, model: CpuModel) -> Iterator[tuple[dict[str, float], Schedule]]:
+    """Yield every leaf in the space's order of decisions, with the largest that each term was on the way to it."""
+    state, slots = space.problem.state(), space.slots()
+
+    def visit(above: dict[str, float]) -> Iterator[tuple[dict[str, float], Schedule]]:
+        terms = dict(above)
+        for name, term in model.bound(state).terms.items():
+            terms[name] = max(term, terms.get(name, 0.0))
+        slot = state.next_open(slots)
+        if slot < 0:
+            yield terms, space.schedule(state)
+            return
+        for mask in csp.single_values(state.domains[slot]):
+            state.push()
+            if state.restrict(slot, mask):
+                yield from visit(terms)
+            state.pop()
+
+    return visit({})
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("equation", "extents", "leaves"), EVERY)
+def test_every_bound_of_a_tiny_space_is_below_every_leaf(
+    equation: str, extents: list[tuple[int, ...]], leaves: int
+) -> None:
+    space = CpuSpace(cpu(equation, *extents, dtype="float32", machine=SMALL).operation, SMALL)
+    model, seen = CpuModel(space.problem, space.backbone, SMALL, RATES, 8, Overhead), 0
+    for terms, schedule in every_leaf(space, model):
+        times = run(space.operation, schedule, SMALL, RATES, 2, 8)
+        assert [name for name, term in terms.items() if term > times[name] * ROUNDING] == []
+        seen += 1
+    assert seen == leaves
 
 
 @pytest.mark.parametrize("name", TINY)
