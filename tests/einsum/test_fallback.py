@@ -66,6 +66,14 @@ def test_time_spans_are_summed() -> None:
             el.einsum(equation, *given)
 
 
+@pytest.mark.parametrize("equation", ["ij->j", "ij,ij->ij", "ij,kj->ik"])
+def test_types_that_libraries_register_are_refused_whatever_kind_they_claim(equation: str) -> None:
+    eighths = np.ones((2, 3), pytest.importorskip("ml_dtypes").float8_e5m2)
+    assert eighths.dtype.kind == "f"
+    with pytest.raises(el.DTypeError, match="float8_e5m2"):
+        el.einsum(equation, *[eighths] * (equation.count(",") + 1))
+
+
 def test_errors_of_objects_arrive_as_they_are() -> None:
     with pytest.raises(ZeroDivisionError):
 

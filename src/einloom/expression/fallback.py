@@ -19,7 +19,7 @@ from einloom.arrays.library import Array
 from einloom.config import Fallback, current_settings
 from einloom.dtypes import COMPUTED, DType, Kind
 from einloom.errors import DTypeError, FallbackWarning
-from einloom.expression.types import ADVICE, COMPUTED_BY_NUMPY, FOREIGN
+from einloom.expression.types import ADVICE, FOREIGN, computed_by_numpy
 from einloom.ir import meanings
 from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
 from einloom.plan.carriers import carrier
@@ -66,7 +66,7 @@ def travel_of(label: str, dtype: np.dtype[Any], is_copy: bool, finish: Finish, w
     unit = COMPUTED.get(label)
     if unit is not None and _is_finished_in_code(unit, finish):
         return Travel(unit)
-    if label in FOREIGN or not (is_copy or dtype.kind in COMPUTED_BY_NUMPY):
+    if label in FOREIGN or not (is_copy or computed_by_numpy(dtype)):
         raise DTypeError(f"no arithmetic on operands of type {label}\n  {where}\n  {ADVICE}")
     allow_fallback(label, where)
     _say_once(label, where)

@@ -19,8 +19,8 @@ from einloom.plan.equation import caret_lines, parse_equation
 
 __all__ = [
     "ADVICE",
-    "COMPUTED_BY_NUMPY",
     "FOREIGN",
+    "computed_by_numpy",
     "computed_type",
     "numpy_type",
     "operand_types",
@@ -33,11 +33,16 @@ __all__ = [
 FOREIGN = {"bfloat16": np.dtype(np.uint16)}
 """Types that NumPy lacks, by name, and what their elements travel as."""
 
-COMPUTED_BY_NUMPY = "biufcmO"
-"""Kinds of NumPy's types that can be multiplied or summed; where einloom has no code for them, NumPy computes."""
-
 ADVICE = f"einloom computes in {', '.join(COMPUTED)}: convert the operands with astype()."
 """What errors say to do about other types."""
+
+
+def computed_by_numpy(dtype: np.dtype[Any]) -> bool:
+    """Return whether NumPy can multiply or sum a type's elements, which it does where einloom has no code for them.
+
+    Types that a library registers with NumPy are not its own, whatever kind they claim: `float8_e5m2` says "f".
+    """
+    return dtype.kind in "biufcmO" and dtype.isbuiltin != 2
 
 
 def numpy_type(dtype: Any) -> tuple[str, np.dtype[Any]]:
@@ -72,7 +77,7 @@ def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> An
         array = operands[0].array
         return label if array.dtype == FOREIGN.get(label) else array.dtype
     spans = result.kind == "m" and len(operands) > 1  # which can be summed, not multiplied
-    if label in FOREIGN or result.kind not in COMPUTED_BY_NUMPY or spans:
+    if label in FOREIGN or not computed_by_numpy(result) or spans:
         raise _no_code(equation, operands, label)
     return result
 
