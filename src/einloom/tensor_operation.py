@@ -141,7 +141,7 @@ def optimize(
         raise ArgumentError(f"rules is {rules!r}; it is one of {', '.join(Rules)}")
     machine = host()
     if not machine.has_vectors:
-        raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon")
+        raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA and F16C, AVX-512 nor Neon")
     chosen = (max_kernel_size, min_kernel_size, packing, sfc)
     recorded = (
         _recorded(config.operation, machine, thread_target) if rules == "caches" and set(chosen) == {None} else None

@@ -157,7 +157,7 @@ def tune_on_cpu(
     """Search for a faster schedule of an operation, as `tune`; a compiler makes candidates for this host elsewhere."""
     machine = host_of(operation)
     if not machine.has_vectors:
-        raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon")
+        raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA and F16C, AVX-512 nor Neon")
     given = thread_count(threads, cores=machine.cores)
     is_small = max(operation.flops, operation.bytes) < 2 * LEAST_WORK
     file = chosen_file(current_settings().records if records is None else records)

@@ -229,7 +229,7 @@ class Recipe:
             )
         if not machine.has_vectors:
             raise UnsupportedTarget(
-                f"{machine.name} has neither AVX2 with FMA, AVX-512 nor Neon\n  {self.problem.equation.text}\n"
+                f"{machine.name} has neither AVX2 with FMA and F16C, AVX-512 nor Neon\n  {self.problem.equation.text}\n"
                 '  Use target="interpreter".'
             )
         return machine

@@ -147,7 +147,8 @@ def _check_finish(problem: Problem) -> None:
     for position in problem.finish.conj:
         if not 0 <= position < first:
             raise EquationError(
-                f"conj names operand {position}; there are operands 0 to {first - 1}\n{caret_lines(equation.text, ())}"
+                f"conj names operand {position}; there are operands 0 to {first - 1}\n"
+                f"{caret_lines(equation.text, ())}\n  Give the positions of operands, counted from 0."
             )
     for labels, shape in zip(problem.finish.operands, problem.shapes[first:]):
         unknown = [label for label in labels if label not in equation.output]
