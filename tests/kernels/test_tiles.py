@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -52,6 +53,13 @@ def test_a_single_vector_that_is_left_has_accumulators_enough(machine: Machine) 
         for band in tiling_of(plain_demand(machine.vectors, 4, 4 * lanes + 1, columns, 64)).bands:
             for tile, _ in band.blocks:
                 assert tile.accumulators * tile.sets >= LATENCY, (columns, band)
+
+
+def test_a_rest_shares_the_tiles_of_whole_vectors_where_that_takes_no_longer() -> None:
+    for columns in range(8, 15):
+        grouped = replace(plain_demand(AVX512.vectors, 4, 24, columns, 448), group=2)
+        assert [band.vectors for band in tiling_of(grouped).bands] == [2], columns
+    assert [band.vectors for band in tiling_of(plain_demand(AVX2.vectors, 4, 13, 11, 56)).bands] == [2]
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.vector)

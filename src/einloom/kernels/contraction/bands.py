@@ -109,7 +109,8 @@ def _best(choices: Iterable[T], steps: int) -> T | None:
 @lru_cache(4096)
 def tiling_of(demand: Demand, most_columns: int = 32, most_vectors: int = 8) -> Tiling:
     """Return the tiling with the least estimated time."""
-    best = _best(_tilings(demand, most_columns, most_vectors), demand.steps)
+    fewest_first = sorted(_tilings(demand, most_columns, most_vectors), key=lambda tiling: len(tiling.bands))
+    best = _best(fewest_first, demand.steps)  # A rest in a tile of its own is no faster than with whole vectors.
     assert best is not None, f"no tile fits {demand}"
     return best
 
