@@ -409,11 +409,24 @@ def test_halving_the_second_cache_moves_the_choice_to_smaller_blocks(machine: Ma
 
 
 def _block(schedule: Schedule) -> int:
-    """Elements of the vector operand's packed block."""
-    pack = next(pack for pack in schedule.packs if pack.operand == 1)
+    """Elements of the packed block that L2 holds: the innermost one, whichever operand's it is."""
+    pack = max(schedule.packs, key=lambda pack: pack.loop)
     left = {axis.name: axis.extent for axis in COLUMNS.axes}
     left |= {loop.axis: loop.step for loop in schedule.loops[: pack.loop]}
-    return left["j"] * left["k"]
+    return left["ij"[pack.operand]] * left["k"]
+
+
+def test_panels_of_the_vector_operand_stay_where_the_second_cache_is_slow() -> None:
+    """Where fetching a vector takes as long as multiplying with it, a panel is kept for all columns of a block."""
+    rates = Rates(float32=118e9, float64=59e9, l2=89e9, l3=52e9, memory=28e9, stream=22e9)
+    slow, fast = (replace(AVX2, l2=2**20, rates=replace(rates, l2=l2)) for l2 in (89e9, 300e9))
+    assert _keeps_vectors(_chosen(COLUMNS, slow))
+    assert not _keeps_vectors(_chosen(COLUMNS, fast))
+
+
+def _keeps_vectors(schedule: Schedule) -> bool:
+    """Whether the innermost loop goes over columns, beside one panel of the vector operand."""
+    return schedule.loops[-1].axis == "i"
 
 
 def test_slow_streams_keep_the_output_out_of_scratch() -> None:

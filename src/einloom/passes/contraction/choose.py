@@ -38,6 +38,9 @@ __all__ = ["CHOOSE_CONTRACTION", "Costed", "costed", "every_proposal", "listed"]
 LITTLE = 100_000
 """Up to so many products nothing but what kernels need is packed: choosing would take longer than computing."""
 
+NEAR = 1.25
+"""How much longer a plan may take than the best one for variations of it to be tried."""
+
 NOTHING = Cost(0.0, 0.0, 0.0, 0.0, 0.0)
 """Of proposals that are not compared: the first one is taken."""
 
@@ -84,7 +87,7 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
         return _uncosted(_plainest(setting))
     choice = _Choice(setting)
     choice.add(_of_families(setting))
-    if (plan := choice.best_plan) is not None:
+    for plan in choice.best_plans():
         choice.add(_varied(setting, plan))
     if (plan := choice.best.proposal.plan) is not None:
         choice.add(_made(setting, neighbours(plan)))
@@ -123,11 +126,15 @@ class _Choice:
         """The cheapest; of equally cheap ones the first."""
         return min(self.found.values(), key=_seconds)
 
-    @property
-    def best_plan(self) -> Plan | None:
-        """The plan of the cheapest that has one; of equally cheap ones the first."""
-        planned = [each for each in self.found.values() if each.proposal.plan]
-        return min(planned, key=_seconds).proposal.plan if planned else None
+    def best_plans(self) -> list[Plan]:
+        """Return the plan of the cheapest that has one, and of those that keep other panels in L1 if it is near."""
+        planned = sorted((each for each in self.found.values() if each.proposal.plan), key=_seconds)
+        plans = [(each.proposal.plan, each.cost.seconds) for each in planned]
+        best = dict[bool, tuple[Plan, float]]()
+        for plan, seconds in plans:
+            if plan is not None and seconds <= NEAR * plans[0][1]:
+                best.setdefault(plan.vector_inside, (plan, seconds))
+        return [plan for plan, _ in best.values()]
 
 
 def _setting(operation: Operation, schedule: Schedule, context: Context) -> Setting:

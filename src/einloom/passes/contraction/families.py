@@ -23,9 +23,6 @@ from einloom.passes.values import Options
 
 __all__ = ["FAMILIES", "VARIATIONS", "Family", "Proposal", "Setting", "Variation", "far_input", "neighbours"]
 
-FEW = 2
-"""Blocks of k up to which the output may be written again for each."""
-
 SHORT_SUM = 4
 """Products up to which sums are so short that the output takes longer than all else."""
 
@@ -142,12 +139,8 @@ def straight_copies(setting: Setting) -> Iterator[Plan]:
 
 
 def five_loops(setting: Setting) -> Iterator[Plan]:
-    """GotoBLAS: a block of the element operand in L2, a panel of the vector operand in L1, all of its block in L3.
-
-    Where L1 holds only a small part of the sum, the output would be read and written again too often.
-    """
-    if setting.summed <= FEW * setting.blocking.targets.k_inside:
-        yield Plan("five loops", vector_inside=True, panels=True)
+    """GotoBLAS: a block of the element operand in L2, a panel of the vector operand in L1, all of its block in L3."""
+    yield Plan("five loops", vector_inside=True, panels=True)
 
 
 def large_input(setting: Setting) -> Iterator[Proposal]:

@@ -1,7 +1,7 @@
 """`CostModel`: how long schedules take on a machine, without binding them and without running anything.
 
 `Flow` counts what moves between the caches, `kernel` what the primitives compute; here both become seconds. Kernels
-fetch while they compute and take the longer of both, with a part of the shorter. The first line of a piece, a page that
+fetch while they compute and take a little more than the longer of both. The first line of a piece, a page that
 has to be looked up and the output at the end of a tile are waited for. Copies into and out of scratch come before and
 after and are paid in full, except for small blocks that leave while the next one is computed.
 
@@ -47,9 +47,8 @@ ALONE, RESTART = 1.0, 64
 """How much longer each of the first lines of a piece takes that is read from beyond L2, since nobody has asked for them
 ahead; and how many lines those are, a page's."""
 
-NEAR_SHOWS, FAR_SHOWS = 0.05, 0.2
-"""How much of the transfers from L2, and from beyond it, shows where arithmetic takes longer; of arithmetic, elsewhere,
-as much as of the latter."""
+OVERLAP = 4
+"""The norm of arithmetic and transfers that goes on beside it: more than the longer one where both take as long."""
 
 WRITTEN_NEAR, WRITTEN_FAR = 0.4, 1.5
 """What it takes to write lines back to L2, and beyond it, of the time to read them: nothing hides the end of a tile."""
@@ -89,10 +88,8 @@ class Cost(NamedTuple):
     @property
     def seconds(self) -> float:
         """All together."""
-        if self.arithmetic >= self.near + self.far:
-            overlapped = self.arithmetic + NEAR_SHOWS * self.near + FAR_SHOWS * self.far
-        else:
-            overlapped = self.near + self.far + FAR_SHOWS * self.arithmetic
+        transfers = self.near + self.far
+        overlapped = (self.arithmetic**OVERLAP + transfers**OVERLAP) ** (1 / OVERLAP)
         return overlapped + self.waits + self.copies
 
 

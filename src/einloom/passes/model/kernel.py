@@ -57,7 +57,7 @@ def copy_cycles(elements: float, run: int, lanes: int) -> float:
         lanes: elements of a vector.
     """
     if run == 1:
-        return elements / lanes * TRANSPOSED
+        return elements / lanes * exchanges(lanes)
     return elements / run * (-(-run // lanes) + RUN)
 
 
@@ -68,14 +68,16 @@ def transposed_cycles(elements: float, rows: int, columns: int, lanes: int, few:
     """
     matrices = elements / (rows * columns)
     if few:
-        return matrices * min(rows, columns) * -(-max(rows, columns) // lanes) * TRANSPOSED
+        return matrices * min(rows, columns) * -(-max(rows, columns) // lanes) * exchanges(lanes)
     blocks = matrices * -(-rows // lanes) * -(-columns // lanes)
     filled = min(rows, columns, lanes) / lanes
-    return blocks * lanes * TRANSPOSED * (EMPTY + (1 - EMPTY) * filled)
+    return blocks * lanes * exchanges(lanes) * (EMPTY + (1 - EMPTY) * filled)
 
 
-TRANSPOSED = 4.0
-"""Cycles of a vector that is transposed on the way."""
+def exchanges(lanes: int) -> int:
+    """Return the cycles of a vector that is transposed on the way: it takes part in so many exchanges with others."""
+    return max(lanes.bit_length() - 1, 1)
+
 
 EMPTY = 0.5
 """The share of a block's cycles that the smallest one takes as well."""
