@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import io
+import json
 import math
 import pickle
 import subprocess
@@ -26,6 +28,7 @@ from einloom.search.claims import compiled_image
 from einloom.search.hints import hints
 from einloom.search.measure import Measurement, interval, is_faster
 from einloom.search.problems import with_plain_names
+from einloom.search.process import answer_requests
 from einloom.search.records import Record, Records
 from einloom.search.result import Tuned, TunedSchedule
 from einloom.search.search import Budget, run_search
@@ -125,6 +128,19 @@ def test_wrong_numbers_are_seen() -> None:
     assert bench.expected is not None
     bench.expected[-1] += 1
     assert bench.evaluate(str(HEURISTIC), 0.0, 1.0)["status"] == "wrong"
+
+
+def test_candidates_that_want_more_memory_than_there_is_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("einloom.search.worker.free_memory", lambda: 100.0)
+    bench = Bench(PRODUCT, 1)
+    assert bench.prepare(str(HEURISTIC)) == {"status": "ok"}
+    packed = "prim m=B n=A k=C pack in1@0 C B"
+    asked = [{"do": "prepare"}, {"do": "evaluate", "schedule": packed, "seconds": 0.0, "hopeless": 1.0}]
+    monkeypatch.setattr("sys.stdin", [json.dumps(each) for each in asked])
+    answers = io.StringIO()
+    answer_requests(answers, lambda request: (bench.evaluate, {"status": "ok"}))
+    answer = json.loads(answers.getvalue().splitlines()[-1])
+    assert answer["status"] == "memory" and "bytes of scratch, where 100 are free" in answer["note"]
 
 
 def test_candidates_may_be_compiled_elsewhere() -> None:

@@ -144,6 +144,8 @@ def answer_requests(answers: TextIO, prepared: Callable[[dict[str, Any]], tuple[
                 answer = evaluate(**request)
         except ScheduleError as error:
             answer = {"status": "refused", "note": str(error)}
-        except (EinloomError, MemoryError, AssertionError) as error:
+        except MemoryError as error:
+            answer = {"status": "memory", "note": f"{type(error).__name__}: {error}"}
+        except (EinloomError, AssertionError) as error:
             answer = {"status": "crash", "note": f"{type(error).__name__}: {error}"}
         send(answers, answer)

@@ -48,7 +48,7 @@ class Record:
         operation: text of the operation, its axes named by their positions.
         machine, vector, threads: where, and on how many threads.
         schedule: text.
-        status: `ok`, or what went wrong: `wrong`, `crash`, `timeout`, `refused`.
+        status: `ok`, or what went wrong: `wrong`, `crash`, `timeout`, `memory`, `refused`.
         seconds: the least time; 0 if there is none.
         times: medians of rounds, in seconds, of a confirmed record.
         heuristic: the heuristic's time in the same rounds, in seconds.

@@ -83,7 +83,7 @@ DRAWS = 4
 class Outcome:
     """What came of an evaluation; seconds only if it is `ok`.
 
-    Its status is `ok`, `wrong`, `crash`, `timeout`, `refused`, or `late` where the budget's seconds ended it.
+    Its status is `ok`, `wrong`, `crash`, `timeout`, `memory`, `refused`, or `late` where the budget's seconds ended it.
     """
 
     status: str

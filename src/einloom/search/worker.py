@@ -13,6 +13,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,9 @@ class Bench:
     def evaluate(self, schedule: str, seconds: float, hopeless: float, image: str = "") -> dict[str, Any]:
         """Compile a schedule unless its image is given, compare what it computes, and time it."""
         executable, code = self._executable(schedule, image)
+        needed, free = executable.scratch_bytes(self.threads), free_memory()
+        if needed > free:
+            raise MemoryError(f"{needed:,} bytes of scratch, where {free:,.0f} are free")
         clock = time.thread_time if self.threads == 1 else time.perf_counter
         begin = clock()
         self._run_once(executable)
@@ -122,6 +126,15 @@ class Bench:
     def _run_once(self, executable: Executable) -> None:
         self.memories[-1].elements[:] = self.start
         executable(self.addresses, self.threads)
+
+
+def free_memory() -> float:
+    """Return the bytes that are free on this machine; what takes more, the system ends. Infinity: it does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return math.inf
+    return next((1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")), math.inf)
 
 
 def _are_same(found: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> bool:
