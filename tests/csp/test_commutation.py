@@ -45,8 +45,15 @@ def check_permutations(problem, decisions, alive, expected, random: Random) -> N
         assert all(state.restrict(slot, mask) for slot, mask in decisions) == alive
         if alive:
             assert image(state) == expected
+            moment, trail = state.moment(), list(state.trail)
         state.pop()
         assert image(state) == root, "undo restores byte for byte"
+        if alive:
+            here = state.moment()
+            state.become(moment)
+            assert (image(state), state.trail) == (expected, trail)
+            state.become(here)
+            assert image(state) == root
 
 
 def test_random_spaces():

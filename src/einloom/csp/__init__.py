@@ -29,6 +29,7 @@ from einloom.csp.language.source import SpaceError, UnknownChoice
 from einloom.csp.layout.additions import Extension
 from einloom.csp.layout.names import Variable
 from einloom.csp.problem import Problem
+from einloom.csp.propagators.store import Moment
 from einloom.csp.search import complete, descend, probe, single_values, solutions
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Domains",
     "Extension",
     "Instance",
+    "Moment",
     "Problem",
     "Reason",
     "Sizes",

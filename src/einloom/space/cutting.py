@@ -61,11 +61,11 @@ def _descend(tree: Tree, random: Random, levels: int, whole: bool) -> Descent:
     while (slot := state.next_open(tree.slots)) >= 0:
         if not whole and len(nodes) > levels:
             return Descent(tuple(nodes), tuple(bounds), 0.0)
-        values = tree.children(state, slot, len(nodes) - 1)
-        if not values:
+        children = tree.children(state, slot, len(nodes) - 1)
+        if not children:
             return Descent(tuple(nodes), tuple(bounds), 0.0)
-        state.restrict(slot, random.choice(values))
-        nodes.append(nodes[-1] * len(values))
+        state.become(random.choice(children))
+        nodes.append(nodes[-1] * len(children))
         if len(nodes) <= levels + 1:
             bounds.append(max(bounds[-1], tree.space.model.bound(state).seconds))
     return Descent(tuple(nodes), tuple(bounds), nodes[-1])

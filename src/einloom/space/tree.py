@@ -39,19 +39,19 @@ class Tree:
                 f"cut = {self.cut} and cut_levels = {self.cut_levels}\n  Give seconds above 0, and levels from 0 on."
             )
 
-    def children(self, state: csp.State, slot: int, depth: int) -> list[int]:
-        """Return the values of a decision that propagation and the bound leave, as masks.
+    def children(self, state: csp.State, slot: int, depth: int) -> list[csp.Moment]:
+        """Return what the state becomes by each value of a decision that propagation and the bound leave.
 
         Args:
             state: the node; it stays as it is.
             slot: the decision.
             depth: decisions before this one.
         """
-        found: list[int] = []
+        found: list[csp.Moment] = []
         for mask in csp.single_values(state.domains[slot]):
             state.push()
             if state.restrict(slot, mask) and self.keeps(state, depth + 1):
-                found.append(mask)
+                found.append(state.moment())
             state.pop()
         return found
 

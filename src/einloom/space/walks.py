@@ -12,7 +12,6 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from math import log2
 from random import Random
-from typing import Any
 
 from einloom import csp
 from einloom.space.tree import Tree
@@ -58,11 +57,12 @@ def visit(state: csp.State, tree: Tree, depth: int, probability: float, tally: T
     valid = tree.children(state, slot, depth)
     if not valid:
         tally.dead += probability
-    for mask in valid:
-        state.push()
-        state.restrict(slot, mask)
+        return
+    here = state.moment()
+    for child in valid:
+        state.become(child)
         visit(state, tree, depth + 1, probability / len(valid), tally, limit)
-        state.pop()
+    state.become(here)
 
 
 def knuth(state: csp.State, tree: Tree, random: Random) -> Tally:
@@ -76,30 +76,29 @@ def knuth(state: csp.State, tree: Tree, random: Random) -> Tally:
             return tally
         weight, depth = weight * len(valid), depth + 1
         tally.depths[depth] = weight
-        state.push()
-        state.restrict(slot, random.choice(valid))
+        state.become(random.choice(valid))
     tally.leaves = weight
     return tally
 
 
 @dataclass(slots=True)
 class _Stratum:
-    """Similar subtrees: how many nodes, and one of them as the engine's saved state with its trail."""
+    """Similar subtrees: how many nodes, and one of them."""
 
     weight: float
-    saved: tuple[Any, list[Any]]
+    node: csp.Moment | None = None
 
 
 def chen(state: csp.State, tree: Tree, random: Random) -> Tally:
     """One sweep over the strata, from the root down; each is represented by one of its nodes, drawn by weight."""
     tally, depth, width = Tally(), 0, max(_open_bits(state) / STRATA, 1.0)
-    level = {0: _Stratum(1.0, (state.save(), state.trail.copy()))}
+    level = {0: _Stratum(1.0, state.moment())}
     while level:
         below: dict[int, _Stratum] = {}
         tally.depths[depth] = sum(stratum.weight for stratum in level.values())
         for stratum in level.values():
-            saved, state.trail[:] = stratum.saved
-            state.restore(saved)
+            assert stratum.node is not None
+            state.become(stratum.node)
             slot = state.next_open(tree.slots)
             if slot < 0:
                 tally.leaves += stratum.weight
@@ -107,7 +106,7 @@ def chen(state: csp.State, tree: Tree, random: Random) -> Tally:
             for mask in csp.single_values(state.domains[slot]):
                 state.push()
                 if state.restrict(slot, mask) and tree.keeps(state, depth + 1):
-                    alike = below.setdefault(round(_open_bits(state) / width), _Stratum(0.0, ((), [])))
+                    alike = below.setdefault(round(_open_bits(state) / width), _Stratum(0.0))
                     _represent(alike, state, stratum.weight, random)
                 state.pop()
         level, depth = below, depth + 1
@@ -118,7 +117,7 @@ def _represent(stratum: _Stratum, state: csp.State, weight: float, random: Rando
     """Add a node to its stratum: it becomes the representative with the probability of its share of the weight."""
     stratum.weight += weight
     if random.random() * stratum.weight < weight:
-        stratum.saved = (state.save(), state.trail.copy())
+        stratum.node = state.moment()
 
 
 def _open_bits(state: csp.State) -> float:

@@ -96,6 +96,8 @@ class Counting:
                 numbers[base] += low - old_low
         if not counter.half:
             self._update_high(counter, old_high, high)
+        elif low == old_low and not self._presses(term, low, high):
+            return  # The least is what it was, and nobody keeps the greatest: no limit is nearer.
         self.pending[term.counter] = None
 
     def _presses(self, term: Term, low: Any, high: Any) -> bool:

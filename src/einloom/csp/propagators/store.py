@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from einloom.csp.layout.bitrows import Place
 
-__all__ = ["ASLEEP", "FIRST", "GONE", "LIMITS", "REFUTED", "Conflict", "Lists", "Saved", "Store", "Trail"]
+__all__ = ["ASLEEP", "FIRST", "GONE", "LIMITS", "REFUTED", "Conflict", "Lists", "Moment", "Saved", "Store", "Trail"]
 
 ASLEEP, REFUTED, GONE, LIMITS, FIRST = range(5)
 """Where the numbers of the whole state lie: masks of the extensions that sleep, of the triggers that are refuted and
@@ -20,6 +20,7 @@ of the extensions that are gone; limits set from outside, as sorted `(counter, l
 Lists = tuple[list[int], list[int], list[Any]]
 Trail = list[tuple[int, int, Any]]
 Saved = tuple[list[int], list[int], list[Any], int]
+Moment = tuple[Saved, Trail]
 
 
 class Conflict(Exception):
@@ -128,3 +129,12 @@ class Store:
         self.domains[:], self.rows[:], self.numbers[:], length = saved
         del self.trail[length:]
         self.failure = None
+
+    def moment(self) -> Moment:
+        """Return a copy of this state for `become`, whatever happens to its trail meanwhile."""
+        return self.save(), self.trail.copy()
+
+    def become(self, moment: Moment) -> None:
+        """Become the state that `moment` gave: what was propagated on the way there is not propagated again."""
+        saved, self.trail[:] = moment
+        self.restore(saved)
