@@ -199,6 +199,13 @@ def test_processes_are_of_the_experiment_that_draws_samples(capsys: pytest.Captu
     assert main([*line, "--processes", "2"]) == 0
     assert capsys.readouterr().out == alone
     assert "of table2" in error_of(capsys, "paper", "table3", "--rows", "0", "--processes", "2")
+    for rows in ("x", "", "4", "-1", "0,,1"):
+        assert "the tables have the rows 0, 1, 2, 3" in error_of(capsys, "paper", "table2", f"--rows={rows}")
+
+
+def test_files_that_hold_no_text_are_no_candidates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "candidate.json").write_bytes(b"\xff\xfe\x00")
+    assert "candidate" in error_of(capsys, "bound", "axpy", "--candidate", str(tmp_path / "candidate.json"))
 
 
 def test_tuning_nothing_says_what_to_give(capsys: pytest.CaptureFixture[str]) -> None:

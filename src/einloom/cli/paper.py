@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Do an experiment on the rows that are asked for."""
     if arguments.processes > 1 and arguments.experiment != "table2":
         raise ArgumentError("--processes draw the samples of table2\n  Leave it out.")
-    rows = [ROWS[int(place)] for place in arguments.rows.split(",")]
+    rows = _rows(arguments.rows)
     header, measure = EXPERIMENTS[arguments.experiment]
     if not arguments.json:
         print(header)
@@ -108,6 +108,16 @@ def run(arguments: argparse.Namespace) -> int:
         for line, record in measure(row, arguments):
             print(json.dumps(record) if arguments.json else line, flush=True)
     return 0
+
+
+def _rows(text: str) -> list[Row]:
+    places = {str(place): row for place, row in enumerate(ROWS)}
+    try:
+        return [places[each.strip()] for each in text.split(",")]
+    except KeyError:
+        raise ArgumentError(
+            f"--rows {text}: the tables have the rows {', '.join(places)}\n  Give some of them, with commas between."
+        ) from None
 
 
 Lines = Sequence[tuple[str, dict[str, Any]]]

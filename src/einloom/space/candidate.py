@@ -115,8 +115,12 @@ class Space(SearchSpace):
         return launch if self.kernel.grain is None else with_lanes(launch, self.kernel.grain, self.device.aligned)
 
     def load(self, path: str | Path) -> Candidate:
-        """Return the candidate that `Candidate.save` wrote."""
-        return self.from_json(Path(path).read_text(encoding="utf-8"))
+        """Return the candidate that `Candidate.save` wrote.
+
+        Raises:
+            ScheduleError: as `from_json`.
+        """
+        return self.from_json(Path(path).read_text(encoding="utf-8", errors="replace"))
 
     def from_json(self, text: str) -> Candidate:
         """Return the candidate that `Candidate.to_json` describes; decisions count by their names.
