@@ -13,6 +13,7 @@ from einloom.ir.bind import bind
 from einloom.ir.nest import Call, Pack, walk
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import Schedule
+from einloom.ir.text import parse_operation
 from einloom.jit.host import host
 from einloom.machine import AVX2, AVX512, NEON, Machine
 from einloom.passes.block_elementwise import costed_element_wise
@@ -22,6 +23,7 @@ from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
 from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.parallelise import parallelise
+from einloom.passes.pipeline import optimize_operation
 from einloom.passes.values import Context
 
 from ..ir.strategies import (
@@ -209,3 +211,40 @@ def test_no_candidate_needs_more_scratch_than_there_is(machine: Machine) -> None
         fused, found = _proposals(larger, machine)
         for proposal in found:
             assert bind(fused, proposal.schedule).scratch_bytes <= SCRATCH_LIMIT
+
+
+WITH_LARGE_BLOCKS = (
+    """
+    axis a 1000 m, axis b 8192 n, axis c 2999 k, axis e 3 k, axis d 514 n
+    in0 float16 a=3 c=3000 e=1, in1 float16 b=4624458 c=1 e=1541486 d=2999
+    out float16 a=1028 b=1028000 d=2
+    """,
+    """
+    axis a 100 m, axis b 100003 n, axis c 411200 k
+    in0 float16 a=1 c=100, in1 float16 b=2 c=200006
+    out float16 a=1 b=100
+    """,
+    """
+    axis a 1000 m, axis b 56 n, axis c 1000 k, axis d 1000 n
+    in0 float16 a=2000 c=2, in1 float16 b=2 c=112 d=112000
+    out float16 a=1 b=1000 d=56000
+    """,
+    """
+    axis a 100 m, axis b 1000 n, axis c 8192 k, axis d 5 n, axis f 100 m
+    in0 int8 a=100 c=10000 f=1, in1 int8 b=1 c=5000 d=1000
+    out int8 a=1 b=500 d=100 f=500000
+    """,
+    """
+    axis a 100003 m, axis b 100 n, axis c 1000 k, axis d 31 c
+    in0 complex64 a=31000 c=1 d=1000, in1 complex64 b=31000 c=1 d=1000
+    out complex64 a=1 b=100003 d=10000300
+    """,
+)
+
+
+@pytest.mark.parametrize("machine", [AVX512, AVX2, NEON], ids=lambda machine: machine.vector)
+@pytest.mark.parametrize("text", WITH_LARGE_BLOCKS)
+def test_what_is_converted_or_turned_finds_scratch_enough(text: str, machine: Machine) -> None:
+    lines = "\n".join(line.strip() for line in text.replace(",", "\n").splitlines() if line.strip())
+    operation, schedule = optimize_operation(parse_operation(f"gemm first=zero last=none\n{lines}"), machine)
+    assert bind(operation, schedule).scratch_bytes <= SCRATCH_LIMIT, str(schedule)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from einloom.ir.bind import bind
 from einloom.ir.held import packed_whole
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import Schedule
@@ -198,7 +199,19 @@ def _with_groups(operation: Operation, schedule: Schedule, context: Context) -> 
             grouped_schedules(operation, schedule.prims, context),
         )
         found += [Costed(Proposal(family, proposed), cost) for family, proposed, cost in others]
-    return sorted(found, key=_seconds)
+    found = sorted(found, key=_seconds)
+    return found if computed is operation and not operation.multiplies_pairs else _within_scratch(operation, found)
+
+
+def _within_scratch(operation: Operation, found: list[Costed]) -> list[Costed]:
+    """Return proposals from the first on that finds enough scratch: what is converted, or turned, may need more of it
+    than the elements that were reckoned with."""
+    fits = (i for i, each in enumerate(found) if _scratch_bytes(operation, each.proposal) <= SCRATCH_LIMIT)
+    return found[next(fits, 0) :]
+
+
+def _scratch_bytes(operation: Operation, proposal: Proposal) -> int:
+    return bind(operation, staged_in_computed_type(operation, proposal.schedule)).scratch_bytes
 
 
 def _of_pairs(reals: Reals, found: Iterable[Costed], context: Context) -> list[Costed]:

@@ -61,14 +61,15 @@ def staged_in_computed_type(operation: Operation, schedule: Schedule, always: bo
     staged = any(pack.operand == OUTPUT for pack in schedule.packs)
     if staged or not operation.main.is_contraction or not operation.narrows:
         return schedule
-    operation = FusedView.of(operation, schedule.fused).stand_in(operation)
+    view = FusedView.of(operation, schedule.fused)
+    operation = view.stand_in(operation)
     adds = [i for i, loop in enumerate(schedule.loops) if _is_partial_sum(operation, loop)]
     grouped = any(pack.grouped for pack in schedule.packs)
     touched = any(not touch.does_nothing for touch in operation.last_touches)
     if not adds and not grouped and not touched and not always:
         return schedule
     depth = adds[0] if adds else len(schedule.loops)
-    schedule, depth = _with_small_blocks(operation, schedule, depth)
+    schedule, depth = _with_small_blocks(operation, schedule, depth, view)
     return replace(schedule, packs=(*schedule.packs, ScheduledPack(OUTPUT, depth, _layout(operation, schedule, depth))))
 
 
@@ -86,19 +87,26 @@ def _spans(operation: Operation, schedule: Schedule, depth: int) -> dict[str, in
     return spans
 
 
-def _with_small_blocks(operation: Operation, schedule: Schedule, depth: int) -> tuple[Schedule, int]:
+def _with_small_blocks(
+    operation: Operation, schedule: Schedule, depth: int, view: FusedView
+) -> tuple[Schedule, int]:
     """Return the schedule with more loops around, so that the staged block fits, and the depth inside them."""
     size = operation.accumulate.size
     while size * math.prod((spans := _spans(operation, schedule, depth)).values()) > STAGED_BYTES:
-        name = max(spans, key=lambda axis: spans[axis])
-        inner = [loop.step for loop in schedule.loops[depth:] if loop.axis == name]
-        step = round_up(-(-spans[name] // 2), max(inner, default=1))
-        if step >= spans[name]:
+        halves = {name: _half(schedule, depth, name, span, view.rows(name)) for name, span in spans.items()}
+        if not (smaller := [name for name in spans if halves[name] < spans[name]]):
             break
-        loops = (*schedule.loops[:depth], ScheduledLoop(name, step), *schedule.loops[depth:])
+        name = max(smaller, key=lambda axis: spans[axis])
+        loops = (*schedule.loops[:depth], ScheduledLoop(name, halves[name]), *schedule.loops[depth:])
         packs = tuple(replace(pack, loop=pack.loop + (pack.loop > depth)) for pack in schedule.packs)
         schedule, depth = replace(schedule, loops=loops, packs=packs), depth + 1
     return schedule, depth
+
+
+def _half(schedule: Schedule, depth: int, name: str, span: int, row: int) -> int:
+    """Return half of the indices of an axis, in whole steps of the loops inside and in whole rows of a fused one."""
+    inner = max((loop.step for loop in schedule.loops[depth:] if loop.axis == name), default=1)
+    return round_up(-(-span // 2), math.lcm(inner, row))
 
 
 def _layout(operation: Operation, schedule: Schedule, depth: int) -> tuple[Digit, ...]:
