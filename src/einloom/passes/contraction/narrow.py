@@ -87,9 +87,7 @@ def _spans(operation: Operation, schedule: Schedule, depth: int) -> dict[str, in
     return spans
 
 
-def _with_small_blocks(
-    operation: Operation, schedule: Schedule, depth: int, view: FusedView
-) -> tuple[Schedule, int]:
+def _with_small_blocks(operation: Operation, schedule: Schedule, depth: int, view: FusedView) -> tuple[Schedule, int]:
     """Return the schedule with more loops around, so that the staged block fits, and the depth inside them."""
     size = operation.accumulate.size
     while size * math.prod((spans := _spans(operation, schedule, depth)).values()) > STAGED_BYTES:
