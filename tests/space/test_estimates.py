@@ -210,10 +210,11 @@ def test_dead_ends_are_counted():
 
 @pytest.mark.parametrize("method", ["knuth", "chen"])
 def test_several_processes_draw_the_same_samples(method):
+    before = set(multiprocessing.active_children())  # Libraries that other tests call keep some for themselves.
     alone, together = (estimate(SPACES["copy"], method, 7, seed=5, processes=count) for count in (1, 3))
     assert alone == together
     assert alone.size > 0
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= before
 
 
 def test_an_unknown_method_is_refused():
