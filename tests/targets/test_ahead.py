@@ -44,6 +44,18 @@ SCHEDULES = (
     "shared e:1 seq c:1 seq b:3 seq a:48 prim m=a n=b k=d pack in0@2 a:48 d a",
 )
 
+CUT = {
+    "pieces of a few forms": (264, 4, "fuse ab=a*b seq e:1 seq ab:48 prim m=ab n=n k=d pack in0@1 ab:48 d ab"),
+    "pieces of many forms and a rest": (
+        260,
+        4,
+        "fuse ab=a*b seq e:1 seq ab:48 prim m=ab n=n k=d pack in0@1 ab:48 d ab",
+    ),
+    "half of the rows": (264, 2, "fuse ab=a*b seq e:1 seq ab:528 seq ab:48 prim m=ab n=n k=d pack in0@2 ab:48 d ab"),
+    "rows in one panel": (264, 2, "fuse ab=a*b seq e:1 seq ab:528 prim m=ab n=n k=d pack in0@2 d ab"),
+}
+"""Fused axes whose panels cut rows of b, or hold several: the length of a row, how many a block has, a schedule."""
+
 
 def _contraction() -> Operation:
     """`edca,bd->ecba`: rows of a lie apart along d."""
@@ -54,9 +66,18 @@ def _contraction() -> Operation:
     return Operation(axes, operands, Primitive.GEMM, Touch(Primitive.ZERO))
 
 
-def _small(vector: str) -> Machine:
+def _fused(row: int) -> Operation:
+    """`eadb,nd->enab`: rows of b lie apart along d and a."""
+    e, a, n, d = 4, 4, 5, 12
+    axes = tuple(map(Axis, "eabnd", (e, a, row, n, d), map(DimType, "mmmnk")))
+    strides = ((a * d * row, d * row, 1, 0, row), (0, 0, 0, d, 1), (n * a * row, row, 1, a * row, 0))
+    operands = tuple(Operand(name, FLOAT32, each) for name, each in zip(("in0", "in1", "out"), strides))
+    return Operation(axes, operands, Primitive.GEMM, Touch(Primitive.ZERO))
+
+
+def _small(vector: str, l2: int = 64 * 1024) -> Machine:
     """A machine whose second-level cache holds two blocks, but not the tensor."""
-    return replace(host().with_vector(vector), l2=64 * 1024)
+    return replace(host().with_vector(vector), l2=l2)
 
 
 @pytest.mark.parametrize("text", SCHEDULES)
@@ -65,6 +86,17 @@ def test_programs_that_ask_ahead_equal_the_interpreter(vector: str, text: str) -
     schedule = parse_schedule(text)
     assert asked_ahead(bind(operation, schedule), machine) is not None
     rng = random.Random(1)
+    assert run_guarded([operation], lambda each: difference(each, each, schedule, machine, rng)) is None
+
+
+@pytest.mark.parametrize("case", CUT.values(), ids=CUT)
+def test_programs_that_ask_for_rows_that_panels_cut_equal_the_interpreter(
+    vector: str, case: tuple[int, int, str]
+) -> None:
+    row, _, text = case
+    operation, machine, schedule = _fused(row), _small(vector, 128 * 1024), parse_schedule(text)
+    assert asked_ahead(bind(operation, schedule), machine) is not None
+    rng = random.Random(2)
     assert run_guarded([operation], lambda each: difference(each, each, schedule, machine, rng)) is None
 
 
@@ -116,6 +148,19 @@ def test_all_blocks_but_the_first_are_asked_for(vector: str, text: str, monkeypa
     marked = set(_marked(operation, text, machine))
     blocks = [{"e": e, "c": c} for e in range(3) for c in range(6)]
     wanted = _lines_of(operation, blocks[1:])
+    assert wanted <= marked
+    assert marked <= {line + further for line in wanted for further in (0, 1)}
+
+
+@pytest.mark.parametrize(("row", "rows", "text"), CUT.values(), ids=CUT)
+def test_rows_that_panels_cut_are_asked_for(
+    vector: str, row: int, rows: int, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of them but those of the first block."""
+    operation, machine = _fused(row), _small(vector, 128 * 1024)
+    _mark_instead(monkeypatch, machine)
+    marked = set(_marked(operation, text, machine))
+    wanted = _lines_of(operation, [{"e": e, "a": a} for e in range(4) for a in range(4)][rows:])
     assert wanted <= marked
     assert marked <= {line + further for line in wanted for further in (0, 1)}
 

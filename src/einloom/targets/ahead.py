@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from einloom.ir.nest import Call, Iteration, Loop, Nest, Node, Pack, walk
 from einloom.ir.schedule import ExecType
@@ -70,18 +71,14 @@ def _packed_blocks(nest: Nest, nodes: Sequence[Node], around: tuple[Loop, ...]) 
     for node in nodes:
         if isinstance(node, Loop):
             yield from _packed_blocks(nest, node.body, (node, *around))
-        elif isinstance(node, Pack) and node.source in inputs and around and not _is_in_pieces(node):
-            levels, lowest = _levels(nest, node) if node.body else (_levels_of_panels(nest, node, around), 0)
+        elif isinstance(node, Pack) and node.source in inputs and around:
+            found = _levels(nest, node) if node.body else (_levels_of_panels(nest, node, around), 0)
+            if found is None:
+                continue
+            levels, lowest = found
             lines, calls = math.prod(count for count, _ in levels), _calls(nest, nodes)
             moved = lines * LINE * math.prod(loop.trips for loop in around)
             yield Asked(node, around, lowest, Ahead(-(-lines // max(calls, 1)), levels), moved)
-
-
-def _is_in_pieces(pack: Pack) -> bool:
-    """Whether a copy goes by rows that panels cut: its block has no levels that follow one after the other."""
-    nodes = list(walk(pack.body))
-    carries = any(isinstance(node, Loop) and node.carries for node in nodes)
-    return carries or sum(isinstance(node, Call) for node in nodes) > 1
 
 
 def _calls(nest: Nest, nodes: Sequence[Node]) -> int:
@@ -95,13 +92,16 @@ def _calls(nest: Nest, nodes: Sequence[Node]) -> int:
     return calls
 
 
-def _levels(nest: Nest, pack: Pack) -> tuple[tuple[tuple[int, int], ...], int]:
+def _levels(nest: Nest, pack: Pack) -> tuple[tuple[tuple[int, int], ...], int] | None:
     """Return the lines of a block in the order of memory, as levels, and bytes from its first element to the lowest.
 
-    Pieces less than a line apart are one; each may begin and end anywhere in a line.
+    Pieces less than a line apart are one; each may begin and end anywhere in a line. None: rows that are not all alike.
     """
+    directions = _walked(pack)
+    if directions is None:
+        return None
     size = nest.dtypes[pack.source].size
-    walked = [(count, apart * size) for count, apart in _walked(pack) if count > 1 and apart]
+    walked = [(count, apart * size) for count, apart in directions if count > 1 and apart]
     reach, levels = size, list[tuple[int, int]]()
     for apart, count in sorted((abs(apart), count) for count, apart in walked):
         if not levels and apart < reach + LINE:
@@ -121,10 +121,10 @@ def _levels_of_panels(nest: Nest, block: Pack, around: tuple[Loop, ...]) -> tupl
     return ((-(-elements * nest.dtypes[block.source].size // LINE), LINE),)
 
 
-def _walked(pack: Pack) -> list[tuple[int, int]]:
+def _walked(pack: Pack) -> list[tuple[int, int]] | None:
     """Return how many indices a copy reads in each direction, and how many elements they lie apart.
 
-    Panels that follow each other in the tensor are no direction of their own.
+    Panels that follow each other in the tensor are no direction of their own. None: rows that are not all alike.
     """
     directions, panels = list[tuple[int, int]](), dict[tuple[str | None, int], Loop]()
 
@@ -135,19 +135,70 @@ def _walked(pack: Pack) -> list[tuple[int, int]]:
             count = around.span
         directions.append((count, apart))
 
-    for node in walk(pack.body):
-        if isinstance(node, Loop):
-            moves = dict(node.advances)[pack.source]
-            if node.step > 1 and moves % node.step == 0:
-                panels[node.axis, moves // node.step] = node
-                directions.append((node.trips, moves))
-            else:
-                add(node.axis, node.trips, moves)
-        elif isinstance(node, Call):
-            for block, stride in zip(node.blocks, node.accesses[0].strides):
-                add(block.axis, block.size, block.unit * stride)
-                directions.append((block.unit, stride))
+    nodes = pack.body
+    while len(nodes) == 1 and isinstance(node := nodes[0], Loop):
+        moves = dict(node.advances)[pack.source]
+        if node.carries:
+            directions += _odometer(node, pack.source, moves)
+        elif node.step > 1 and moves % node.step == 0:
+            panels[node.axis, moves // node.step] = node
+            directions.append((node.trips, moves))
+        else:
+            add(node.axis, node.trips, moves)
+        nodes = node.body
+    calls = [node for node in walk(nodes) if isinstance(node, Call)]
+    (first, *others), strides = calls[0].blocks, calls[0].accesses[0].strides
+    if len(calls) > 1:
+        rows = _rows(nodes, pack.source, first.unit * strides[0])
+        if rows is None:
+            return None
+        directions += rows
+    else:
+        others = [first, *others]
+    for block, stride in zip(reversed(others), reversed(strides)):
+        add(block.axis, block.size, block.unit * stride)
+    directions += [(block.unit, stride) for block, stride in zip(calls[0].blocks, strides)]
     return directions
+
+
+def _odometer(loop: Loop, source: str, moves: int) -> Iterator[tuple[int, int]]:
+    """Yield the directions of a loop that begins a new row now and then."""
+    steps, apart = 1, moves
+    for carry in loop.carries:
+        if carry.buffer == source:
+            yield carry.every // steps, apart
+            steps, apart = carry.every, apart * (carry.every // steps) + carry.delta
+    yield -(-loop.trips // steps), apart
+
+
+def _rows(nodes: Sequence[Node], source: str, apart: int) -> list[tuple[int, int]] | None:
+    """Return the directions of pieces that follow each other in equal rows, equally far apart; None: they do not.
+
+    Their elements lie `apart`.
+    """
+    rows = list[list[int]]()
+    for begin, end in sorted(set(_pieces(nodes, source, 0))):
+        if rows and rows[-1][1] == begin:
+            rows[-1][1] = end
+        else:
+            rows.append([begin, end])
+    lengths, distances = {end - begin for begin, end in rows}, {b - a for (a, _), (b, _) in pairwise(rows)}
+    if len(lengths) > 1 or len(distances) > 1 or not apart:
+        return None
+    return [(lengths.pop() // apart, apart), (len(rows), distances.pop() if distances else 0)]
+
+
+def _pieces(nodes: Sequence[Node], source: str, start: int) -> Iterator[tuple[int, int]]:
+    """Yield where each piece that some copies read begins, and where one that goes on would."""
+    for node in nodes:
+        if isinstance(node, Loop):
+            moves = dict(node.advances)[source]
+            for i in range(node.trips):
+                yield from _pieces(node.body, source, start + i * moves)
+        elif isinstance(node, Call):
+            read, block = node.accesses[0], node.blocks[0]
+            begin = start + read.offset
+            yield begin, begin + block.size * block.unit * read.strides[0]
 
 
 class AheadLowering:
