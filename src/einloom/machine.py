@@ -10,9 +10,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
-from einloom.errors import UnsupportedTarget
+from einloom.errors import ArgumentError, UnsupportedTarget
 
 __all__ = ["AVX2", "AVX512", "MACHINES", "NEON", "TILES", "VECTORS", "Machine", "Rates", "VectorISA", "vector_of"]
 
@@ -84,6 +86,10 @@ _BY_NAME = {each.name: each for each in _ISAS}
 VECTORS = tuple(_BY_NAME)
 
 
+FASTEST = 1e18
+"""Flop or bytes a second that no core comes near: costs of slower ones are numbers, however large the work is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rates:
     """What one core of a kind of processor was measured to do, in flop and bytes a second.
@@ -92,6 +98,9 @@ class Rates:
         float32, float64: multiply-adds in vector registers.
         l2, l3, memory: reads from these levels.
         stream: writes past the caches.
+
+    Raises:
+        ArgumentError: a rate is none that a processor could have.
     """
 
     float32: float
@@ -100,6 +109,27 @@ class Rates:
     l3: float
     memory: float
     stream: float
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            rate: Any = getattr(self, field.name)
+            if not (isinstance(rate, int | float) and 1 <= rate <= FASTEST):
+                what = f"the rate {field.name} of a machine is {rate!r:.40}"
+                raise ArgumentError(f"{what}\n  Give flop or bytes a second, from 1 to {FASTEST:g}, such as 100e9.")
+
+
+def _is_size(given: object) -> bool:
+    return type(given) is int and given >= 0
+
+
+_ATTRIBUTES: tuple[tuple[str, Callable[[object], bool], str], ...] = (
+    *((level, _is_size, "a whole number of bytes, 0 for no such level") for level in ("l1d", "l2", "l3")),
+    ("cores", lambda given: type(given) is int and given > 0, "a whole number from 1 on"),
+    ("features", lambda given: isinstance(given, frozenset), "a frozenset of their names"),
+    ("name", lambda given: isinstance(given, str), "a text"),
+    ("rates", lambda given: isinstance(given, Rates | None), "Rates, or None"),
+)
+"""What attributes of machines have to be: their names, whether a value is that, and what to give."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +141,14 @@ class Machine:
         vector: the vector instruction set that kernels use, `"avx512"`, `"avx2"`, `"neon"`, `"sve256"` (or
             another width), or `"none"`.
         features: names of the ISA features (as in the rows of `asm`) that code may use.
-        l1d, l2, l3: data cache sizes in bytes that one core sees.
+        l1d, l2, l3: data cache sizes in bytes that one core sees; 0: there is no such level.
         cores: processors that this process may run on.
         name: what people call it.
         rates: what was recorded of it; None: nobody measured.
+
+    Raises:
+        ArgumentError: a size or the number of cores is no such number, or another attribute of a wrong kind.
+        UnsupportedTarget: there is no such vector ISA.
     """
 
     isa: str
@@ -126,6 +160,18 @@ class Machine:
     cores: int = 1
     name: str = "generic"
     rates: Rates | None = None
+
+    def __post_init__(self) -> None:
+        _check_vector(self.vector)
+        for name, fits, wanted in _ATTRIBUTES:
+            given: object = getattr(self, name)
+            if not fits(given):
+                raise ArgumentError(f"{name} of a machine is {given!r:.40}\n  Give {wanted}.")
+
+    @property
+    def last_level(self) -> int:
+        """Bytes of the largest cache."""
+        return max(self.l2, self.l3)
 
     @property
     def vectors(self) -> VectorISA:
@@ -164,13 +210,17 @@ class Machine:
         """
         if vector is None or vector == self.vector:
             return self
-        if vector not in VECTORS:  # Whatever it is: a tuple compares, and hashes nothing.
-            raise UnsupportedTarget(f"unknown vector ISA {vector!r}\n  known: {', '.join(VECTORS)}")
+        _check_vector(vector)
         other = _BY_NAME[vector]
         if other.isa not in (None, self.isa):
             return (MACHINES | _SVE)[vector]
         kept = frozenset(name for name in self.features if not name.startswith(other.beyond))
         return replace(self, vector=vector, features=kept | other.features, rates=None)
+
+
+def _check_vector(vector: object) -> None:
+    if vector not in VECTORS:  # Whatever it is: a tuple compares, and hashes nothing.
+        raise UnsupportedTarget(f"unknown vector ISA {vector!r}\n  known: {', '.join(VECTORS)}")
 
 
 def vector_of(isa: str, features: frozenset[str]) -> str:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, astuple, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from einloom.cli import main
+from einloom.errors import ArgumentError
 from einloom.jit.host import host
 from einloom.jit.rates import bytes_loop, measured_rates
-from einloom.jit.recorded import coarse, rates_file, record_rates, recorded_rates
+from einloom.jit.recorded import VERSION, coarse, rates_file, record_rates, recorded_rates
 from einloom.machine import AVX2, AVX512, Rates
 
 SOME = Rates(100e9, 50e9, 90e9, 40e9, 20e9, 10e9)
@@ -44,16 +46,23 @@ def test_what_cannot_be_read_counts_as_nothing_and_is_replaced(file: Path, text:
     assert recorded_rates(AVX512) is None
     record_rates(AVX512, SOME)
     assert recorded_rates(AVX512) is not None
-    file.write_text(json.dumps({"version": 1, f"{AVX512.name}, avx512": {"float32": 1.0}}))
+    file.write_text(json.dumps({"version": VERSION, f"{AVX512.name}, avx512": {"float32": 1.0}}))
     assert recorded_rates(AVX512) is None
 
 
-@pytest.mark.parametrize("rate", ["fast", 0, -1.0, float("nan"), float("inf"), None, [1], 10**400])
+@pytest.mark.parametrize("rate", ["fast", 0, -1.0, float("nan"), float("inf"), None, [1], 10**400, 1e-300, 1e300])
 def test_what_is_no_rate_counts_as_nothing(file: Path, rate: object) -> None:
     file.parent.mkdir()
-    rates = asdict(SOME) | {"l2": rate}
-    file.write_text(json.dumps({"version": 1, f"{AVX512.name}, avx512": rates}))
-    assert recorded_rates(AVX512) is None
+    for given, read in ((1e9, replace(SOME, l2=1e9)), (rate, None)):
+        rates = asdict(SOME) | {"l2": given}
+        file.write_text(json.dumps({"version": VERSION, f"{AVX512.name}, avx512": rates}))
+        assert recorded_rates(AVX512) == read
+
+
+@pytest.mark.parametrize("rate", ["fast", 0, -1.0, float("nan"), float("inf"), None, 1e-300])
+def test_rates_that_no_processor_has_are_refused(rate: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"the rate stream of a machine is .*\n  Give flop or bytes a second"):
+        replace(SOME, stream=rate)
 
 
 def test_nothing_is_kept_on_request(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,8 +39,7 @@ def recorded_rates(machine: Machine) -> Rates | None:
     file = rates_file()
     try:
         entries = json.loads(file.read_text(encoding="utf-8")) if file else {}
-        rates = Rates(**entries[_key(machine)]) if entries.get("version") == VERSION else None
-        return rates if rates and all(0 < float(rate) < math.inf for rate in asdict(rates).values()) else None
+        return Rates(**entries[_key(machine)]) if entries.get("version") == VERSION else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None
 

@@ -54,7 +54,7 @@ def _sums_along_runs(operation: Operation, large: Operand, run: Axis, machine: M
     kept = [axis for axis in operation.axes if axis.role is not DimType.K]
     alone = [axis for axis in kept if not any(operation.stride(operand, axis.name) for operand in others)]
     rows = min(alone, key=lambda axis: operation.distance(large, axis), default=None)
-    most = machine.l2 // 2 // operation.output.dtype.size
+    most = max(machine.l2 // 2 // operation.output.dtype.size, 1)
     piece = min(run.extent, most)
     loops = _around(operation, large, {run.name, rows.name if rows else run.name})
     loops += [ScheduledLoop(run.name, piece)] if piece < run.extent else []
@@ -98,7 +98,7 @@ def _adds_runs(operation: Operation, large: Operand, run: Axis, machine: Machine
     """Vectors along an axis of the output: several rows of the summed axis that is the closest are added at once."""
     summed = [axis for axis in operation.axes if axis.role is DimType.K]
     rows = min(summed, key=lambda axis: operation.distance(large, axis), default=None)
-    most = machine.l2 // 16 // operation.output.dtype.size
+    most = max(machine.l2 // 16 // operation.output.dtype.size, 1)
     piece = run.extent if run.extent <= most else -(-run.extent // -(-run.extent // most))
     loops = [ScheduledLoop(run.name, piece)] if piece < run.extent else []
     loops += _around(operation, large, {run.name, rows.name if rows else run.name})
@@ -119,7 +119,7 @@ def _is_one_stream(operation: Operation, large: Operand, piece: int, machine: Ma
     """Whether rows are summed that come from memory, to a piece of the output that L1 holds beside them."""
     if operation.inputs != (large,) or piece * operation.output.dtype.size > machine.l1d // 2:
         return False
-    return operation.elements(large) * large.dtype.size > machine.l3
+    return operation.elements(large) * large.dtype.size > machine.last_level
 
 
 def _around(operation: Operation, large: Operand, taken: set[str]) -> list[ScheduledLoop]:

@@ -22,7 +22,7 @@ from typing import Any
 
 from einloom import csp
 from einloom.config import MOST_THREADS
-from einloom.errors import ArgumentError, EinloomError, ScheduleError
+from einloom.errors import ArgumentError, EinloomError, ScheduleError, UnsupportedTarget
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import Machine, Rates
 from einloom.search.ranking import predicted_times
@@ -116,7 +116,7 @@ class SearchSetup:
             if not all(isinstance(each, str) for each in texts):
                 raise ValueError(f"strategy, starts and order {texts!r:.80}")
             return SearchSetup(space, told["strategy"], told["seed"], tuple(told["starts"]), known, told["ranked"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, UnsupportedTarget) as error:
             raise ScheduleError(f"this is no beginning of a search: {error!r:.200}") from None
 
 

@@ -82,7 +82,7 @@ def schedules_of_far_input(
     columns = math.prod(axis.extent for axis in operation.axes if axis.role not in (role, DimType.K, DimType.C))
     products = math.prod(axis.extent for axis in operation.axes if axis.role is DimType.C)
     each = operation.elements(operand) // max(products, 1) * operand.dtype.size
-    if each > min(machine.l3, SHARE * machine.l2) and columns <= FEW_COLUMNS:
+    if each > min(machine.last_level, SHARE * machine.l2) and columns <= FEW_COLUMNS:
         yield from _where_it_lies(operation, prims, machine, most)
 
 

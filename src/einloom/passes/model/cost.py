@@ -147,7 +147,9 @@ class CostModel:
             else:
                 read += distant
         block = flow.scratch.get(flow.output)
-        together = 0.0 if block is None else max(1 - block.at[block.first].room / (TOGETHER * self.machine.l1d), 0.0)
+        together = (
+            0.0 if block is None else max(1 - block.at[block.first].room / max(TOGETHER * self.machine.l1d, 1), 0.0)
+        )
         return Cost(0.0, near, read + streamed - together * min(read, streamed), waits, copies)
 
     def _pages(self, flow: Flow) -> float:

@@ -118,7 +118,7 @@ class Flow:
             self.tensors.append(buffers.use(position, walk, strided, 0, last))
             if pack is not None:
                 self.scratch[position] = buffers.use(position, walk, self._packed(position), last, inner)
-        self.caches = (machine.l1d, machine.l2, machine.l3)
+        self.caches = (machine.l1d, machine.l2, machine.last_level)
         self.asked = self._asked()
         self._forget()
 
@@ -424,7 +424,7 @@ def _forgotten(rooms: list[float], cache: float) -> tuple[list[float], int]:
 
 def _share_forgotten(room: float, cache: float) -> float:
     """Return the share of so much room that a cache loses before it is wanted again."""
-    return min(max((room / cache - FULL) / (OVER - FULL), 0.0), 1.0)
+    return min(max((room / cache - FULL) / (OVER - FULL), 0.0), 1.0) if cache else 1.0
 
 
 def _joined(digits: Iterable[tuple[int, int, int]]) -> tuple[int, int]:
