@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from einloom.dtypes import FLOAT32
 from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import OUTPUT, Prims, Schedule
@@ -17,7 +18,7 @@ from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
 from einloom.passes.model.cost import cost_of
-from einloom.passes.model.tiles import SCRATCH_LIMIT
+from einloom.passes.model.tiles import SCRATCH_LIMIT, block_targets
 from einloom.passes.model.traffic import Flow
 from einloom.passes.pipeline import explain_passes, optimize_operation
 from einloom.passes.values import Context, Options
@@ -192,6 +193,19 @@ def test_vectors_are_gathered_where_that_costs_less_than_a_copy() -> None:
     assert _costed(read_once)[0].proposal.family == "in place"
     read_often = contraction("m 1600 m, n 1600 n, k 1600 k", "mk", "kn", "nm")
     assert _costed(read_often)[0].proposal.family != "in place"
+
+
+@pytest.mark.parametrize("machine", [AVX2, AVX512], ids=["avx2", "avx512"])
+def test_tiles_as_wide_as_long_rows_are_staged_with_as_many_columns_as_hide_the_latency(machine: Machine) -> None:
+    operation = contraction("a 256 n, c 20 m, d 20 n, e 400 m, g 24 k", "egc", "gda", "acde")
+    best = costed(operation, Schedule((), identify_primitive(operation)), Context(machine))[0].proposal
+    assert best.family == "staged tiles"
+    columns = best.schedule.loops[-1]
+    assert columns.axis == "d" and block_targets(machine, FLOAT32, 400).tile_n <= columns.step <= 10
+    assert str(best.schedule).endswith(" pack out@5 d e")
+    longer = contraction("a 16 n, c 20 m, d 20 n, e 4000 m, g 24 k", "egc", "gda", "acde")
+    found = costed(longer, Schedule((), identify_primitive(longer)), Context(machine))
+    assert all(each.proposal.family != "staged tiles" for each in found)  # L1 does not hold such a tile.
 
 
 def test_short_runs_of_one_product_are_written_from_scratch() -> None:

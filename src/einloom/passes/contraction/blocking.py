@@ -241,7 +241,7 @@ class Blocking:
         if m is None or n is None or self.b is None or self.b.prim != n or self.a.prim != m:
             return False
         follow = self.places[m] == 1 and self.places[n] == self.extents[m]
-        return follow and self.extents[m] <= self.targets.read
+        return follow and self.extents[m] * self.targets.tile_n <= self.targets.small
 
     def _widen_tiles(self) -> None:
         """Let a tile be as wide as a run of the output."""
@@ -251,10 +251,11 @@ class Blocking:
         self._fill_tiles()
 
     def _fill_tiles(self) -> None:
-        """Give tiles that are staged alone as many columns as there is room for."""
+        """Give tiles that are staged alone as many columns as there is room for; long rows as hide latencies."""
         if self.plan.staging is Staging.TILES and self.b is not None and self.prims.n is not None:
             run = TILE_RUN // self._size
-            self.b.tile = equal_part(self.extents[self.prims.n], max(run // self.a.tile, 1))
+            least = self.targets.tile_n if self.a.tile > self.targets.read else 1
+            self.b.tile = equal_part(self.extents[self.prims.n], max(run // self.a.tile, least))
 
     # ---- blocks -------------------------------------------------------------------------------------------------
 
