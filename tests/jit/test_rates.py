@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, astuple, replace
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,25 @@ def test_what_is_no_rate_counts_as_nothing(file: Path, rate: object) -> None:
 def test_rates_that_no_processor_has_are_refused(rate: Any) -> None:
     with pytest.raises(ArgumentError, match=r"the rate stream of a machine is .*\n  Give flop or bytes a second"):
         replace(SOME, stream=rate)
+
+
+@pytest.mark.parametrize("place", ["folder", "file/rates.json", "n" * 300])
+def test_what_cannot_be_written_says_what_to_do(tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    monkeypatch.setenv("EINLOOM_RATES", str(tmp_path / place))
+    with pytest.raises(ArgumentError, match=r"rates cannot be written to .*\n  Set EINLOOM_RATES to a file"):
+        record_rates(AVX512, SOME)
+    assert {each.name for each in tmp_path.iterdir()} == {"file", "folder"}
+
+
+def test_threads_write_one_file_after_another(file: Path) -> None:
+    def record(memory: float) -> bool:
+        return record_rates(AVX512, replace(SOME, memory=memory)) is not None and recorded_rates(AVX512) is not None
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(record, [1e9] * 200))
+    assert list(file.parent.iterdir()) == [file]
 
 
 def test_nothing_is_kept_on_request(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,10 @@ import math
 import os
 from dataclasses import asdict
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
+from einloom.errors import ArgumentError
 from einloom.jit.folders import cache_folder
 from einloom.machine import Machine, Rates
 
@@ -48,7 +50,7 @@ def record_rates(machine: Machine, rates: Rates) -> tuple[Path, Rates] | None:
     """Write rates, rounded, beside those of other processors; return the file and what it says. None: no file is kept.
 
     Raises:
-        OSError: the file cannot be written.
+        ArgumentError: the file cannot be written.
     """
     file = rates_file()
     if file is None:
@@ -62,11 +64,23 @@ def record_rates(machine: Machine, rates: Rates) -> tuple[Path, Rates] | None:
         pass  # No file yet, or one that nobody can read: a new one.
     entries["version"] = VERSION
     entries[_key(machine)] = asdict(rounded)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_suffix(f".{os.getpid()}")
-    part.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
-    part.replace(file)
+    try:
+        _write(file, json.dumps(entries, indent=1) + "\n")
+    except OSError as error:
+        advice = "Set EINLOOM_RATES to a file that can be written, or to none."
+        raise ArgumentError(f"rates cannot be written to {file}: {error.strerror}\n  {advice}") from None
     return file, rounded
+
+
+def _write(file: Path, text: str) -> None:
+    """Write a file at once: whoever reads it meanwhile sees the old one or the new one."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f"{file.name}.{os.getpid()}.{get_ident()}")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def coarse(rate: float) -> float:
