@@ -35,7 +35,9 @@ def bind(operation: Operation, schedule: Schedule) -> Nest:
         nest = _Binder(pairs.real_operation(), pairs.real_schedule(), pairs).nest()
         return replace(nest, operation=operation)
     if any(pack.turned for pack in schedule.packs):
-        raise ScheduleError(f"a pack has the form 1e, but {operation.main} multiplies no complex numbers")
+        raise ScheduleError(
+            f"a pack has the form 1e, but {operation.main} multiplies no complex numbers here\n  Leave :1e out."
+        )
     if operation.multiplies_pairs:
         check_touches(operation)
     return _Binder(operation, schedule).nest()

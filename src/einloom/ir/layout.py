@@ -61,15 +61,24 @@ class PackedLayout:
         spans: list[int] = []
         for digit in digits:
             if digit.axis not in left:
-                raise ScheduleError(f"pack of {operand}: it does not depend on the axis {digit.axis}")
+                raise ScheduleError(
+                    f"pack of {operand}: it does not depend on the axis {digit.axis}\n"
+                    f"  Its axes are {' '.join(block)}: name each, perhaps with a panel before: m:4 k m."
+                )
             above = left[digit.axis]
             if digit.step > max(above, 1) or (above % digit.step and above != block[digit.axis]):
-                raise ScheduleError(f"pack of {operand}: digit {digit.axis}:{digit.step} does not fit into {above}")
+                raise ScheduleError(
+                    f"pack of {operand}: digit {digit.axis}:{digit.step} does not fit into {above}\n"
+                    "  Panels of an axis get smaller from left to right, and inner ones divide outer ones."
+                )
             spans.append(max(above, 1))
             left[digit.axis] = digit.step
         for axis, rest in left.items():
             if rest > 1:
-                raise ScheduleError(f"pack of {operand}: the layout lacks the innermost digit of axis {axis}")
+                raise ScheduleError(
+                    f"pack of {operand}: the layout lacks the innermost digit of axis {axis}\n"
+                    f"  Name {axis} without a step behind its panels."
+                )
         sizes = [-(-span // digit.step) for span, digit in zip(spans, digits)]
         *strides, size = _distances(sizes, digits, rows)
         return PackedLayout(digits, tuple(spans), tuple(reversed(strides)), size)
@@ -86,7 +95,11 @@ class PackedLayout:
         if not places:
             return 0
         if size > self.spans[places[-1]]:
-            raise ScheduleError(f"the primitive's block of {size} {axis} is larger than its packed panel")
+            panel = self.spans[places[-1]]
+            raise ScheduleError(
+                f"the primitive's block of {size} {axis} is larger than its packed panel of {panel}\n"
+                f"  Add a loop over {axis} with step {panel}, or make panels of {size}."
+            )
         return self.strides[places[-1]]
 
     def advance(self, axis: str, step: int, span: int) -> int:
@@ -96,7 +109,10 @@ class PackedLayout:
         for i, digit in enumerate(self.digits):
             if digit.axis == axis and step % digit.step == 0 and span <= self.spans[i]:
                 return step // digit.step * self.strides[i]
-        raise ScheduleError(f"a loop over {axis} in steps of {step} does not follow the packed layout")
+        raise ScheduleError(
+            f"a loop over {axis} in steps of {step} does not follow the packed layout\n"
+            f"  Take steps of whole panels, or make panels of {step}."
+        )
 
 
 def _distances(sizes: list[int], digits: tuple[Digit, ...], rows: str | None) -> list[int]:

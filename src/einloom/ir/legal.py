@@ -99,10 +99,15 @@ class _Rules:
         prims, main, roles = self.schedule.prims, self.operation.main, self.blocks.roles
         for letter, name in (("k", prims.k), ("batch", prims.batch)):
             if name is not None and (not main.is_contraction or roles[name] is not DimType.K):
-                raise ScheduleError(f"dimension {name} (role {roles[name]}) cannot be the {letter} of {main}")
+                what = f"dimension {name} (role {roles[name]}) cannot be the {letter} of {main}"
+                advice = "Take a dimension of role k" if main.is_contraction else f"Leave {letter}={name} out"
+                raise ScheduleError(f"{what}\n  {advice}, and loop over {name} with step 1.")
         for letter, name in (("m", prims.m), ("n", prims.n)):
             if name is not None and roles[name] is DimType.K:
-                raise ScheduleError(f"dimension {name} is contracted (role k) and cannot be the {letter} of {main}")
+                raise ScheduleError(
+                    f"dimension {name} is contracted (role k) and cannot be the {letter} of {main}\n"
+                    f"  Take a dimension of the output, and {name} as k or batch or in a loop."
+                )
 
     def _check_rounding(self) -> None:
         """What is stored in a narrower type than it is computed in is stored once.

@@ -88,11 +88,12 @@ class Packing:
         output = len(self.operation.operands) - 1
         if pack.operand != OUTPUT and not 0 <= pack.operand < output:
             raise ScheduleError(
-                f"a pack of operand {pack.operand}; 0 to {output - 1} are read, and {OUTPUT} is the output"
+                f"a pack of operand {pack.operand}, which there is not\n"
+                f"  Give 0 to {output - 1} or, the output, {OUTPUT}."
             )
         position = output if pack.operand == OUTPUT else pack.operand
         if position in self.packs:
-            raise ScheduleError(f"{self.operation.operands[position].name} is packed twice")
+            raise ScheduleError(f"{self.operation.operands[position].name} is packed twice\n  Keep one of its packs.")
         if self.is_staged(position):
             self._check_staged(pack, self.operation.operands[position].name)
         return position
@@ -114,7 +115,9 @@ class Packing:
             raise ScheduleError(f"{name} is staged outside a shared loop\n  Stage it inside all of them.")
         touches = (first, *self.operation.last_touches)
         if any(touch.operand == pack.operand and not touch.writes for touch in touches):
-            raise ScheduleError(f"{name} is packed, but one touch reads it and another one writes it")
+            raise ScheduleError(
+                f"{name} is packed, but one touch reads it and another one writes it\n  Leave its pack out."
+            )
         for loop in self.schedule.loops[: pack.loop]:
             if self.blocks.cuts(loop, DimType.K):
                 raise ScheduleError(
@@ -153,7 +156,9 @@ class Packing:
         if group == 1 or axis != self.schedule.prims.k:
             return layout.advance(axis, step, span) * group
         if step % group and step < span:
-            raise ScheduleError(f"a loop over {axis} in steps of {step} cuts groups of {group}")
+            raise ScheduleError(
+                f"a loop over {axis} in steps of {step} cuts groups of {group}\n  Take a multiple of {group}."
+            )
         return layout.advance(axis, -(-step // group), -(-span // group)) * group
 
     def access(self, position: int, blocks: Sequence[Block]) -> Access:

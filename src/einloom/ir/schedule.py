@@ -188,7 +188,7 @@ class Schedule:
             _check_team(self, self.team)
         names = self.prims.names
         if len(set(names)) != len(names):
-            raise ScheduleError(f"the primitive takes a dimension twice: {' '.join(names)}")
+            raise ScheduleError(f"the primitive takes a dimension twice: {' '.join(names)}\n  Name each once.")
         for pack in self.packs:
             _check_pack(pack, len(self.loops))
 
@@ -342,12 +342,14 @@ def _is_a(kind: type, value: object) -> bool:
 
 def _check_loops(loops: tuple[ScheduledLoop, ...]) -> None:
     if len(loops) > MOST_LOOPS:
-        raise ScheduleError(f"the schedule has {len(loops):,} loops; at most {MOST_LOOPS} go")
+        raise ScheduleError(f"the schedule has {len(loops):,} loops; at most {MOST_LOOPS} go\n  Leave some out.")
     for loop in loops:
         if loop.step < 1:
-            raise ScheduleError(f"the loop over {loop.axis} has step {loop.step}; a step is at least 1")
+            raise ScheduleError(f"the loop over {loop.axis} has step {loop.step}\n  Give it a step of at least 1.")
         if loop.kind is ExecType.PRIM:
-            raise ScheduleError(f"dimension {loop.axis} is prim outside the primitive; prim dimensions come last")
+            raise ScheduleError(
+                f"dimension {loop.axis} is prim outside the primitive\n  Name prim dimensions behind all loops."
+            )
 
 
 def _check_without_team(loops: tuple[ScheduledLoop, ...]) -> None:
@@ -389,9 +391,16 @@ def _check_team(schedule: Schedule, team: Team) -> None:
 def _check_pack(pack: ScheduledPack, loops: int) -> None:
     name = operand_name(pack.operand)
     if not 0 <= pack.loop <= loops:
-        raise ScheduleError(f"a pack of {name} at loop {pack.loop} of {loops} loops")
+        raise ScheduleError(
+            f"a pack of {name} at loop {pack.loop} of {loops} loops\n"
+            f"  Give 0 (outside all loops) to {loops} (inside all of them)."
+        )
     if len(pack.layout) > MOST_DIGITS:
-        raise ScheduleError(f"the pack of {name} has {len(pack.layout):,} digits; at most {MOST_DIGITS} go")
+        raise ScheduleError(
+            f"the pack of {name} has {len(pack.layout):,} digits; at most {MOST_DIGITS} go\n  Leave some out."
+        )
     for digit in pack.layout:
         if digit.step < 1:
-            raise ScheduleError(f"pack of {name}: the digit {digit.axis} has step {digit.step}; a step is at least 1")
+            raise ScheduleError(
+                f"pack of {name}: the digit {digit.axis} has step {digit.step}\n  Give it a step of at least 1."
+            )

@@ -67,7 +67,19 @@ def _parse_operand(line: str, axes: tuple[Axis, ...]) -> Operand:
 
 
 _WORD = re.compile(r"\S+", re.ASCII)
-_MODES = ("seq", "shared", "sfc", "prim", "pack", "fuse", "team")
+_LOOPS = "Loops are axes with steps, such as seq m:4 k:1."
+_WANTED = {
+    "": "Begin with seq, shared, sfc, prim, pack, fuse or team.",
+    "seq": _LOOPS,
+    "shared": _LOOPS,
+    "sfc": _LOOPS,
+    "prim": "The primitive takes m=, n=, k= and batch=, each once and with the name of an axis.",
+    "pack": "A pack is an operand at a loop, such as in0@2, and then axes, perhaps in panels: m:4 k m.",
+    "fuse": "Axes are fused by a new name and their own ones, such as cd=c*d.",
+    "team": "A team is a number of threads, and perhaps schedule(dynamic,1).",
+}
+"""What belongs behind each word that says what follows."""
+_MODES = tuple(_WANTED)[1:]
 _STEP = re.compile(r"([0-9]+)(?:\{([RCL]):([0-9]+)\})?(\|?)", re.ASCII)
 _LETTERS = ("m", "n", "k", "batch")
 
@@ -83,7 +95,7 @@ def parse_schedule(text: str) -> Schedule:
         try:
             reader.read(match.group())
         except (ValueError, IndexError, KeyError) as error:
-            raise ScheduleError(f"not a schedule: {_quoted(text, match)}") from error
+            raise ScheduleError(f"not a schedule: {_quoted(text, match)}\n  {_WANTED[reader.mode]}") from error
     return reader.schedule()
 
 
