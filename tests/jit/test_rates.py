@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import einloom
 from einloom.cli import main
 from einloom.errors import ArgumentError
 from einloom.jit.host import host
@@ -36,6 +37,7 @@ def test_what_was_recorded_is_read_for_this_processor_and_vector_isa(file: Path)
     record_rates(AVX2, replace(SOME, memory=1e9))
     assert recorded_rates(AVX512) == written[1]
     assert all(0 <= now / then - 1 < 0.06 for then, now in zip(astuple(SOME), astuple(written[1])))
+    assert json.loads(file.read_text())["einloom"] == einloom.__version__
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 The cost model of the optimiser and the bounds that `show` prints take them in place of typical ones. They are read
 once a process; nothing is measured while compiling. Rates are rounded up to steps of 6 %, so that measuring again
-rarely changes what is compiled. `EINLOOM_RATES` names another file, or `none`.
+rarely changes what is compiled. The file says which einloom wrote it last. `EINLOOM_RATES` names another file, or
+`none`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from threading import get_ident
 from typing import Any
 
+from einloom import config
 from einloom.errors import ArgumentError
 from einloom.jit.folders import cache_folder
 from einloom.machine import Machine, Rates
@@ -62,7 +64,7 @@ def record_rates(machine: Machine, rates: Rates) -> tuple[Path, Rates] | None:
         entries = known if known["version"] == VERSION else {}
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         pass  # No file yet, or one that nobody can read: a new one.
-    entries["version"] = VERSION
+    entries |= {"version": VERSION, "einloom": config.VERSION}
     entries[_key(machine)] = asdict(rounded)
     try:
         _write(file, json.dumps(entries, indent=1) + "\n")
