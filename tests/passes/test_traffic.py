@@ -20,6 +20,7 @@ SMALL = replace(AVX512, l1d=16 * 1024, l2=128 * 1024, l3=1024 * 1024)
 PRODUCT = contraction("m 160 m, n 192 n, k 200 k", "km", "kn", "mn")
 ROWS = contraction("m 160 m, n 192 n, k 200 k", "mk", "kn", "mn")
 TENSORS = contraction("a 12 m, b 17 n, c 16 n, d 24 m, e 52 k", "ead", "ebc", "adbc")
+UNEVEN = contraction("m 170 m, n 250 n, k 190 k", "km", "kn", "mn")
 LITTLE = contraction("m 320 m, n 192 n, k 32 k", "mk", "kn", "mn")
 
 APART = parse_operation(
@@ -72,6 +73,12 @@ CASES = [
         PRODUCT,
         "seq k:40 seq m:40 seq n:48 seq m:8 prim m=n n=m k=k pack in1@1 n:48 k n pack in0@2 m:8 k m",
         id="five loops",
+    ),
+    pytest.param(UNEVEN, "prim m=n n=m k=k", id="nothing packed, short last tiles"),
+    pytest.param(
+        UNEVEN,
+        "seq k:80 seq m:64 seq n:48 seq m:8 prim m=n n=m k=k pack in1@1 n:48 k n pack in0@2 m:8 k m",
+        id="five loops, short last blocks",
     ),
     pytest.param(
         TENSORS,
