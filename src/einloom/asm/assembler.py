@@ -104,7 +104,7 @@ class Assembler:
         self._constants: dict[Label, tuple[bytes, int]] = {}
         self._interned: dict[tuple[bytes, int], Label] = {}
         self._bound: list[Label] = []
-        self._names: Counter[str] = Counter()
+        self._names: dict[str, int] = {}
         self._required: set[str] = set()
 
     # What an ISA provides
@@ -164,11 +164,10 @@ class Assembler:
 
     def forward(self, name: str | None = None) -> Label:
         """Make a label to be bound later. A name that was used before gets a number."""
-        if not isinstance(name, str | None):
+        if name is not None and not isinstance(name, str):
             raise EncodingError(f"the name of a label is a {type(name).__name__}\n  Give a text, or none.")
         stem = name or "L"
-        self._names[stem] += 1
-        count = self._names[stem]
+        count = self._names[stem] = self._names.get(stem, 0) + 1
         return Label(stem if name and count == 1 else f"{stem}_{count}", self)
 
     def bind(self, label: Label) -> Label:
@@ -290,7 +289,8 @@ class Assembler:
     @property
     def features(self) -> frozenset[str]:
         """ISA features that the emitted instructions need, as the rows name them: `"avx2"`, `"fma"`, `"neon"`, …"""
-        distinct = {id(form): form for form, _, _ in self.records}.values()  # equality would compare all they hold
+        forms = [record[0] for record in self.records]
+        distinct = dict(zip(map(id, forms), forms)).values()  # equality would compare all they hold
         named = (name for form in distinct if not isinstance(form, Directive) for name in form.features)
         return frozenset(self._required.union(named))
 

@@ -282,6 +282,7 @@ class Pack:
 
 
 Node = Loop | Call | Guard | When | Pack | Statement | Barrier
+_LEAVES = (Call, Statement, Barrier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,15 +367,17 @@ def parallel_loops(loop: Loop) -> tuple[list[Loop], tuple[Node, ...]]:
 
 def walk(nodes: tuple[Node, ...]) -> Iterator[Node]:
     """Yield every node of the trees, outside in."""
-    for node in nodes:
+    waiting = [*reversed(nodes)]
+    while waiting:
+        node = waiting.pop()
         yield node
-        if not isinstance(node, Call | Statement | Barrier):
-            yield from walk(node.body)
+        if not isinstance(node, _LEAVES):
+            waiting += reversed(node.body)
 
 
 def _lines(node: Node, depth: int) -> Iterator[str]:
     indent = "  " * depth
-    if isinstance(node, Call | Statement | Barrier):
+    if isinstance(node, _LEAVES):
         yield indent + (_call_line(node) if isinstance(node, Call) else str(node))
         return
     if isinstance(node, Loop):

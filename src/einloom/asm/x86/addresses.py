@@ -14,6 +14,7 @@ dword ptr [rdi] {k1}
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from functools import cache
 from typing import Any, ClassVar, Self, SupportsIndex
 
@@ -44,6 +45,11 @@ class Address(tuple[Any, ...]):
 
     def __new__(cls, base: Any, disp: int = 0) -> Self:
         return tuple.__new__(cls, (cls.kind, base, disp))
+
+    @staticmethod
+    def at(base: R64, disp: int = 0, make: Any = tuple.__new__) -> Address:
+        """Return base + disp of no stated size: what is made most often, without asking what it is."""
+        return make(Address, ("m", base, disp))
 
     def locate(self, unit: int) -> tuple[int, int, int]:
         """Return (modrm, SIB and displacement as a little-endian number; their length; high bits of index and base).
@@ -192,7 +198,7 @@ class AddressMaker:
 
     def __init__(self, size: int = 0) -> None:
         self.size = size
-        self.direct = _sized(Address, size)
+        self.direct: Callable[..., Address] = _sized(Address, size) if size else Address.at
         if size == 0:
             for number, name in SIZE_NAMES.items():
                 setattr(self, name, AddressMaker(number))

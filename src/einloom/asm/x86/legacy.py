@@ -5,6 +5,7 @@ Source: Intel SDM volume 2A, 2.1 and 2.2.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from einloom.asm.assembler import Assembler, Label, Record
@@ -13,6 +14,7 @@ from einloom.asm.x86.registers import Register
 from einloom.asm.x86.vector import FormEncoder
 from einloom.errors import EncodingError
 
+BYTE = tuple(bytes((value,)) for value in range(256))
 FORCED = 8  # the index into `_heads` of a REX prefix without W, R, X or B
 
 
@@ -56,10 +58,10 @@ def _forced(register: Register) -> int:
 
 def _fixed(form: Form) -> FormEncoder:
     """Return the encoder of a form that has no register and no address."""
-    head = _heads(form)[0]
+    head, finish = _heads(form)[0], _finisher(form, 0 if form.shape.slots else -1)
 
     def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
-        return _with_immediate(form, operands, head, 0 if operands else -1)
+        return finish(operands, head)
 
     return encode
 
@@ -67,13 +69,12 @@ def _fixed(form: Form) -> FormEncoder:
 def _opcode_register(form: Form) -> FormEncoder:
     """Return the encoder of a form whose opcode ends in a register's number."""
     heads = _heads(form)
-    immediate = form.encoding.roles.find("I")
+    finish = _finisher(form, form.encoding.roles.find("I"))
 
     def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
         register = operands[0]
         head = heads[register.number >> 3 | _forced(register)]
-        code = head[:-1] + bytes([head[-1] + (register.number & 7)])
-        return _with_immediate(form, operands, code, immediate)
+        return finish(operands, head[:-1] + bytes([head[-1] + (register.number & 7)]))
 
     return encode
 
@@ -81,7 +82,7 @@ def _opcode_register(form: Form) -> FormEncoder:
 def _registers(form: Form, kinds: tuple[str, ...]) -> FormEncoder:
     """Return the encoder of a form whose modrm names registers only."""
     heads, roles = _heads(form), form.encoding.roles
-    rm, reg, immediate = roles.index("M"), roles.find("R"), roles.find("I")
+    rm, reg, finish = roles.index("M"), roles.find("R"), _finisher(form, roles.find("I"))
     constant = 0xC0 | form.encoding.extension << 3
     bytewise = "b" in kinds
 
@@ -94,7 +95,7 @@ def _registers(form: Form, kinds: tuple[str, ...]) -> FormEncoder:
             rex |= number >> 3 << 2
         if bytewise:
             rex |= _forced(operands[rm]) | (_forced(operands[reg]) if reg >= 0 else 0)
-        return _with_immediate(form, operands, heads[rex] + bytes((modrm,)), immediate)
+        return finish(operands, heads[rex] + BYTE[modrm])
 
     return encode
 
@@ -102,7 +103,7 @@ def _registers(form: Form, kinds: tuple[str, ...]) -> FormEncoder:
 def _memory(form: Form, kinds: tuple[str, ...], address: int) -> FormEncoder:
     """Return the encoder of a form with an address."""
     heads, roles = _heads(form), form.encoding.roles
-    reg, immediate = roles.find("R"), roles.find("I")
+    reg, finish = roles.find("R"), _finisher(form, roles.find("I"))
     constant = form.encoding.extension << 3
     bytewise = "b" in kinds
 
@@ -115,19 +116,26 @@ def _memory(form: Form, kinds: tuple[str, ...], address: int) -> FormEncoder:
             rex |= number >> 3 << 2
             if bytewise:
                 rex |= _forced(operands[reg])
-        return _with_immediate(form, operands, heads[rex] + modrm.to_bytes(length, "little"), immediate)
+        return finish(operands, heads[rex] + modrm.to_bytes(length, "little"))
 
     return encode
 
 
-def _with_immediate(form: Form, operands: tuple[Any, ...], code: bytes, position: int) -> Record | None:
-    """Return the record with the immediate at `position`, if there is one; None if that is out of range."""
-    if position < 0:
-        return form, operands, code
-    slot, value = form.shape.slots[position], operands[position]
-    if not slot.low <= value <= slot.high:
-        return None
-    return form, operands, code + (value & (1 << 8 * slot.width) - 1).to_bytes(slot.width, "little")
+def _finisher(form: Form, immediate: int) -> Callable[[tuple[Any, ...], bytes], Record | None]:
+    """Return what makes the record, with the immediate at this position if not -1; None if that is out of range."""
+    if immediate < 0:
+        return lambda operands, code: (form, operands, code)
+    slot = form.shape.slots[immediate]
+    low, high, width = slot.low, slot.high, slot.width
+    mask = (1 << 8 * width) - 1
+
+    def finish(operands: tuple[Any, ...], code: bytes) -> Record | None:
+        value = operands[immediate]
+        if not low <= value <= high:
+            return None
+        return form, operands, code + (value & mask).to_bytes(width, "little")
+
+    return finish
 
 
 def _literal(form: Form, encode: FormEncoder) -> FormEncoder:
@@ -143,7 +151,7 @@ def _literal(form: Form, encode: FormEncoder) -> FormEncoder:
 def _jump(form: Form) -> FormEncoder:
     """Return the encoder of a jump: 8 bits to a label that is bound and near, else 32 bits and a fix-up."""
     opcode, width = form.encoding.opcode, form.shape.slots[0].width
-    size = len(opcode) + width
+    size, open_ = len(opcode) + width, opcode + bytes(4)
 
     def near(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
         label = operands[0]
@@ -156,7 +164,7 @@ def _jump(form: Form) -> FormEncoder:
 
     def far(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
         add_relative_fixup(asm, operands[0], len(asm.buffer) + len(opcode), 4)
-        return form, operands, opcode + bytes(4)
+        return form, operands, open_
 
     return near if width == 1 else far
 

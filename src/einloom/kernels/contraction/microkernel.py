@@ -5,7 +5,7 @@ It is straight code between pointers that its caller moves; the loops are in `br
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic
 
 from einloom.asm import Label
@@ -35,6 +35,7 @@ class Microkernel(Generic[R, V, A]):
         self.reads_on = False
         self.prefetches: list[tuple[R, int]] = []
         self.prefetches_per_column = 0
+        self.embedded = self._embedded()
 
     def plan_prefetches(self, steps: int) -> None:
         """Ask for the tile of C, which is needed at the end, during the next `steps` steps, or at once if 0.
@@ -101,29 +102,30 @@ class Microkernel(Generic[R, V, A]):
     def _step(self, step: int) -> None:
         which = step % self.tile.sets
         free = list(self.registers.free)
-        inputs = self.setting.inputs
+        inputs, vectors = self.setting.inputs, self.tile.vectors
         shared = [None if c.operand.per_column else self._shared(c, step, free) for c in inputs]
-        accumulate = self._accumulation(which)
-        targets = iter(self.registers.accumulators[which])
+        accumulate, sums = self._accumulation(which), self.registers.accumulators[which]
         for column in range(self.tile.columns):
-            private = list(free)
+            private = free.copy()
             columns = [ready or self._broadcast(c, column, step, private) for ready, c in zip(shared, inputs)]
-            self._prefetch(self.prefetches_per_column)
+            if self.prefetches:
+                self._prefetch(self.prefetches_per_column)
+            targets = sums[column * vectors : (column + 1) * vectors]
             if all(columns):
-                for operands in zip(*columns):
-                    accumulate(next(targets), *operands)
+                for operands in zip(targets, *columns):
+                    accumulate(*operands)
                 continue
-            for row in range(self.tile.vectors):
-                room = list(private)
+            for row, target in enumerate(targets):
+                room = private.copy()
                 operands = [
                     ready[row] if ready else self._private(c, row, column, step, room)
                     for ready, c in zip(columns, inputs)
                 ]
-                accumulate(next(targets), *operands)
+                accumulate(target, *operands)
         if self.tile.biased:
             first, *_ = shared
             assert first is not None, "a biased product is taken as it is: A does not depend on n"
-            self._add_bias(accumulate, targets, first, free.pop(0))
+            self._add_bias(accumulate, sums[self.tile.columns * vectors :], first, free.pop(0))
         self.fresh.discard(which)
 
     def _accumulation(self, which: int) -> Callable[..., None]:
@@ -137,13 +139,13 @@ class Microkernel(Generic[R, V, A]):
         self.vec.add(target, target, operand)
 
     def _add_bias(
-        self, accumulate: Callable[..., None], targets: Iterator[V], vectors: Sequence[V], register: V
+        self, accumulate: Callable[..., None], targets: Sequence[V], vectors: Sequence[V], register: V
     ) -> None:
         """Add to the last column what is too much in all others."""
         assert self.vec.bias is not None
         self.vec.broadcast(register, self.vec.bias)
-        for vector in vectors:
-            accumulate(next(targets), vector, register)
+        for target, vector in zip(targets, vectors):
+            accumulate(target, vector, register)
 
     def _shared(self, cursor: Cursor, step: int, free: list[V]) -> list[V]:
         """Load what all columns use; return a register for each row."""
@@ -160,14 +162,21 @@ class Microkernel(Generic[R, V, A]):
         """Fetch what a whole column uses; return it for each row; nothing where every row has a vector of its own."""
         if cursor.operand.fetch is not BROADCAST:
             return ()
-        place = self._place(cursor, 0, column, step)
-        others = [c for c in self.setting.inputs if c is not cursor]
-        in_register = bool(others) and not others[0].operand.per_column
-        if self.vec.element is not None and self.tile.vectors == 1 and in_register and self._is_plain(cursor):
+        place = cursor.place(self.setting.frame, 0, column, step)
+        if cursor is self.embedded:
+            assert self.vec.element is not None
             return [self.vec.element(place)]
         register = free.pop(0)
         self._view(cursor).broadcast(register, place)
         return [register] * self.tile.vectors
+
+    def _embedded(self) -> Cursor | None:
+        """Return the input whose elements the products of a tile of one vector take from memory, if there is one."""
+        if self.vec.element is None or self.tile.vectors != 1 or len(self.setting.inputs) != 2:
+            return None
+        both = zip(self.setting.inputs, reversed(self.setting.inputs))
+        found = (c for c, other in both if c.operand.per_column and not other.operand.per_column)
+        return next((c for c in found if c.operand.fetch is BROADCAST and self._is_plain(c)), None)
 
     def _private(self, cursor: Cursor, row: int, column: int, step: int, free: list[V]) -> V:
         register = free.pop(0)

@@ -52,9 +52,14 @@ class StridedMatrix:
         """Whether it depends on n."""
         return self.strides[1] != 0
 
+    def with_strides(self, strides: tuple[NamedStride, ...]) -> StridedMatrix:
+        """Return the matrix with other strides."""
+        return self if strides == self.strides else StridedMatrix(self.name, strides, self.dtype, self.group_of)
+
     def exchanged(self) -> StridedMatrix:
         """Return the matrix with m and n exchanged."""
-        return replace(self, strides=(self.strides[1], self.strides[0], *self.strides[2:]))
+        along_m, along_n, *others = self.strides
+        return self.with_strides((along_n, along_m, *others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +196,11 @@ class Product:
         strided = operand.fetch is STRIDED and not operand.per_column
         return strided and operand.strides[2] == 1 and self.n >= PACKED_COLUMNS and self.batch_by is BatchBy.STRIDE
 
-    def _map(self, change: Callable[[StridedMatrix], StridedMatrix]) -> Product:
-        b = None if self.b is None else change(self.b)
-        return replace(self, a=change(self.a), b=b, c=change(self.c))
+    def _map(self, change: Callable[[StridedMatrix], StridedMatrix], **sizes: int) -> Product:
+        a, b, c = change(self.a), None if self.b is None else change(self.b), change(self.c)
+        if a is self.a and b is self.b and c is self.c and not sizes:
+            return self
+        return replace(self, a=a, b=b, c=c, **sizes)
 
     def _without_unit_axes(self) -> Product:
         sizes = (self.m, self.n, self.k, self.batch)
@@ -202,7 +209,7 @@ class Product:
             strides = tuple(0 if size == 1 else stride for size, stride in zip(sizes, operand.strides))
             if operand.name == "c" and strides[0] == 0:
                 strides = (1, *strides[1:])  # A vector of one lane.
-            return replace(operand, strides=strides)
+            return operand.with_strides(strides)
 
         return self._map(change)
 
@@ -214,12 +221,13 @@ class Product:
         if self.k != 1 and not continues:
             return self
         axis = 3 if self.k == 1 else 2
-        product = self._map(lambda o: replace(o, strides=(*o.strides[:2], o.strides[axis], 0)))
-        return replace(product, k=self.k * self.batch, batch=1)
+        return self._map(
+            lambda o: o.with_strides((*o.strides[:2], o.strides[axis], 0)), k=self.k * self.batch, batch=1
+        )
 
     def exchanged(self) -> Product:
         """Return the product with m and n exchanged."""
-        product = replace(self._map(StridedMatrix.exchanged), m=self.n, n=self.m)
+        product = self._map(StridedMatrix.exchanged, m=self.n, n=self.m)
         return product._without_unit_axes()._vector_operand_first()
 
     def _effort(self) -> float:

@@ -7,12 +7,15 @@ them. One scratch register, `temporary`, is left to the caller of most methods.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Generic
 
 from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
 
 __all__ = ["Frame", "TooManyVariables", "calling_frame", "leaf_frame"]
+
+
+_ONCE = nullcontext()
 
 
 class TooManyVariables(Exception):
@@ -71,10 +74,10 @@ class Frame(Generic[R, A]):
 
     def read(self, name: str, into: R | None = None) -> R:
         """Return the register that holds a variable; one in a slot is loaded into `into`, else the temporary."""
-        if name in self._registers:
-            return self._registers[name]
-        register = self.temporary if into is None else into
-        self.km.load_slot(register, self._slots[name])
+        register = self._registers.get(name)
+        if register is None:
+            register = self.temporary if into is None else into
+            self.km.load_slot(register, self._slots[name])
         return register
 
     def load(self, register: R, name: str) -> None:
@@ -87,10 +90,11 @@ class Frame(Generic[R, A]):
 
     def write(self, name: str, src: R) -> None:
         """A variable = a register."""
-        if name in self._registers:
-            self.km.move(self._registers[name], src)
-        else:
+        register = self._registers.get(name)
+        if register is None:
             self.km.store_slot(self._slots[name], src)
+        elif register is not src:
+            self.km.move(register, src)
 
     def copy(self, name: str, source: str) -> None:
         """A variable = another."""
@@ -98,8 +102,9 @@ class Frame(Generic[R, A]):
 
     def set(self, name: str, value: int) -> None:
         """A variable = a constant."""
-        with self.assigned(name) as register:
-            self.km.constant(register, value)
+        register = self._registers.get(name, self.temporary)
+        self.km.constant(register, value)
+        self.write(name, register)
 
     def add(self, name: str, addend: R | int) -> None:
         """A variable += a constant, or a register that is not the temporary."""
@@ -178,16 +183,17 @@ class Frame(Generic[R, A]):
 
     # Loops
 
-    @contextmanager
-    def loop(self, count: int, name: str) -> Generator[None, None, None]:
+    def loop(self, count: int, name: str) -> AbstractContextManager[None]:
         """Run the body a known number of times, 1 at least; the variable counts down, but for a single time."""
         if count == 1:
-            yield
-            return
+            return _ONCE
         if name in self._registers:
-            with self.km.loop(count, self._registers[name]):
-                yield
-            return
+            return self.km.loop(count, self._registers[name])
+        return self._loop(count, name)
+
+    @contextmanager
+    def _loop(self, count: int, name: str) -> Generator[None, None, None]:
+        """Count in a slot."""
         self.set(name, count)
         start, top = len(self.km.asm.records), self.km.asm.label("loop")
         yield

@@ -46,7 +46,7 @@ from einloom.asm.x86.operands import (
 )
 from einloom.kernels.verbs.abilities import TileVerbs
 from einloom.kernels.verbs.scalar import Condition
-from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, NarrowVerbs
+from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, NarrowVerbs, Verb
 from einloom.machine import Machine
 
 __all__ = ["X86Machine"]
@@ -82,6 +82,7 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
         super().__init__(asm, machine, vectors, narrow, converted, dot_products, tiles)
         self._saved: tuple[R64, ...] = ()
         self._frame = 0
+        self.instructions: dict[int, dict[str, Verb]] = {}  # of vectors, by the size of their elements
 
     # Functions
 
@@ -103,16 +104,16 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
         self.asm.ret()
 
     def load_slot(self, dst: R64, slot: int) -> None:
-        self.asm.mov(dst, mem(rsp, slot))
+        self.asm.mov(dst, mem.direct(rsp, slot))
 
     def store_slot(self, slot: int, src: R64) -> None:
-        self.asm.mov(mem(rsp, slot), src)
+        self.asm.mov(mem.direct(rsp, slot), src)
 
     def slot_address(self, dst: R64, slot: int) -> None:
-        self.asm.lea(dst, mem(rsp, slot))
+        self.asm.lea(dst, mem.direct(rsp, slot))
 
     def slot_place(self, slot: int) -> Address:
-        return mem(rsp, slot)
+        return mem.direct(rsp, slot)
 
     def load_argument(self, dst: R64, index: int) -> None:
         if index < len(self.arguments):
@@ -150,7 +151,7 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
 
     def sum_constant(self, dst: R64, src: R64, value: int) -> None:
         if value and -self.reach <= value <= self.reach:
-            self.asm.lea(dst, mem(src, value))
+            self.asm.lea(dst, mem.direct(src, value))
         else:
             self.move(dst, src)
             self.add_constant(dst, value)
@@ -163,7 +164,7 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
             self.asm.lea(dst, mem(src, 0, r11))
 
     def add_slot(self, dst: R64, slot: int) -> None:
-        self.asm.add(dst, mem(rsp, slot))
+        self.asm.add(dst, mem.direct(rsp, slot))
 
     def align_down(self, dst: R64, boundary: int) -> None:
         self.asm.and_(dst, -boundary)
@@ -221,10 +222,10 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
         return mem.direct(base, offset) if index is None else mem(base, offset, index, scale)
 
     def load(self, dst: R64, base: R64, offset: int = 0) -> None:
-        self.asm.mov(dst, mem(base, offset))
+        self.asm.mov(dst, mem.direct(base, offset))
 
     def store(self, base: R64, offset: int, src: R64) -> None:
-        self.asm.mov(mem(base, offset), src)
+        self.asm.mov(mem.direct(base, offset), src)
 
     def fetch_add(self, number: R64, address: R64) -> None:
         self.asm.lock_xadd(mem(address), number)
@@ -285,7 +286,7 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
         if isinstance(stride, int):
             yield from (mem(base, offset + lane * stride) for lane in range(count))
             return
-        self.asm.lea(r11, mem(base, offset))
+        self.asm.lea(r11, mem.direct(base, offset))
         for lane in range(count):
             if lane:
                 self.asm.add(r11, stride)

@@ -52,6 +52,7 @@ class X86Vectors(FormulaVerbs[R64, Vector, Address]):
 
     _mov: Verb
     _stream: Verb
+    _broadcast: Verb
     _compare: Verb
     _insert_part: Verb  # 128 bits
 
@@ -60,13 +61,8 @@ class X86Vectors(FormulaVerbs[R64, Vector, Address]):
         self.dtype = dtype
         self.lanes = self.width // dtype.size
         self.working = self.registers[: vectors_of(km.machine.vectors, dtype).registers]
-        asm = self.asm = km.asm
-        suffix, integer = {4: ("ps", "d"), 8: ("pd", "q")}[dtype.size]
-        for verb, mnemonic in INSTRUCTIONS.items():
-            setattr(self, verb, getattr(asm, mnemonic + suffix))
-        self.shift_left: Verb = getattr(asm, f"vpsll{integer}")
-        self.shift_right: Verb = getattr(asm, f"vpsrl{integer}")
-        self._broadcast: Verb = asm.vbroadcastss if dtype.size == 4 else asm.vbroadcastsd
+        self.asm = km.asm
+        vars(self).update(_instructions(km, dtype.size))
         self.load_transposed = self._load_transposed
 
     @property
@@ -172,3 +168,14 @@ class X86Vectors(FormulaVerbs[R64, Vector, Address]):
     def _constant(self, bits: int, count: int) -> Address:
         size = self.dtype.size
         return mem(self.asm.data(bits.to_bytes(size, "little") * count, size * count))
+
+
+def _instructions(km: X86Machine, size: int) -> dict[str, Verb]:
+    """Return the assembler's methods for elements of so many bytes, by verb; looked up once a program."""
+    found = km.instructions.get(size)
+    if found is None:
+        suffix, scalar, integer = {4: ("ps", "ss", "d"), 8: ("pd", "sd", "q")}[size]
+        names = {verb: mnemonic + suffix for verb, mnemonic in INSTRUCTIONS.items()}
+        names |= {"shift_left": f"vpsll{integer}", "shift_right": f"vpsrl{integer}", "_broadcast": f"vbroadcast{scalar}"}
+        found = km.instructions[size] = {verb: getattr(km.asm, name) for verb, name in names.items()}
+    return found
