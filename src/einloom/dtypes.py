@@ -88,6 +88,9 @@ class DType:
     sum: str = ""
     of: str = ""
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # Names tell types apart, and keys of many tables have types in them.
+
     @property
     def accumulate(self) -> DType:
         """The type of 4 or 8 bytes (complex ones: a part) that products and sums are computed and kept in."""

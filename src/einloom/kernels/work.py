@@ -100,6 +100,9 @@ def kinds_of(isa: str) -> Callable[[str, tuple[Any, ...]], tuple[int, ...]]:
 
 
 _MOVES = ("mov", "vmov", "vextract", "vcompress", "vcvtps2ph", "vpmov", "push")
+_ADDS = ("add", "dec")
+"""They read what they write."""
+
 _NO_LOADS = ("lea", "prefetch", "vgather", "vpgather", "vscatter", "vpscatter", "call")
 _SHUFFLES = ("vshuf", "vunpck", "vpunpck", "vperm", "vinsert", "valign")
 
@@ -111,12 +114,13 @@ def _kinds_x86(mnemonic: str, operands: tuple[type, ...]) -> tuple[int, ...]:
 
     first = bool(operands) and issubclass(operands[0], Address)
     memory = first or any(issubclass(each, Address) for each in operands)
-    stores = first and mnemonic.startswith(_MOVES)
+    adds = first and mnemonic in _ADDS
+    stores = adds or (first and mnemonic.startswith(_MOVES))
     wide = bool(operands) and issubclass(operands[0], Zmm)
     return (
         int(not is_branch(mnemonic)),
         int(mnemonic.startswith(("vfm", "vfnm", "vmul"))),
-        int(memory and not stores and not mnemonic.startswith(_NO_LOADS)),
+        int(memory and (adds or not stores) and not mnemonic.startswith(_NO_LOADS)),
         int(stores),
         int(wide and not memory and mnemonic.startswith(_SHUFFLES)),
         int(mnemonic.startswith(("vgather", "vpgather"))),

@@ -100,14 +100,9 @@ class CallLowering:
         if isinstance(spec, Brgemm) and spec.grouped and not self._sums_groups(spec, types):
             call, sizes = one_by_one(call, sizes)
             spec, places = kernel_spec(call, sizes, _of_single_elements(types), beta)
-        if isinstance(spec, Brgemm) and is_far(positions.nest.operation, call.accesses[-1], vm.machine):
-            spec = replace(spec, far=True)
-        if isinstance(spec, Brgemm) and is_far(positions.nest.operation, call.accesses[0], vm.machine):
-            source = call.accesses[0].buffer
-            spec = replace(spec, onward=self._loops.onward(source) * positions.element(source))
         asked = self._asked if isinstance(spec, Brgemm) and (not spec.grouped or vm.tiles) else None
-        if asked and isinstance(spec, Brgemm):
-            spec = replace(spec, ahead=asked.ahead)
+        if isinstance(spec, Brgemm):
+            spec = self._beyond_caches(spec, call, asked)
         for place, access in zip(places, call.accesses):
             positions.variables.load(vm.arguments[place], f"at {access.buffer}")
             if access.offset:
@@ -124,6 +119,16 @@ class CallLowering:
         if label is None:
             label = self._kernels[spec] = positions.asm.forward(f"kernel{len(self._kernels)}")
         vm.call(label)
+
+    def _beyond_caches(self, spec: Brgemm, call: Call, asked: Asked | None) -> Brgemm:
+        """Return a product's kernel that knows which operands come from memory, and asks for the next packed block."""
+        positions, (a, *_, c) = self.positions, call.accesses
+        operation, machine = positions.nest.operation, positions.vm.machine
+        onward = None
+        if is_far(operation, a, machine):
+            onward = self._loops.onward(a.buffer) * positions.element(a.buffer)
+        far, ahead = is_far(operation, c, machine), asked.ahead if asked else None
+        return replace(spec, far=far, onward=onward, ahead=ahead) if far or asked or onward is not None else spec
 
     def _sums_groups(self, spec: Brgemm, types: tuple[DType, ...]) -> bool:
         """Whether the machine multiplies such groups, some perhaps in tiles alone; of integers only such are packed."""

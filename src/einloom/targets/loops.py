@@ -142,8 +142,7 @@ class LoopLowering:
         self._body(loop.body)
         positions.move(loop, 1)
         self._carry(state)
-        positions.variables.add(state.counter, -1)
-        positions.branch("gt", state.counter, 0, top)
+        positions.variables.count_down(state.counter, top)
         positions.move(loop, -loop.trips)
         self._return(state)
 
@@ -201,8 +200,7 @@ class LoopLowering:
         positions, variables = self.positions, self.positions.variables
         for number, carry in enumerate(state.loop.carries):
             inside = positions.asm.forward("inside")
-            variables.add(state.until(number), -1)
-            positions.branch("gt", state.until(number), 0, inside)
+            variables.count_down(state.until(number), inside)
             variables.set(state.until(number), carry.every)
             variables.add(f"at {carry.buffer}", carry.delta * positions.element(carry.buffer))
             positions.asm.bind(inside)

@@ -111,6 +111,8 @@ class Positions:
 
     def branch(self, condition: Condition, name: str, other: str | int, label: Label) -> None:
         """Branch if a variable compares so with a number or another variable."""
+        if isinstance(other, int):
+            self.variables.branch(condition, name, other, label)
+            return
         register = self.variables.read(name, self.work)
-        bound = other if isinstance(other, int) else self.variables.read(other, self.other)
-        self.vm.branch(condition, register, bound, label)
+        self.vm.branch(condition, register, self.variables.read(other, self.other), label)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from einloom.asm import Assembler, Label
 from einloom.ir.nest import Node
@@ -11,8 +12,7 @@ from einloom.machine import Machine
 __all__ = ["Place", "Program"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where in the records of an assembler the code of a node is; or the call of the kernel for blocks of these sizes.
 
     The code of a node inside lies between. A node whose code stands several times has as many places.

@@ -26,7 +26,7 @@ def add_c(
     skip = None
     if beta is None:
         skip = km.asm.forward("overwrite")
-        km.branch("eq", frame.read("beta"), 0, skip)
+        frame.branch("eq", "beta", 0, skip)
     for register, place in places:
         vec.add_memory(register, place, mask, temporary)
     if skip is not None:

@@ -83,8 +83,7 @@ class AskAhead(Generic[R, A]):
         (count, apart), *_ = self.levels
         km.prefetch_block(km.place(frame.read(AT)))
         km.add_constant(frame.read(AT), apart)
-        km.add_constant(frame.read(LEFT), -1)
-        km.branch("ne", frame.read(LEFT), 0, within)
+        km.count_down(frame.read(LEFT), within)
         km.constant(frame.read(LEFT), count)
         self._next_piece(frame, within)
         km.asm.bind(within)

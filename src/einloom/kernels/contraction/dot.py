@@ -178,7 +178,7 @@ class _Dot(Generic[R, V, A]):
         mask = vec.mask(rows)
         if product.beta is None:
             skip = km.asm.forward("overwrite")
-            km.branch("eq", self.frame.read("beta"), 0, skip)
+            self.frame.branch("eq", "beta", 0, skip)
             self._add(result, rows, mask, free)
             km.asm.bind(skip)
         elif product.beta == 1:

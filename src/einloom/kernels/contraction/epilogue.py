@@ -59,7 +59,7 @@ class Epilogue(Generic[R, V, A]):
         km, skip = self.setting.km, None
         if beta is None:
             skip = km.asm.forward("overwrite")
-            km.branch("eq", self.setting.frame.read("beta"), 0, skip)
+            self.setting.frame.branch("eq", "beta", 0, skip)
         for column, base, offset in self.columns():
             for row in range(self.tile.vectors):
                 self._add_block(result[column * self.tile.vectors + row], base, offset, row)

@@ -137,7 +137,7 @@ class _Outer(Generic[R, V, A]):
             if self.product.beta != 0:
                 skip = km.asm.forward("overwrite")
                 if self.product.beta is None:
-                    km.branch("eq", frame.read("beta"), 0, skip)
+                    frame.branch("eq", "beta", 0, skip)
                 self.outer.add_row(frame.read("c_walk"), across)
                 km.asm.bind(skip)
             self.outer.store_row(frame.read("c_walk"), across)

@@ -176,7 +176,7 @@ class _Tiled(Generic[R, V, A]):
         asm, km = self.km.asm, self.km
         add, done = asm.forward("add"), asm.forward("begun")
         if beta is None:
-            km.branch("ne", self.frame.read("beta"), 0, add)
+            self.frame.branch("ne", "beta", 0, add)
         for tile in sums if beta != 1 else ():
             self.tiles.zero(tile)
         if beta is None:

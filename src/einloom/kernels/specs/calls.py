@@ -19,8 +19,8 @@ __all__ = ["is_far", "kernel_spec", "one_by_one"]
 
 def is_far(operation: Operation, access: Access, machine: Machine) -> bool:
     """Return whether an access goes to a tensor that the second-level cache does not hold."""
-    tensors = {each.name: operation.elements(each) * each.dtype.size for each in operation.operands}
-    return tensors.get(access.buffer, 0) > machine.l2
+    tensor = next((each for each in operation.operands if each.name == access.buffer), None)
+    return tensor is not None and operation.elements(tensor) * tensor.dtype.size > machine.l2
 
 
 def kernel_spec(

@@ -10,7 +10,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Generic
 
-from einloom.kernels.verbs.scalar import A, R, ScalarVerbs
+from einloom.asm import Label
+from einloom.kernels.verbs.scalar import A, Condition, R, ScalarVerbs
 
 __all__ = ["Frame", "TooManyVariables", "calling_frame", "leaf_frame"]
 
@@ -102,18 +103,37 @@ class Frame(Generic[R, A]):
 
     def set(self, name: str, value: int) -> None:
         """A variable = a constant."""
-        register = self._registers.get(name, self.temporary)
-        self.km.constant(register, value)
-        self.write(name, register)
+        register = self._registers.get(name)
+        if register is None:
+            self.km.set_slot(self._slots[name], value, self.temporary)
+        else:
+            self.km.constant(register, value)
 
     def add(self, name: str, addend: R | int) -> None:
         """A variable += a constant, or a register that is not the temporary."""
-        register = self.read(name)
-        if isinstance(addend, int):
+        register = self._registers.get(name)
+        if register is None:
+            self.km.increase_slot(self._slots[name], addend, self.temporary)
+        elif isinstance(addend, int):
             self.km.add_constant(register, addend)
         else:
             self.km.add(register, addend)
-        self.write(name, register)
+
+    def count_down(self, name: str, label: Label) -> None:
+        """A variable -= 1; go to the label unless it is 0 then."""
+        register = self._registers.get(name)
+        if register is None:
+            self.km.count_down_slot(self._slots[name], label, self.temporary)
+        else:
+            self.km.count_down(register, label)
+
+    def branch(self, condition: Condition, name: str, bound: int, label: Label) -> None:
+        """Go to the label if a variable compares so with a constant."""
+        register = self._registers.get(name)
+        if register is None:
+            self.km.branch_slot(condition, self._slots[name], bound, label, self.temporary)
+        else:
+            self.km.branch(condition, register, bound, label)
 
     @contextmanager
     def changed(self, name: str) -> Generator[R, None, None]:
@@ -197,8 +217,7 @@ class Frame(Generic[R, A]):
         self.set(name, count)
         start, top = len(self.km.asm.records), self.km.asm.label("loop")
         yield
-        self.add(name, -1)
-        self.km.branch("ne", self.temporary, 0, top)
+        self.count_down(name, top)
         self.km.asm.repeated(start, count)
 
 

@@ -82,6 +82,30 @@ class ScalarVerbs(ABC, Generic[R, A]):
     def add_slot(self, dst: R, slot: int) -> None:
         """dst += the 8 bytes at byte `slot` of the frame."""
 
+    def set_slot(self, slot: int, value: int, temporary: R) -> None:
+        """The 8 bytes at byte `slot` of the frame = a constant, any 64 bits."""
+        self.constant(temporary, value)
+        self.store_slot(slot, temporary)
+
+    def increase_slot(self, slot: int, addend: R | int, temporary: R) -> None:
+        """The 8 bytes at byte `slot` of the frame += another register or a constant."""
+        self.load_slot(temporary, slot)
+        if isinstance(addend, int):
+            self.add_constant(temporary, addend)
+        else:
+            self.add(temporary, addend)
+        self.store_slot(slot, temporary)
+
+    def count_down_slot(self, slot: int, label: Label, temporary: R) -> None:
+        """The 8 bytes at byte `slot` of the frame -= 1; go to the label unless they are 0 then."""
+        self.increase_slot(slot, -1, temporary)
+        self.branch("ne", temporary, 0, label)
+
+    def branch_slot(self, condition: Condition, slot: int, b: int, label: Label, temporary: R) -> None:
+        """Go to the label if the 8 bytes at byte `slot` of the frame `condition b`, signed."""
+        self.load_slot(temporary, slot)
+        self.branch(condition, temporary, b, label)
+
     @abstractmethod
     def slot_place(self, slot: int) -> A:
         """Return byte `slot` of the frame as a place."""

@@ -109,6 +109,29 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
     def store_slot(self, slot: int, src: R64) -> None:
         self.asm.mov(mem.direct(rsp, slot), src)
 
+    def set_slot(self, slot: int, value: int, temporary: R64) -> None:
+        if -self.reach <= value <= self.reach:
+            self.asm.mov(mem.qword(rsp, slot), value)
+        else:
+            super().set_slot(slot, value, temporary)
+
+    def increase_slot(self, slot: int, addend: R64 | int, temporary: R64) -> None:
+        if isinstance(addend, int) and not -self.reach <= addend <= self.reach:
+            self.asm.mov(temporary, addend)
+            addend = temporary
+        self.asm.add(mem.qword(rsp, slot), addend)
+
+    def count_down_slot(self, slot: int, label: Label, temporary: R64) -> None:
+        self.asm.dec(mem.qword(rsp, slot))
+        self.asm.jne(label)
+
+    def branch_slot(self, condition: Condition, slot: int, b: int, label: Label, temporary: R64) -> None:
+        if -self.reach <= b <= self.reach:
+            self.asm.cmp(mem.qword(rsp, slot), b)
+            getattr(self.asm, JUMPS[condition])(label)
+        else:
+            super().branch_slot(condition, slot, b, label, temporary)
+
     def slot_address(self, dst: R64, slot: int) -> None:
         self.asm.lea(dst, mem.direct(rsp, slot))
 
