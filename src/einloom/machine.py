@@ -52,6 +52,9 @@ class VectorISA:
     scalable: bool = False
     ends_sums_of_truth: bool = False
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # The key of many tables.
+
     @property
     def family(self) -> str:
         """Its name, without the width of scalable vectors: what tables of kernels and rates go by."""
@@ -160,6 +163,9 @@ class Machine:
     cores: int = 1
     name: str = "generic"
     rates: Rates | None = None
+
+    def __hash__(self) -> int:
+        return hash((self.vector, self.features))  # The key of many tables.
 
     def __post_init__(self) -> None:
         _check_vector(self.vector)

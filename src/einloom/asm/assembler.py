@@ -16,7 +16,7 @@ import importlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
-from typing import Any, ClassVar, Protocol, Self, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 from einloom.errors import EncodingError
 
@@ -58,6 +58,14 @@ Encoder: TypeAlias = Callable[["Assembler", tuple[Any, ...]], Record]
 # patch(code, position, target): writes the way to byte offset `target` into `code`. Raises EncodingError if that is
 # too far.
 Patch: TypeAlias = Callable[[bytearray, int, int], None]
+
+
+class Mark(NamedTuple):
+    """A place in an assembler's code: records and bytes before it, and labels that were bound or used."""
+
+    record: int
+    byte: int
+    labels: int
 
 
 class UnknownMnemonic(EncodingError, AttributeError):
@@ -218,6 +226,15 @@ class Assembler:
         if name is None:
             self._interned[key] = label
         return label
+
+    def mark(self) -> Mark:
+        """Return where the code ends now."""
+        return Mark(len(self.records), len(self.buffer), len(self.fixups) + len(self._bound))
+
+    def again(self, begin: Mark, end: Mark) -> None:
+        """Emit straight code once more that stands between two marks; as many `labels` say that it has none."""
+        self.records += self.records[begin.record : end.record]
+        self.buffer += self.buffer[begin.byte : end.byte]
 
     def require(self, feature: str) -> None:
         """Say that the code needs a feature that no instruction's row names."""

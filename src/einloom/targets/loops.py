@@ -58,6 +58,8 @@ class LoopState:
     @property
     def carried(self) -> tuple[str, ...]:
         """The buffers whose positions do not move evenly."""
+        if not self.loop.carries:
+            return ()
         return tuple(dict.fromkeys(carry.buffer for carry in self.loop.carries))
 
     def until(self, carry: int) -> str:

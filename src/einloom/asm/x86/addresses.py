@@ -76,6 +76,8 @@ class Address(tuple[Any, ...]):
     @property
     def bcst(self) -> Address:
         """The same address, one element of which the instruction broadcasts to all lanes."""
+        if type(self) is Address:
+            return tuple.__new__(_DIRECT_BROADCAST, ("mb", self[1], self[2]))
         return self._as(_broadcast(type(self)))
 
     def __or__(self, mask: Mask | ZeroingMask) -> Address:
@@ -189,6 +191,9 @@ def _subclass(kind: type[Address], suffix: str, **members: Any) -> type[Address]
 
 
 VECTOR_ADDRESSES = {"x": VectorAddressX, "y": VectorAddressY, "z": VectorAddressZ}
+
+
+_DIRECT_BROADCAST = _broadcast(Address)
 
 
 class AddressMaker:

@@ -45,7 +45,7 @@ class BlockMicrokernel(Microkernel[R, V, A]):
         for number, column in enumerate(self.pairs):
             columns = free[number % min(len(free), 2)]
             self._load_pair(b, columns, 0, column, self.tile.columns, step)
-            self._prefetch(2 * self.prefetches_per_column)
+            self._prefetch(2)
             for row, register in enumerate(rows):
                 sums = self.registers.accumulators[which][number * self.blocks + row]
                 if which in self.fresh:

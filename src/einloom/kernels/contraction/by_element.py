@@ -7,6 +7,7 @@ broadcast. C is loaded first, and products are added to it, where enough accumul
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle
 
 from einloom.kernels.contraction.blocks import BlockMicrokernel
 from einloom.kernels.contraction.cursor import Cursor
@@ -79,7 +80,6 @@ class ByElement(Microkernel[R, V, A]):
         self.epilogue = self.rows = _RowEpilogue(self.registers, verbs)
         fetches = [cursor.operand.fetch for cursor in setting.inputs]
         self.by_element = len(fetches) == 2 and fetches.count(BROADCAST) == 1
-        self.elements: Sequence[LastOperand] = ()
 
     def clear(self) -> None:
         """Set accumulators to C, else to zero, that no step has overwritten yet."""
@@ -104,16 +104,21 @@ class ByElement(Microkernel[R, V, A]):
         self.verbs.load_row(registers, self._place(cursor, 0, 0, step), mask)
         return registers
 
-    def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[V]) -> Sequence[LastOperand]:
+    def _broadcasts(self, cursor: Cursor, step: int, free: list[V]) -> Iterator[Sequence[LastOperand]]:
         if not self.by_element or cursor.operand.fetch is not BROADCAST:
-            return super()._broadcast(cursor, column, step, free)
-        width = self.vec.lanes if cursor.strides[1] == self.vec.dtype.size else 1
-        if column % width == 0:
-            register = free[column // width % self._rotated(free)]
-            count = min(width, self.tile.columns - column)
-            self.elements = self.verbs.load_elements(register, self._place(cursor, 0, column, step), count)
+            return super()._broadcasts(cursor, step, free)
+        rotated = free[: self._rotated(free)]
         del free[0]
-        return [self.elements[column % width]] * self.tile.vectors
+        return self._elements(cursor, step, rotated)
+
+    def _elements(self, cursor: Cursor, step: int, rotated: Sequence[V]) -> Iterator[Sequence[LastOperand]]:
+        """Load elements into one register after the other, and yield those of each column."""
+        columns, vectors = self.tile.columns, self.tile.vectors
+        width = self.vec.lanes if cursor.strides[1] == self.vec.dtype.size else 1
+        for column, register in zip(range(0, columns, width), cycle(rotated)):
+            count = min(width, columns - column)
+            for element in self.verbs.load_elements(register, self._place(cursor, 0, column, step), count):
+                yield [element] * vectors
 
     def _rotated(self, free: list[V]) -> int:
         """Return how many registers the elements of B are loaded into, one after the other."""

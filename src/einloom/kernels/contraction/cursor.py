@@ -6,7 +6,9 @@ else a pointer of its own for every column.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import repeat
 
 from einloom.kernels.contraction.product import StridedMatrix
 from einloom.kernels.verbs.frame import Frame
@@ -105,10 +107,19 @@ class Cursor:
 
     def place(self, frame: Frame[R, A], row_bytes: int, column: int, step: int) -> A:
         """Return the address of an element as a place."""
-        _, along_n, along_k, _ = self.strides
-        if isinstance(along_n, int) and isinstance(along_k, int):  # As `address` does, without the detour.
-            return frame.km.place(frame.read(self.pointers[0]), row_bytes + column * along_n + step * along_k)
         return frame.km.place(*self.address(frame, row_bytes, column, step))
+
+    def places(self, frame: Frame[R, A], step: int, columns: int) -> Iterator[A]:
+        """Yield the place of the first element of each column; one is used before the next is asked for."""
+        along_n, first = self.strides[1], self.address(frame, 0, 0, step)
+        if isinstance(along_n, int):
+            base, offset, *_ = first
+            place = frame.km.place
+            for at in range(offset, offset + columns * along_n, along_n) if along_n else repeat(offset, columns):
+                yield place(base, at)
+        else:
+            for column in range(columns):
+                yield self.place(frame, 0, column, step)
 
     def advance(self, frame: Frame[R, A], columns: int, steps: int) -> None:
         """Move the pointers of `columns` columns by `steps` of k."""

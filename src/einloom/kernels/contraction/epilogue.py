@@ -23,6 +23,7 @@ class Epilogue(Generic[R, V, A]):
         self.registers = registers
         self.setting, self.vec, self.tile = registers.setting, registers.vec, registers.tile
         self.view = self.setting.views["c"]
+        self.is_vector = self.setting.product.c.fetch is VECTOR
         self.vector_bytes = self.vec.lanes * self.setting.product.c.dtype.size
 
     def emit(self, result: Sequence[V]) -> None:
@@ -39,9 +40,10 @@ class Epilogue(Generic[R, V, A]):
 
     def store(self, result: Sequence[V]) -> None:
         """Store the tile."""
+        vectors = self.tile.vectors
         for column, base, offset in self.columns():
-            for row in range(self.tile.vectors):
-                self._store_block(result[column * self.tile.vectors + row], base, offset, row)
+            for row, register in enumerate(result[column * vectors : (column + 1) * vectors]):
+                self._store_block(register, base, offset, row)
             for register, place, mask in self._grouped_part(column, base, offset):
                 self.vec.store(place, register, mask)
 
@@ -56,24 +58,25 @@ class Epilogue(Generic[R, V, A]):
         beta = self.setting.product.beta
         if beta == 0:
             return
-        km, skip = self.setting.km, None
+        km, skip, vectors = self.setting.km, None, self.tile.vectors
         if beta is None:
             skip = km.asm.forward("overwrite")
             self.setting.frame.branch("eq", "beta", 0, skip)
         for column, base, offset in self.columns():
-            for row in range(self.tile.vectors):
-                self._add_block(result[column * self.tile.vectors + row], base, offset, row)
+            for row, register in enumerate(result[column * vectors : (column + 1) * vectors]):
+                self._add_block(register, base, offset, row)
             for register, place, mask in self._grouped_part(column, base, offset):
                 self.vec.add_memory(register, place, mask)
         if skip is not None:
             km.asm.bind(skip)
 
-    def _grouped_part(self, column: int, base: R, offset: int) -> Iterator[tuple[V, A, Mask]]:
-        """Yield (register, place, mask) of the grouped rows of a column of C, unless an earlier column had them."""
+    def _grouped_part(self, column: int, base: R, offset: int) -> tuple[tuple[V, A, Mask], ...]:
+        """Return (register, place, mask) of the grouped rows of a column of C, unless an earlier column had them."""
         part = self.registers.grouped.part(column) if self.registers.grouped else None
-        if part is not None:
-            register, shift, mask = part
-            yield register, self.setting.km.place(base, offset + self.registers.above + shift), mask
+        if part is None:
+            return ()
+        register, shift, mask = part
+        return ((register, self.setting.km.place(base, offset + self.registers.above + shift), mask),)
 
     def columns(self) -> Iterator[tuple[int, R, int]]:
         """Yield (column, base, offset) of C; a run-time stride is walked."""
@@ -91,7 +94,7 @@ class Epilogue(Generic[R, V, A]):
             yield column, walk, 0
 
     def _add_block(self, register: V, base: R, offset: int, row: int) -> None:
-        if self.setting.product.c.fetch is VECTOR:
+        if self.is_vector:
             self._add_vector(register, self.setting.km.place(base, offset + row * self.vector_bytes), row)
             return
         base, offset = self._row_base(base, offset, self.setting.output[0], row)
@@ -109,14 +112,13 @@ class Epilogue(Generic[R, V, A]):
             self.vec.add(register, register, free)
 
     def _store_block(self, register: V, base: R, offset: int, row: int) -> None:
-        km, stride, product = self.setting.km, self.setting.output[0], self.setting.product
-        if product.c.fetch is VECTOR:
-            place = km.place(base, offset + row * self.vector_bytes)
+        if self.is_vector:
+            place = self.setting.km.place(base, offset + row * self.vector_bytes)
             mask = self.registers.row_mask(row)
             needs = mask is not None or self.view is not self.vec
             self.view.store(place, register, mask, temporary=self.registers.free[0] if needs else None)
             return
-        base, offset = self._row_base(base, offset, stride, row)
+        base, offset = self._row_base(base, offset, self.setting.output[0], row)
         index = self.setting.indices["c"]
         lanes, temporaries = self.registers.row_lanes(row), self.registers.temporaries
         self.view.store_strided(base, offset, register, index, lanes, temporaries)

@@ -5,7 +5,7 @@ A register of A holds the rows of two vectors of sums; the instruction says whic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from einloom.dtypes import FLOAT16
@@ -51,10 +51,9 @@ class HalfMicrokernel(Microkernel[R, V, A]):
             loaded += [_Rows(register, upper) for upper in (False, True)]
         return loaded[:vectors]
 
-    def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[V]) -> Sequence[LastOperand]:
-        register = free.pop(0)
-        self.verbs.broadcast(register, self._place(cursor, 0, column, step))
-        return [register] * self.tile.vectors
+    def _broadcasts(self, cursor: Cursor, step: int, free: list[V]) -> Iterator[Sequence[LastOperand]]:
+        places = cursor.places(self.setting.frame, step, self.tile.columns)
+        return self._in_register(self.verbs.broadcast, free.pop(0), places)
 
     def _accumulation(self, which: int) -> Callable[..., None]:
         fresh = which in self.fresh

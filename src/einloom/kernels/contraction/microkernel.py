@@ -5,10 +5,12 @@ It is straight code between pointers that its caller moves; the loops are in `br
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Generic
 
 from einloom.asm import Label
+from einloom.asm.assembler import Mark
 from einloom.kernels.contraction.cursor import Cursor
 from einloom.kernels.contraction.epilogue import Epilogue
 from einloom.kernels.contraction.registers import Setting, TileRegisters
@@ -35,6 +37,7 @@ class Microkernel(Generic[R, V, A]):
         self.reads_on = False
         self.prefetches: list[tuple[R, int]] = []
         self.prefetches_per_column = 0
+        self._emitted: dict[tuple[int, bool, bool], tuple[Mark, Mark]] = {}
         self.embedded = self._embedded()
 
     def plan_prefetches(self, steps: int) -> None:
@@ -55,7 +58,9 @@ class Microkernel(Generic[R, V, A]):
         self.prefetches = list(places)
         self.prefetches_per_column = -(-len(self.prefetches) // (steps * self.tile.columns))
 
-    def _prefetch(self, count: int) -> None:
+    def _prefetch(self, columns: int = 1) -> None:
+        """Ask for what belongs to so many columns of a step."""
+        count = columns * self.prefetches_per_column
         for base, offset in self.prefetches[:count]:
             self.setting.km.prefetch(self.setting.km.place(base, offset))
         del self.prefetches[:count]
@@ -100,16 +105,30 @@ class Microkernel(Generic[R, V, A]):
         return self.setting.inputs[1].place(self.setting.frame, 0, column, step)
 
     def _step(self, step: int) -> None:
-        which = step % self.tile.sets
+        """Emit a step. Those before a loop over k stand in its body again: that is not derived anew."""
+        which, asks, asm = step % self.tile.sets, bool(self.prefetches), self.setting.km.asm
+        key = step, which in self.fresh, self.reads_on
+        if key in self._emitted and not asks:
+            asm.again(*self._emitted[key])
+        else:
+            begin = asm.mark()
+            self._products(step, which)
+            end = asm.mark()
+            if begin.labels == end.labels and not asks:
+                self._emitted[key] = begin, end
+        self.fresh.discard(which)
+
+    def _products(self, step: int, which: int) -> None:
+        """Emit the products of a step, and what is asked for meanwhile."""
         free = list(self.registers.free)
         inputs, vectors = self.setting.inputs, self.tile.vectors
         shared = [None if c.operand.per_column else self._shared(c, step, free) for c in inputs]
         accumulate, sums = self._accumulation(which), self.registers.accumulators[which]
-        for column in range(self.tile.columns):
-            private = free.copy()
-            columns = [ready or self._broadcast(c, column, step, private) for ready, c in zip(shared, inputs)]
+        private = free.copy()
+        sources = [repeat(ready) if ready else self._broadcasts(c, step, private) for ready, c in zip(shared, inputs)]
+        for column, columns in zip(range(self.tile.columns), zip(*sources)):
             if self.prefetches:
-                self._prefetch(self.prefetches_per_column)
+                self._prefetch()
             targets = sums[column * vectors : (column + 1) * vectors]
             if all(columns):
                 for operands in zip(targets, *columns):
@@ -126,7 +145,6 @@ class Microkernel(Generic[R, V, A]):
             first, *_ = shared
             assert first is not None, "a biased product is taken as it is: A does not depend on n"
             self._add_bias(accumulate, sums[self.tile.columns * vectors :], first, free.pop(0))
-        self.fresh.discard(which)
 
     def _accumulation(self, which: int) -> Callable[..., None]:
         """Return what adds a product to an accumulator of a set, or begins the sum with it."""
@@ -158,17 +176,25 @@ class Microkernel(Generic[R, V, A]):
             self._load(cursor, register, row, 0, step)
         return registers
 
-    def _broadcast(self, cursor: Cursor, column: int, step: int, free: list[V]) -> Sequence[LastOperand]:
-        """Fetch what a whole column uses; return it for each row; nothing where every row has a vector of its own."""
+    def _broadcasts(self, cursor: Cursor, step: int, free: list[V]) -> Iterator[Sequence[LastOperand]]:
+        """Return what fetches column after column what all of it uses.
+
+        It yields that for each row, and nothing where every row has a vector of its own.
+        """
         if cursor.operand.fetch is not BROADCAST:
-            return ()
-        place = cursor.place(self.setting.frame, 0, column, step)
+            return repeat(())
+        places = cursor.places(self.setting.frame, step, self.tile.columns)
         if cursor is self.embedded:
             assert self.vec.element is not None
-            return [self.vec.element(place)]
-        register = free.pop(0)
-        self._view(cursor).broadcast(register, place)
-        return [register] * self.tile.vectors
+            return ([element] for element in map(self.vec.element, places))
+        return self._in_register(self._view(cursor).broadcast, free.pop(0), places)
+
+    def _in_register(self, load: Callable[[V, A], None], register: V, places: Iterable[A]) -> Iterator[Sequence[V]]:
+        """Yield a register for each row of a column, once for each place that is loaded into it."""
+        rows = [register] * self.tile.vectors
+        for place in places:
+            load(register, place)
+            yield rows
 
     def _embedded(self) -> Cursor | None:
         """Return the input whose elements the products of a tile of one vector take from memory, if there is one."""

@@ -221,9 +221,7 @@ class Product:
         if self.k != 1 and not continues:
             return self
         axis = 3 if self.k == 1 else 2
-        return self._map(
-            lambda o: o.with_strides((*o.strides[:2], o.strides[axis], 0)), k=self.k * self.batch, batch=1
-        )
+        return self._map(lambda o: o.with_strides((*o.strides[:2], o.strides[axis], 0)), k=self.k * self.batch, batch=1)
 
     def exchanged(self) -> Product:
         """Return the product with m and n exchanged."""

@@ -184,9 +184,10 @@ class TileCosts:
     def _distributed(self, vectors: int, columns: int, masked: bool, group: int) -> list[Cost]:
         costs: list[Cost] = []
         for sets in range(1, MOST_SETS + 1):
-            tile = Tile(0, columns, 1, group, sets)
             if vectors:
                 tile = Tile(vectors, columns, sets, group, biased=self.biased)
+            else:
+                tile = Tile(0, columns, 1, group, sets)
             if not self.fits(tile):
                 break
             cost = self._cost(tile, masked)
@@ -230,12 +231,15 @@ class TileCosts:
 
     def _loads(self, tile: Tile, masked: bool) -> float:
         """Return the loads of a step; strided ones count for each lane."""
-        each = {
-            BROADCAST: 1.0,
-            VECTOR: tile.vectors * self.vector_loads + (self.pace.masked_loads if masked else 0.0),
-            STRIDED: GATHERED * tile.vectors * self.lanes,
-        }
-        return sum(each[fetch] * (tile.columns if per_column else 1) for fetch, per_column in self.fragments)
+        loads = 0.0
+        for fetch, per_column in self.fragments:
+            each = 1.0
+            if fetch is VECTOR:
+                each = tile.vectors * self.vector_loads + (self.pace.masked_loads if masked else 0.0)
+            elif fetch is STRIDED:
+                each = GATHERED * tile.vectors * self.lanes
+            loads += each * tile.columns if per_column else each
+        return loads
 
 
 class BlockCosts(TileCosts):

@@ -12,7 +12,7 @@ product of column-major matrices with run-time leading dimensions, and the same 
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from einloom.kernels.specs.copies import Interleave, PairCopy, Stream
 from einloom.kernels.specs.elementwise import Binary, ElementWise, Reduce, Ternary, Unary
@@ -66,6 +66,8 @@ def signature(spec: Spec) -> tuple[str, ...]:
 
 def run_time_strides(operand: str, strides: Strides) -> list[tuple[str, int]]:
     """Return (argument's name, axis) of each run-time stride inside a matrix: axes 0 m, 1 n, 2 k."""
+    if None not in strides:
+        return []
     axes = [axis for axis, stride in enumerate(strides[:3]) if stride is None]
     if len(axes) == 1:
         return [(f"ld_{operand}", axes[0])]
@@ -74,5 +76,7 @@ def run_time_strides(operand: str, strides: Strides) -> list[tuple[str, int]]:
 
 def named_strides(operand: str, strides: Strides) -> tuple[NamedStride, ...]:
     """Return the strides along (m, n) or (m, n, k, batch), those at run time by the names of their arguments."""
+    if None not in strides:
+        return cast(tuple[int, ...], strides)
     names = {axis: name for name, axis in run_time_strides(operand, strides)} | {3: f"br_stride_{operand}"}
     return tuple(names[axis] if stride is None else stride for axis, stride in enumerate(strides))

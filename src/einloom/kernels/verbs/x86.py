@@ -111,7 +111,7 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
 
     def set_slot(self, slot: int, value: int, temporary: R64) -> None:
         if -self.reach <= value <= self.reach:
-            self.asm.mov(mem.qword(rsp, slot), value)
+            self.asm.mov(mem.qword.direct(rsp, slot), value)
         else:
             super().set_slot(slot, value, temporary)
 
@@ -119,15 +119,15 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
         if isinstance(addend, int) and not -self.reach <= addend <= self.reach:
             self.asm.mov(temporary, addend)
             addend = temporary
-        self.asm.add(mem.qword(rsp, slot), addend)
+        self.asm.add(mem.qword.direct(rsp, slot), addend)
 
     def count_down_slot(self, slot: int, label: Label, temporary: R64) -> None:
-        self.asm.dec(mem.qword(rsp, slot))
+        self.asm.dec(mem.qword.direct(rsp, slot))
         self.asm.jne(label)
 
     def branch_slot(self, condition: Condition, slot: int, b: int, label: Label, temporary: R64) -> None:
         if -self.reach <= b <= self.reach:
-            self.asm.cmp(mem.qword(rsp, slot), b)
+            self.asm.cmp(mem.qword.direct(rsp, slot), b)
             getattr(self.asm, JUMPS[condition])(label)
         else:
             super().branch_slot(condition, slot, b, label, temporary)
@@ -242,7 +242,7 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
     # Memory and flow
 
     def place(self, base: R64, offset: int = 0, index: R64 | None = None, scale: int = 1) -> Address:
-        return mem.direct(base, offset) if index is None else mem(base, offset, index, scale)
+        return Address.at(base, offset) if index is None else mem(base, offset, index, scale)
 
     def load(self, dst: R64, base: R64, offset: int = 0) -> None:
         self.asm.mov(dst, mem.direct(base, offset))

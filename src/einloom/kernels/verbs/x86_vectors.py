@@ -176,6 +176,10 @@ def _instructions(km: X86Machine, size: int) -> dict[str, Verb]:
     if found is None:
         suffix, scalar, integer = {4: ("ps", "ss", "d"), 8: ("pd", "sd", "q")}[size]
         names = {verb: mnemonic + suffix for verb, mnemonic in INSTRUCTIONS.items()}
-        names |= {"shift_left": f"vpsll{integer}", "shift_right": f"vpsrl{integer}", "_broadcast": f"vbroadcast{scalar}"}
+        names |= {
+            "shift_left": f"vpsll{integer}",
+            "shift_right": f"vpsrl{integer}",
+            "_broadcast": f"vbroadcast{scalar}",
+        }
         found = km.instructions[size] = {verb: getattr(km.asm, name) for verb, name in names.items()}
     return found
