@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import index
-from typing import Any, Protocol, TypedDict, Unpack, runtime_checkable
+from typing import Any, TypedDict, Unpack
 
 from numpy import ndarray
 
@@ -181,7 +181,7 @@ def compile(
         shapes_or_arrays = tuple(framework.memory(item, f"operand {position}") for position, item in items)
     shapes = [shape_of(item, position) for position, item in enumerate(shapes_or_arrays)]
     given = [
-        incoming(item, f"operand {position}") if isinstance(item, Shaped | Imported) else None
+        incoming(item, f"operand {position}") if is_shaped(item) else None
         for position, item in enumerate(shapes_or_arrays)
     ]
     strides = [None if item is None else element_strides(item.array) for item in given]
@@ -237,14 +237,9 @@ def _text_and_operands(equation: Any, operands: Sequence[Any]) -> tuple[str, Seq
     return text, given
 
 
-@runtime_checkable
-class Shaped(Protocol):
-    """An array of any library: what has extents."""
-
-    @property
-    def shape(self) -> Sequence[int]:
-        """The extents."""
-        ...
+def is_shaped(item: Any) -> bool:
+    """Return whether an operand is an array of any library: what has extents, and is not their tuple."""
+    return hasattr(item, "shape") or isinstance(item, Imported)
 
 
 def shape_of(item: Any, position: int) -> tuple[int, ...]:
@@ -256,7 +251,7 @@ def shape_of(item: Any, position: int) -> tuple[int, ...]:
     if isinstance(item, Imported):
         return item.array.shape
     try:
-        return tuple(index(extent) for extent in (item.shape if isinstance(item, Shaped) else item))
+        return tuple(index(extent) for extent in (item.shape if hasattr(item, "shape") else item))
     except TypeError:
         raise ShapeError(
             f"operand {position} is {item!r:.80}\n  Give an array, or its shape as a tuple of integers."

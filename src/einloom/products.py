@@ -14,7 +14,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from einloom.api import Shaped, einsum
+from einloom.api import einsum
 from einloom.arrays.library import is_array
 from einloom.errors import ArgumentError, ShapeError
 from einloom.frameworks import framework_of
@@ -119,7 +119,7 @@ def array(a: Any) -> Any:
 
 
 def _shape(a: Any) -> tuple[int, ...]:
-    return tuple(a.shape) if framework_of((a,)) is not None or isinstance(a, Shaped) else np.shape(a)
+    return tuple(a.shape) if framework_of((a,)) is not None or hasattr(a, "shape") else np.shape(a)
 
 
 def _pairs(axes: Any, left: int, right: int) -> tuple[tuple[int, int], ...]:

@@ -68,7 +68,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 def read_or_made(store: Store, content: bytes) -> Image:
     """The image after somebody wrote `content` where it is kept; another one is there after it was made."""
     store.write("key", content)
-    return remembered_image("key", len(OPERATION.operands), AVX512, lambda: MADE)
+    return remembered_image(lambda: "key", len(OPERATION.operands), AVX512, lambda: MADE)
 
 
 def test_a_second_process_loads_no_compiler(tmp_path: Path) -> None:

@@ -56,7 +56,8 @@ def _laid_out(problem: Problem, output_strides: tuple[int, ...] | None, path: Pa
     plan = plan_problem(problem, output_strides, path)
     if machine is None or not machine.has_vectors or not is_worth_a_choice(plan):
         return plan
-    key, store = program_key(("layouts", problem, output_strides, path), machine), code_store()
+    store = code_store()
+    key = program_key(("layouts", problem, output_strides, path), machine) if store else ""
     layouts = _layouts_in(store.read(key) if store else None)
     if layouts is None:
         layouts = chosen_layouts(problem, output_strides, path, machine)

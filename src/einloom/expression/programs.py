@@ -30,7 +30,7 @@ _compiler = ["ir.bind", "passes.pipeline", "targets.cpu"]
 """What a program that was stored does not need."""
 if platform.machine() == "x86_64":
     _compiler += ["asm.x86.assembler", "kernels.verbs.avx512", "kernels.verbs.narrow_x86"]
-    _compiler += ["kernels.verbs.avx512_integers", "kernels.verbs.widened_x86"]
+    _compiler += ["kernels.verbs.avx512_integers", "kernels.verbs.widened_x86", "kernels.verbs.packed_x86"]
 
 _programs: OnceTable[Executable] = OnceTable(PROGRAMS)
 
@@ -58,8 +58,10 @@ def program_of(
     """
     asked = without_names(operation) if schedule is None else operation  # Schedules name axes.
 
+    def key() -> str:
+        return image_key(asked, "" if schedule is None else str(schedule), machine, threads, held, copied)
+
     def compiled() -> Executable:
-        key = image_key(asked, "" if schedule is None else str(schedule), machine, threads, held, copied)
         return Executable(remembered_image(key, len(operation.operands), machine, made))
 
     def made() -> Image:
@@ -99,15 +101,14 @@ def decided(
 def prepare() -> None:
     """Do what else the first contraction would wait for.
 
-    Where nothing is stored yet, that is to import what compiles; elsewhere, to look at this machine.
+    That is to look at this machine and, where nothing is stored yet, to import what compiles.
     """
+    with suppress(UnsupportedTarget):  # Who computes is told.
+        host()
     store = code_store()
     if store is None or not os.path.isdir(store.folder):
         for name in _compiler:
             import_module(f"einloom.{name}")
-        return
-    with suppress(UnsupportedTarget):  # Who computes is told.
-        host()
 
 
 def _sizes(operation: Operation, text: str, machine: Machine, threads: int) -> dict[str, tuple[int, ...]]:

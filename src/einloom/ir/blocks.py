@@ -36,14 +36,15 @@ class Blocks:
         self.extents = {axis.name: axis.extent for axis in axes}
         self.roles = {axis.name: axis.role for axis in axes}
         self.loops = loops
+        self._lengths: list[dict[str, tuple[int, ...]]] = [{name: (extent,) for name, extent in self.extents.items()}]
+        for loop in loops:
+            around = self._lengths[-1]
+            known = around.get(loop.axis, ())  # Who names an axis that there is not is refused by `check_schedule`.
+            self._lengths.append(around | {loop.axis: cut(known, loop.step)})
 
     def lengths(self, axis: str, depth: int) -> tuple[int, ...]:
         """How many indices of `axis` may be left inside the first `depth` loops, the most first."""
-        lengths: tuple[int, ...] = (self.extents[axis],)
-        for loop in self.loops[:depth]:
-            if loop.axis == axis:
-                lengths = cut(lengths, loop.step)
-        return lengths
+        return self._lengths[depth][axis]
 
     def span(self, axis: str, depth: int) -> int:
         """Indices of `axis` that are left inside the first `depth` loops; fewer in short blocks."""

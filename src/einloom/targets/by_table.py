@@ -68,7 +68,9 @@ def table_program(operation: Operation, machine: Machine) -> Executable:
 
 @once
 def _program(dtype: str, conjugated: tuple[bool, ...], machine: Machine) -> Executable:
-    key = program_key(f"tables of {dtype} {conjugated}", machine)
+    def key() -> str:
+        return program_key(f"tables of {dtype} {conjugated}", machine)
+
     return Executable(remembered_image(key, len(conjugated) + 1, machine, lambda: _image(dtype, conjugated, machine)))
 
 

@@ -12,16 +12,18 @@ from einloom.targets.image import Image
 __all__ = ["image_key", "program_key", "remembered_image"]
 
 
-def remembered_image(key: str, operands: int, machine: Machine, make: Callable[[], Image]) -> Image:
+def remembered_image(key_of: Callable[[], str], operands: int, machine: Machine, make: Callable[[], Image]) -> Image:
     """Return the image that is kept under a key; make it and keep it if there is none for so many operands there."""
     store = code_store()
-    content = store.read(key) if store else None
+    if store is None:
+        return make()
+    key = key_of()
+    content = store.read(key)
     known = None if content is None else Image.from_bytes(content)
     if known is not None and known.fits(operands, machine):
         return known
     image = make()
-    if store:
-        store.write(key, image.to_bytes())
+    store.write(key, image.to_bytes())
     return image
 
 
