@@ -77,7 +77,7 @@ def test_a_part_of_a_product_takes_no_longer_than_all(machine: Machine) -> None:
 def test_passes_reckon_with_the_cycles_of_kernels(machine: Machine) -> None:
     for m, n, k in ((48, 24, 64), (100, 33, 16), (13, 57, 4), (7, 1, 2)):
         demand = plain_demand(machine.vectors, 4, m, n, k)
-        assert kernel.tiling_of(m, n, k, machine.vectors, 4).cycles == cycles(tiling_of(demand), demand)
+        assert kernel.tilings_of(machine.vectors, 4)(m, n, k).cycles == cycles(tiling_of(demand), demand)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from einloom.ir.nest import Access, Block, Call, Guard, Loop, Nest, Node, Pack
 from einloom.ir.operation import Operation
 from einloom.machine import Machine
-from einloom.passes.model.kernel import tiling_of
+from einloom.passes.model.kernel import tilings_of
 
 LINE, PAGE = 64, 4096
 SETS = 64
@@ -95,7 +95,7 @@ class Walked:
     def contract(self, call: Call) -> None:
         """Tiles of m outside, of n inside them; the steps of k touch both inputs, the end of a tile the output."""
         m, n, k, batch = (self.size(block) for block in call.blocks)
-        tile = tiling_of(m, n, 64, self.machine.vectors, self.operation.output.dtype.size)
+        tile = tilings_of(self.machine.vectors, self.operation.output.dtype.size)(m, n, 64)
         a, b, c = call.accesses
         for rows in _ranges(m, tile.m):
             for columns in _ranges(n, tile.n):

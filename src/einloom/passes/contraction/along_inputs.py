@@ -18,7 +18,7 @@ from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.fused_rows import fused_axes, in_whole_rows
 from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import LARGER, prims_along, vector_operand
-from einloom.passes.model.traffic import SHARE
+from einloom.passes.model.buffers import SHARE
 
 __all__ = ["schedules_along_inputs", "schedules_of_far_input"]
 

@@ -89,8 +89,7 @@ class Blocking:
         most: int | None = None,
         tile: tuple[int, int] | None = None,
     ) -> None:
-        self.operation = operation
-        self.given = prims
+        self.operation, self.given, self.prims = operation, prims, prims
         self.extents = {axis.name: axis.extent for axis in operation.axes}
         self.reduced = [axis for axis in operation.axes if axis.role is DimType.K]
         m = self.extents[prims.m] if prims.m else 1
@@ -98,33 +97,37 @@ class Blocking:
         self.packing = Packing(operation, prims, self.targets)
         self.plan = Plan("none")
         self.places = operation.strides(operation.output)
-        first = vector_operand(operation, prims)
-        self.axes = {role: [axis for axis in operation.axes if axis.role is role] for role in DimType}
-        self.strides = [operation.strides(operand) for operand in operation.inputs]
-        self.vector = first
-        self._begin()
-
-    def _begin(self) -> None:
-        given = self.given
-        self.prims = replace(given, k=given.batch, batch=given.k) if self.plan.batch_inside else given
-        self.packing.prims = self.prims
-        self.a = self._side(self.vector, self.prims.m, self._panel())
-        other = 1 - self.vector
-        self.b = self._side(other, self.prims.n, self.targets.tile_n) if len(self.strides) == 2 else None
+        self.written = operation.outermost_first(operation.output, operation.axes)
+        vector = vector_operand(operation, prims)
+        self.a = Side(operation, vector, prims.m, prims.m)
+        self.b = Side(operation, 1 - vector, prims.n, prims.m) if len(operation.inputs) == 2 else None
         self.sides = [self.a] if self.b is None else [self.a, self.b]
         own = {axis.name for side in self.sides for axis in side.axes}
-        self.common = [a for a in self.operation.axes if a.name not in own and a.role is not DimType.K]
-        self.counting = self._counting_axis()
+        self.common = [a for a in operation.axes if a.name not in own and a.role is not DimType.K]
+        self.counting: Axis | None = None
         """The axis that counts the products of a block, if it holds several."""
+
+    def _begin(self, plan: Plan) -> None:
+        """Forget the last plan."""
+        self.plan = plan
+        self._take(replace(self.given, k=self.given.batch, batch=self.given.k) if plan.batch_inside else self.given)
+        self.a.begin(WIDE_TILE * self.targets.lanes if plan.whole_rows else self.targets.tile_m, plan.packs_vector)
+        self.a.in_panels = plan.packs_vector
+        if self.b is not None:
+            self.b.begin(self.targets.tile_n, plan.packs_element)
+            self.sides = [self.b, self.a] if plan.element_first else [self.a, self.b]
+        self.packed = any(side.packed for side in self.sides)
+        self.counting = self._counting_axis()
+
+    def _take(self, prims: Prims) -> None:
+        """Let the primitive take these axes."""
+        if prims != self.prims:
+            self.prims, self.packing = prims, Packing(self.operation, prims, self.targets)
 
     def _has_two_panels(self) -> bool:
         """Whether the vector axis is a little longer than the widest tile: registers have room for both panels."""
         extent = self.extents.get(self.prims.m or "", 1)
         return self.targets.tile_m < extent <= WIDE_TILE * self.targets.lanes
-
-    def _panel(self) -> int:
-        """Indices of the vector axis that kernels take at a time."""
-        return WIDE_TILE * self.targets.lanes if self.plan.whole_rows else self.targets.tile_m
 
     def _counting_axis(self) -> Axis | None:
         """The output's innermost axis where a staged block turns products, an input's where copies read along it."""
@@ -135,23 +138,11 @@ class Blocking:
         innermost = [self.operation.contiguous_axis(operand) for operand in self.operation.inputs]
         return next((axis for axis in innermost if axis in self.common and axis.name not in self.prims.names), None)
 
-    def _side(self, position: int, prim: str | None, tile: int) -> Side:
-        role = DimType.N if position == 1 else DimType.M
-        axes = self.axes[role]
-        own = prim if prim is not None and any(axis.name == prim for axis in axes) else None
-        operand = self.operation.inputs[position]
-        return Side(operand, position, axes, self.strides[position], own, tile)
-
     def schedule(self, plan: Plan) -> Schedule | None:
         """Return the schedule of a plan; None where the operation has no room for it."""
         if plan.whole_rows and not self._has_two_panels():
             return None
-        self.plan = plan
-        self._begin()
-        self.a.packed = self.a.in_panels = plan.packs_vector
-        if self.b is not None:
-            self.b.packed = plan.packs_element
-            self.sides = [self.b, self.a] if plan.element_first else [self.a, self.b]
+        self._begin(plan)
         self._block_reduced()
         self.common_steps = self._block_common()
         if plan.staging is not Staging.NONE and not self._may_stage():
@@ -179,9 +170,9 @@ class Blocking:
     def _block_reduced(self) -> None:
         """Blocks of the reduced axes: the primitive's k first, but whole cache lines of packed operands."""
         self.k_steps = {axis.name: 1 for axis in self.reduced}
-        taken = [axis for axis in self.reduced if axis.name in (self.prims.k, self.prims.batch)]
-        taken.sort(key=lambda axis: axis.name != self.prims.k)
-        if not any(side.packed for side in self.sides):
+        names = (self.prims.k, self.prims.batch)
+        taken = [axis for name in names if name is not None for axis in self.reduced if axis.name == name]
+        if not self.packed:
             self.k_steps |= {axis.name: max(axis.extent, 1) for axis in taken}
             if self._turns_output and not self._follows_all(taken):
                 self.k_steps |= self._few_rows(taken)
@@ -214,10 +205,11 @@ class Blocking:
 
     def _block_common(self) -> dict[str, int]:
         """Blocks of the axes that both inputs depend on: single indices, more of those that the primitive takes."""
-        packed = any(side.packed for side in self.sides)
+        if not self.common:
+            return {}
         run = TILE_RUN // self._size // max(self.extents.get(self.prims.m or "", 1), 1)
         limits = {self.prims.n: max(run, self.targets.tile_n)}
-        limits[self.prims.m] = COMMON_VECTORS * self.targets.lanes if packed else UNPACKED_VECTOR
+        limits[self.prims.m] = COMMON_VECTORS * self.targets.lanes if self.packed else UNPACKED_VECTOR
         if self.counting is not None:
             run = self.targets.line if self.plan.several else PRODUCTS_RUN // self._size
             limits[self.counting.name] = equal_block(self.counting.extent, run)
@@ -268,7 +260,7 @@ class Blocking:
         if self._turns_output:
             self._block_turned(common, inside, runs)
             return
-        taken = common * math.prod(runs.get(axis.name, 1) for side in self.sides[1:] for axis in side.axes)
+        taken = common * math.prod([runs.get(axis.name, 1) for side in self.sides[1:] for axis in side.axes])
         for side, budget in zip(self.sides, self._budgets()):
             most = max(budget // inside, 1)
             if staged:
@@ -322,14 +314,15 @@ class Blocking:
     @property
     def _turns_output(self) -> bool:
         """Whether what is copied is the output alone, of vectors that lie in the tensor: it is read in long rows."""
-        return self.plan.staging is Staging.SUMS and not any(side.packed for side in self.sides)
+        return self.plan.staging is Staging.SUMS and not self.packed
 
     def _output_runs(self) -> dict[str, int]:
         """Return how far a block reaches along the axes that are closest in the output, for runs of many lines."""
         steps: dict[str, int] = {}
         run = TURNED_RUN // self._size if self._turns_output else self.targets.run
-        kept = [axis for axis in self.operation.axes if axis.role is not DimType.K]
-        for axis in reversed(self._as_written(kept)):
+        for axis in reversed(self.written):
+            if axis.role is DimType.K:
+                continue
             length = math.prod(steps.values())
             steps[axis.name] = equal_part(axis.extent, max(run // length, 1))
             if steps[axis.name] < axis.extent:
@@ -338,21 +331,20 @@ class Blocking:
 
     def _block_side(self, side: Side, budget: int, runs: dict[str, int]) -> None:
         """Choose how far the block reaches along each own axis: the primitive's first, then what lies closest."""
-        order = sorted(side.axes, key=lambda a: (a.name != side.prim, abs(side.strides[a.name])))
         if side.packed and self.plan.long_runs and self.plan.staging is not Staging.BLOCKS:
             least = self.packing.least(side, budget + budget // 2, self.k_steps | self.common_steps)
         else:
             least = self._whole_lines([side])
-            least |= {side.prim: max(least.get(side.prim, 1), side.tile)} if side.prim else {}
-        for axis in order:
-            least[axis.name] = max(least.get(axis.name, 1), runs.get(axis.name, 1))
+            if side.prim is not None:
+                least[side.prim] = max(least.get(side.prim, 1), side.tile)
+        for name, run in runs.items():
+            least[name] = max(least.get(name, 1), run)
         cut = equal_block if self.a.packed else balanced_block
-        side.steps = self._shares(order, budget, least, {side.prim: side.tile} if side.prim else {}, cut)
+        side.steps = self._shares(side.order, budget, least, {side.prim: side.tile} if side.prim else {}, cut)
 
     def _whole_lines(self, sides: Iterable[Side]) -> dict[str, int]:
         """At least a cache line of the axis that is contiguous in a packed operand: a copy moves whole lines."""
-        names = [self.packing.contiguous_axis(side) for side in sides if side.packed]
-        return {name: self.targets.line for name in names if name is not None}
+        return {side.contiguous: self.targets.line for side in sides if side.packed and side.contiguous is not None}
 
     @staticmethod
     def _shares(
@@ -363,15 +355,18 @@ class Blocking:
         `cut` chooses the blocks of the first axis.
         """
         steps = {axis.name: max(min(axis.extent, least.get(axis.name, 1)), 1) for axis in order}
+        whole = math.prod(steps.values())
         for axis in order:
-            others = math.prod(steps.values()) // steps[axis.name]
-            target = max(budget // others, steps[axis.name])
-            if axis.extent <= target:
-                steps[axis.name] = max(axis.extent, 1)
+            name, extent = axis.name, axis.extent
+            others = whole // steps[name]
+            target = max(budget // others, steps[name])
+            if extent <= target:
+                steps[name] = max(extent, 1)
             elif axis is order[0]:
-                steps[axis.name] = min(cut(axis.extent, target, multiple.get(axis.name, 1)), axis.extent)
+                steps[name] = min(cut(extent, target, multiple.get(name, 1)), extent)
             else:  # Equal blocks that stay below the target: one axis above it is enough.
-                steps[axis.name] = equal_block(axis.extent, target)
+                steps[name] = equal_block(extent, target)
+            whole = others * steps[name]
         return steps
 
     # ---- putting it together -------------------------------------------------------------------------------------
@@ -379,7 +374,7 @@ class Blocking:
     def _assemble(self) -> Schedule:
         loops, packs = self._common_loops(), list[ScheduledPack]()
         for side in self.sides:
-            loops += side.outer_loops(self._between_blocks(side))
+            loops += side.outer_loops()
             if self.plan.staging is not Staging.SUMS:
                 loops += self._reduced_loops() if side is self.sides[0] else []
                 packs += [self._pack(side, len(loops))] if side.packed and not self._is_packed_alone(side) else []
@@ -404,7 +399,7 @@ class Blocking:
         """Loops over panels: those of the operand whose panels stay in L1 outside."""
         b = [] if self.b is None else [self.b]
         inside_out = [*b, self.a] if self.plan.vector_inside else [self.a, *b]
-        return [loop for side in reversed(inside_out) for loop in side.inner_loops(self._as_written(side.axes))]
+        return [loop for side in reversed(inside_out) for loop in side.inner_loops()]
 
     def _block_steps(self) -> dict[str, int]:
         """How far a block of the output reaches along its axes."""
@@ -412,7 +407,7 @@ class Blocking:
 
     def _staged_layout(self, steps: dict[str, int]) -> tuple[Digit, ...]:
         """The staged block, in the order of the output."""
-        kept = self._as_written(axis for axis in self.operation.axes if steps.get(axis.name, 1) > 1)
+        kept = [axis for axis in self.written if steps.get(axis.name, 1) > 1]
         if self.counting is not None:  # One product behind the other, each as kernels write it.
             kept.sort(key=lambda axis: (axis is not self.counting, axis.name == self.prims.m))
         if self.plan.staging is Staging.SUMS:
@@ -420,7 +415,7 @@ class Blocking:
         return tuple(Digit(axis.name) for axis in kept)
 
     def _pack(self, side: Side, depth: int) -> ScheduledPack:
-        pack = self.packing.layout(side, depth, self.k_steps | self.common_steps, self.common, self.plan.panels)
+        pack = self.packing.layout(side, depth, self.k_steps | self.common_steps, self.common_steps, self.plan.panels)
         if self.counting is None or self._is_packed_alone(side):
             return pack
         return replace(pack, layout=(Digit(self.counting.name), *pack.layout))
@@ -432,25 +427,17 @@ class Blocking:
     def _common_loops(self) -> list[ScheduledLoop]:
         return [
             ScheduledLoop(axis.name, self.common_steps[axis.name])
-            for axis in self._as_written(self.common)
-            if self.common_steps[axis.name] < axis.extent
-            or not (axis.name in self.prims.names or axis is self.counting)
+            for axis in self.written
+            if axis.name in self.common_steps
+            and (
+                self.common_steps[axis.name] < axis.extent
+                or not (axis.name in self.prims.names or axis is self.counting)
+            )
         ]
 
     def _reduced_loops(self) -> list[ScheduledLoop]:
-        order = sorted(self.reduced, key=lambda a: -abs(self.a.strides[a.name]))
         return [
             ScheduledLoop(axis.name, self.k_steps[axis.name])
-            for axis in order
+            for axis in self.operation.outermost_first(self.a.operand, self.reduced)
             if self.k_steps[axis.name] < axis.extent or axis.name not in self.prims.names
         ]
-
-    def _as_written(self, axes: Iterable[Axis]) -> list[Axis]:
-        """Axes in the order in which the output has them in memory, the largest stride first."""
-        return sorted(axes, key=lambda axis: -abs(self.places[axis.name]))
-
-    def _between_blocks(self, side: Side) -> list[Axis]:
-        """Order of the loops between blocks: packs follow the tensor, what is read in place the output."""
-        if not side.packed:
-            return self._as_written(side.axes)
-        return sorted(side.axes, key=lambda a: -abs(side.strides[a.name]))

@@ -2,26 +2,107 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from einloom.ir.fused import FusedView
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Fused
-from einloom.passes.model.footprint import HUGE, HUGE_PAGE, PAGE, Footprint
+from einloom.kernels.verbs.products import vectors_of
+from einloom.machine import Machine
+from einloom.passes.model.footprint import HUGE, HUGE_PAGE, LINE, PAGE, Footprint
 from einloom.passes.model.walk import StridedAxis, Use, Walk
 
-__all__ = ["Buffers"]
+__all__ = ["FULL", "SHARE", "Buffer", "Buffers", "share_forgotten"]
+
+CROWDED = 1.5
+"""How many times the room of its lines a buffer needs whose lines fall into few sets."""
+
+FULL, OVER = 0.8, 1.2
+"""Up to which share of a cache everything stays, and from which on nothing does."""
+
+SHARE = 8
+"""How many times what L2 holds of tensors stays in L3 from call to call."""
+
+
+class Buffer:
+    """Where the elements of a tensor or of a packed block lie, and the footprints of its blocks so far.
+
+    Attributes:
+        strided: the axes that it is made of, the smallest stride first.
+        size: bytes of an element; `page`: of a page.
+    """
+
+    def __init__(self, strided: tuple[StridedAxis, ...], size: int, page: int) -> None:
+        self.strided, self.size, self.page = strided, size, page
+        self._along: dict[int | None, list[StridedAxis]] = {}
+        self._counted: dict[int, list[tuple[int, int, int]]] = {}
+        for place, each in enumerate(strided):
+            self._along.setdefault(each.axis, []).append(each)
+            self._counted.setdefault(each.axis, []).append((place, each.step, each.most))
+        self._known: dict[tuple[float, ...], Footprint] = {}
+
+    def along(self, axis: int | None) -> Sequence[StridedAxis]:
+        """Return what the buffer is made of along an axis: nothing if it is the same everywhere, several if fused."""
+        return self._along.get(axis, ())
+
+    def is_contiguous(self, axis: int | None) -> bool:
+        """Whether neighbours along an axis are neighbours in memory, all of them."""
+        along = self._along.get(axis, ())
+        return len(along) == 1 and along[0].stride == 1
+
+    def use(self, walk: Walk, first: int, last: int) -> Use:
+        """Return the use of the buffer at the depths from `first` to `last`."""
+        inside = walk.inside(first) if first else walk.extents
+        counts = [_count(inside[axis], step, most) for _, axis, step, most in self.strided]
+        now = self._footprint(tuple(counts))
+        at, crowded = [now] * (first + 1), now.room > CROWDED * LINE * now.lines
+        for axis, size in zip(walk.axes[first + 1 : last + 1], walk.sizes[first + 1 :]):
+            if axis in self._counted:
+                for place, step, most in self._counted[axis]:
+                    counts[place] = _count(size, step, most)
+                now = self._footprint(tuple(counts))
+                crowded = crowded or now.room > CROWDED * LINE * now.lines
+            at.append(now)
+        at += [now] * (len(walk.axes) - len(at))
+        return Use(self.strided, first, last, at, [each.lines for each in at], [each.pages for each in at], crowded)
+
+    def _footprint(self, counts: tuple[float, ...]) -> Footprint:
+        """Return the footprint of the block with so many indices of each axis."""
+        found = self._known.get(counts)
+        if found is None:
+            strides = [each.stride for each in self.strided]
+            found = self._known[counts] = Footprint.of(zip(strides, counts), self.size, self.page)
+        return found
 
 
 class Buffers:
-    """The operands of an operation with some axes fused: what they are made of, and their footprints so far."""
+    """The operands of an operation with some axes fused, beside the caches of a machine.
 
-    def __init__(self, operation: Operation, fused: tuple[Fused, ...]) -> None:
+    Attributes:
+        view: the operation on the axes that are walked.
+        places, extents: of these axes: the position by name, the indices (1 at least) by position.
+        names, sizes, bytes: of the operands, bytes of an element and of all.
+        tensors: where the operands lie.
+        computed: the type that is computed in; `isa`: vectors of it.
+        caches: bytes of each; `kept`: the share of the tensors that it holds when a call begins.
+    """
+
+    def __init__(self, operation: Operation, fused: tuple[Fused, ...], machine: Machine) -> None:
         self.view = view = FusedView.of(operation, fused)
         self.places = {axis.name: i for i, axis in enumerate(view.axes)}
-        self.strided = [self._strided(operand.name) for operand in operation.operands]
+        self.extents = [axis.extent or 1 for axis in view.axes]
         self.names = [operand.name for operand in operation.operands]
         self.sizes = [operand.dtype.size for operand in operation.operands]
         self.bytes = [operation.elements(operand) * operand.dtype.size for operand in operation.operands]
-        self._known: dict[tuple[tuple[StridedAxis, ...], int], dict[tuple[float, ...], Footprint]] = {}
+        self.tensors = [
+            Buffer(self._strided(name), size, HUGE_PAGE if whole >= HUGE else PAGE)
+            for name, size, whole in zip(self.names, self.sizes, self.bytes)
+        ]
+        self.computed = operation.accumulate
+        self.isa = vectors_of(machine.vectors, self.computed)
+        self.caches = (machine.l1d, machine.l2, machine.last_level)
+        self.kept = self._kept()
+        self._scratch: dict[tuple[tuple[StridedAxis, ...], int], Buffer] = {}
 
     def _strided(self, operand: str) -> tuple[StridedAxis, ...]:
         found = [StridedAxis(abs(s), self.places[name]) for name, s in self.view.strides[operand].items() if s]
@@ -32,17 +113,33 @@ class Buffers:
                 step *= part.extent
         return tuple(sorted(found))
 
-    def use(self, position: int, walk: Walk, strided: tuple[StridedAxis, ...], first: int, last: int) -> Use:
-        """Return the use of an operand, or of scratch for it, at the depths from `first` to `last`."""
-        is_large = strided is self.strided[position] and self.bytes[position] >= HUGE
-        size, page = self.sizes[position], HUGE_PAGE if is_large else PAGE
-        known = self._known.setdefault((strided, page), {})
+    def _kept(self) -> list[float]:
+        """Return the share of the tensors that each cache holds when the call begins: whoever made them has left them.
 
-        def footprint(counts: tuple[float, ...]) -> Footprint:
-            found = known.get(counts)
-            if found is None:
-                strides = [each.stride for each in strided]
-                found = known[counts] = Footprint.of(zip(strides, counts), size, page)
-            return found
+        The third level is shared with others, and a virtual machine is told the size of a whole socket's: a part of it
+        counts.
+        """
+        first, second, third = self.caches
+        total = sum(self.bytes)
+        return [1 - share_forgotten(total, cache) for cache in (first, second, min(third, SHARE * second))]
 
-        return Use.of(walk, strided, first, last, footprint)
+    def scratch(self, strided: tuple[StridedAxis, ...], size: int) -> Buffer:
+        """Return the packed block of elements of so many bytes that is made of axes, the smallest stride first."""
+        found = self._scratch.get((strided, size))
+        if found is None:
+            found = self._scratch[strided, size] = Buffer(strided, size, PAGE)
+        return found
+
+
+def _count(size: float, step: int, most: int) -> float:
+    """Return how many steps of so many indices a block has of an axis that repeats after `most`."""
+    if size > most:
+        size = most
+    return size / step if size > step else 1.0
+
+
+def share_forgotten(room: float, cache: float) -> float:
+    """Return the share of so much room that a cache loses before it is wanted again."""
+    if not cache or room >= OVER * cache:
+        return 1.0
+    return (room / cache - FULL) / (OVER - FULL) if room > FULL * cache else 0.0

@@ -159,7 +159,7 @@ class CostModel:
     def _buffers_of(self, fused: tuple[Fused, ...]) -> Buffers:
         buffers = self._buffers.get(fused)
         if buffers is None:
-            buffers = self._buffers[fused] = Buffers(self.operation, fused)
+            buffers = self._buffers[fused] = Buffers(self.operation, fused, self.machine)
         return buffers
 
     def _copies(self, flow: Flow) -> float:
@@ -190,20 +190,18 @@ def _first_line(traffic: Traffic) -> float:
 
 def _seconds(traffic: Traffic, rates: Rates, first_line: float) -> tuple[float, float, float]:
     """Return how long the transfers of a buffer take, from L2 and from beyond it, and how long is waited besides."""
-    first, second, third = traffic.lines
-    if traffic.streams:
+    _, (first, second, third), pieces, writes, copies, *_, streams = traffic
+    if streams:
         seconds = first * LINE / rates.stream
-        return 0.0, seconds, STREAMED_PIECE * traffic.pieces * seconds
+        return 0.0, seconds, STREAMED_PIECE * pieces * seconds
     near = LINE * max(first - second, 0.0) / rates.l2
     far = LINE * (max(second - third, 0.0) / rates.l3 + third / rates.memory)
-    waits = first_line * traffic.pieces * far
-    if traffic.copies or not traffic.writes:
-        waits += ALONE * min(RESTART * traffic.pieces, 1.0) * far
-    if not traffic.copies and not traffic.writes:
-        waits += NEAR_PIECE * traffic.pieces * near
-    if traffic.writes:
-        waits += WRITTEN_NEAR * near + WRITTEN_FAR * far
-    return near, far, waits
+    waits = first_line * pieces * far
+    if copies or not writes:
+        waits += ALONE * min(RESTART * pieces, 1.0) * far
+    if not writes:
+        return near, far, waits + (0.0 if copies else NEAR_PIECE * pieces * near)
+    return near, far, waits + WRITTEN_NEAR * near + WRITTEN_FAR * far
 
 
 def _largest_share(schedule: Schedule, walk: Walk, threads: int) -> float:

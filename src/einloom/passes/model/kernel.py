@@ -6,6 +6,7 @@ what it reckons with there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,7 +14,7 @@ from einloom.kernels.contraction import bands
 from einloom.kernels.contraction.tiles import PLAIN, Fragment, plain_demand
 from einloom.machine import VectorISA
 
-__all__ = ["CALL", "MOVE", "Tiling", "copy_cycles", "tiling_of", "transposed_cycles"]
+__all__ = ["CALL", "MANY", "MOVE", "Tiling", "copy_cycles", "tilings_of", "transposed_cycles"]
 
 CALL, MOVE = 24, 12
 """Cycles of a call in a nest, of a product and of what only moves: pointers, the loop's branch, entering and leaving.
@@ -32,20 +33,25 @@ class Tiling:
     cycles: float
 
 
-@lru_cache(4096)
-def tiling_of(m: int, n: int, k: int, isa: VectorISA, size: int, fragments: tuple[Fragment, ...] = PLAIN) -> Tiling:
-    """Return the tiles of a contraction of m x n sums of k products each that take the fewest cycles.
+@lru_cache(64)
+def tilings_of(isa: VectorISA, size: int, fragments: tuple[Fragment, ...] = PLAIN) -> Callable[[int, int, int], Tiling]:
+    """Return what says which tiles take the fewest cycles, of a contraction of m x n sums of k products each.
 
     Args:
-        m, n, k: the sizes; m is vectorised.
-        isa: the vector ISA.
+        isa: the vector ISA; m is vectorised.
         size: of an element in bytes.
         fragments: how kernels fetch the inputs.
     """
-    steps = min(k, MANY) if k < 4 else min(1 << k.bit_length() - 1, MANY)
-    tiles = bands.tiling_of(plain_demand(isa, size, m, n, steps, fragments))
-    first = tiles.bands[0]
-    return Tiling(first.vectors * isa.bits // 8 // size, first.columns, tiles.step * k + tiles.end)
+    lanes = isa.bits // 8 // size
+
+    @lru_cache(1024)
+    def tiling(m: int, n: int, k: int) -> Tiling:
+        steps = min(k, MANY) if k < 4 else min(1 << k.bit_length() - 1, MANY)
+        tiles = bands.tiling_of(plain_demand(isa, size, m, n, steps, fragments))
+        first = tiles.bands[0]
+        return Tiling(first.vectors * lanes, first.columns, tiles.step * k + tiles.end)
+
+    return tiling
 
 
 def copy_cycles(elements: float, run: int, lanes: int) -> float:

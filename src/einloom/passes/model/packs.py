@@ -7,10 +7,9 @@ speed, so a packed block reaches over long runs of its tensor before it reaches 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping
 
-from einloom.ir.operation import Axis, DimType, Operand, Operation
+from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import Digit, Prims, ScheduledLoop, ScheduledPack
 from einloom.passes.model.sizes import equal_block, round_up
 from einloom.passes.model.tiles import BlockTargets
@@ -21,48 +20,57 @@ ALIASES = 4096
 """Addresses that lie a multiple of this many bytes apart share a set of L1."""
 
 
-@dataclass(slots=True)
 class Side:
     """One input with its own axes: which of them a block holds, how far, and whether the block is packed.
 
     Attributes:
         operand, position: the input.
-        axes: those that the other input does not depend on, the reduced ones aside.
         strides: of the operand along every axis of the operation.
+        axes: those that the other input does not depend on, the reduced ones aside; `written`, `lying`: the same as the
+            output and as the operand have them, the largest stride first.
         prim: the axis that the primitive takes, if it is the side's own.
-        tile: indices of it in one panel.
+        order: the axes, that one first, then what lies closest.
+        contiguous: the axis along which neighbours of the operand are neighbours in memory.
+        has_vectors: whether kernels read it as vectors.
+        elements: indices of the own axes together.
+        tile: indices of `prim` in one panel.
         packed: whether blocks are copied into scratch.
         in_panels: whether the primitive takes one panel at a time, not as much as a block holds.
         steps: how far a block reaches along each axis.
         run: elements that the copy of a packed block reads in one piece; 0 where that does not matter.
     """
 
-    operand: Operand
-    position: int
-    axes: list[Axis]
-    strides: dict[str, int]
-    prim: str | None
-    tile: int
-    packed: bool = False
-    in_panels: bool = False
-    steps: dict[str, int] = field(default_factory=dict)
-    run: int = 0
+    def __init__(self, operation: Operation, position: int, prim: str | None, m: str | None) -> None:
+        role = DimType.N if position == 1 else DimType.M
+        self.operand, self.position = operation.inputs[position], position
+        self.strides = operation.strides(self.operand)
+        self.axes = [axis for axis in operation.axes if axis.role is role]
+        self.written = operation.outermost_first(operation.output, self.axes)
+        self.lying = operation.outermost_first(self.operand, self.axes)
+        self.prim = prim if any(axis.name == prim for axis in self.axes) else None
+        self.order = sorted(self.axes, key=lambda axis: (axis.name != self.prim, abs(self.strides[axis.name])))
+        contiguous = operation.contiguous_axis(self.operand)
+        self.contiguous = None if contiguous is None else contiguous.name
+        self.has_vectors = m is not None and self.strides[m] != 0
+        self.elements = math.prod([axis.extent for axis in self.axes])
+        self.begin(1, False)
 
-    def outer_loops(self, order: Iterable[Axis]) -> list[ScheduledLoop]:
-        """Loops between blocks."""
-        return [ScheduledLoop(a.name, self.steps[a.name]) for a in order if self.steps[a.name] < a.extent]
+    def begin(self, tile: int, packed: bool) -> None:
+        """Forget what was decided, but for the tile and whether blocks are packed."""
+        self.tile, self.packed, self.in_panels = tile, packed, False
+        self.steps, self.run = dict[str, int](), 0
 
-    def inner_loops(self, order: Iterable[Axis]) -> list[ScheduledLoop]:
+    def outer_loops(self) -> list[ScheduledLoop]:
+        """Loops between blocks: packs follow the tensor, what is read in place the output."""
+        order, steps = self.lying if self.packed else self.written, self.steps
+        return [ScheduledLoop(a.name, steps[a.name]) for a in order if steps[a.name] < a.extent]
+
+    def inner_loops(self) -> list[ScheduledLoop]:
         """Loops inside a block: single indices of the axes that the primitive lacks, panels of the one it takes."""
-        loops = [ScheduledLoop(a.name, 1) for a in order if a.name != self.prim and self.steps[a.name] > 1]
+        loops = [ScheduledLoop(a.name, 1) for a in self.written if a.name != self.prim and self.steps[a.name] > 1]
         if self.in_panels and self.prim is not None and self.steps[self.prim] > self.tile:
             loops.append(ScheduledLoop(self.prim, self.tile))
         return loops
-
-    @property
-    def elements(self) -> int:
-        """Indices of the own axes together."""
-        return math.prod(axis.extent for axis in self.axes)
 
 
 class Packing:
@@ -77,13 +85,8 @@ class Packing:
     def __init__(self, operation: Operation, prims: Prims, targets: BlockTargets) -> None:
         self.operation, self.prims, self.targets = operation, prims, targets
         self.extents = {axis.name: axis.extent for axis in operation.axes}
-        self.reduced = [axis for axis in operation.axes if axis.role is DimType.K]
-        axes = [operation.contiguous_axis(operand) for operand in operation.inputs]
-        self._contiguous = [axis.name if axis else None for axis in axes]
-
-    def contiguous_axis(self, side: Side) -> str | None:
-        """Return the name of the axis along which neighbours of the operand are neighbours in memory."""
-        return self._contiguous[side.position]
+        reduced = [axis.name for axis in operation.axes if axis.role is DimType.K]
+        self.reduced = sorted(reduced, key=lambda name: (prims.batch != name, prims.k != name))
 
     # ---- how far blocks reach ---------------------------------------------------------------------------------------
 
@@ -134,7 +137,7 @@ class Packing:
     # ---- how they lie -----------------------------------------------------------------------------------------------
 
     def layout(
-        self, side: Side, depth: int, inside: Mapping[str, int], common: Iterable[Axis], panels: bool = False
+        self, side: Side, depth: int, inside: Mapping[str, int], common: Container[str], panels: bool = False
     ) -> ScheduledPack:
         """Return the pack: panels of the primitive's axis outside, then the reduced axes, then the panel itself.
 
@@ -148,22 +151,21 @@ class Packing:
             common: axes that both inputs depend on, of which a packed block holds the primitive's.
             panels: whether to cut panels where a straight copy would do.
         """
-        strides = side.strides
-        steps = {axis.name: side.steps[axis.name] for axis in side.axes if strides[axis.name]}  # 0: broadcast
-        own = sorted(side.axes, key=lambda axis: -abs(strides[axis.name]))  # as in the tensor: copies join axes
-        digits = [Digit(axis.name) for axis in own if axis.name != side.prim and steps.get(axis.name, 1) > 1]
-        width = steps.get(side.prim or "", 1)
-        panel = [Digit(side.prim)] if side.prim is not None and width > 1 else []
-        reduced = [Digit(a.name) for a in self.reduced if strides[a.name] and inside[a.name] > 1]
-        reduced.sort(key=lambda d: (self.prims.batch != d.axis, self.prims.k != d.axis))
-        names = {axis.name for axis in common}
-        taken = [name for name in (self.prims.n, self.prims.m) if name is not None and strides[name]]
-        after = [Digit(name) for name in taken if name in names]
-        if panel and side.prim == self.prims.m:  # Vectors run along the panel: columns lie outside.
+        strides, steps, prim = side.strides, side.steps, side.prim
+        digits = [  # As in the tensor, so that copies join axes; not what it is broadcast along.
+            Digit(axis.name) for axis in side.lying if axis.name != prim and steps[axis.name] > 1 and strides[axis.name]
+        ]
+        width = steps[prim] if prim is not None and strides[prim] else 1
+        panel = [Digit(prim)] if prim is not None and width > 1 else []
+        reduced = [Digit(name) for name in self.reduced if strides[name] and inside[name] > 1]
+        taken = [name for name in (self.prims.n, self.prims.m) if name is not None and name in common]
+        after = [Digit(name) for name in taken if strides[name]]
+        if panel and prim == self.prims.m:  # Vectors run along the panel: columns lie outside.
             reduced, after = [*after, *reduced], []
-        if not panels and self._is_copied_straight(side, math.prod(inside[d.axis] for d in reduced)):
+        deep = math.prod([inside[digit.axis] for digit in reduced])
+        if not panels and self._is_copied_straight(side, deep):
             digits += [*reduced, *panel]
-        elif self._aliases(side, digits, math.prod([min(width, side.tile), *(inside[d.axis] for d in reduced)])):
+        elif self._aliases(side, digits, min(width, side.tile) * deep):
             digits = [*reduced, *digits, *panel]
         elif reduced and self._is_short(side, digits, reduced[-1].axis):
             digits = [*digits[:-1], *reduced, digits[-1], *panel]
@@ -173,17 +175,14 @@ class Packing:
             digits += [*panel, *reduced] if self._keeps_k(side) else [*reduced, *panel]
         return ScheduledPack(side.position, depth, (*digits, *after))
 
-    def _is_vector_side(self, side: Side) -> bool:
-        return self.prims.m is not None and side.strides[self.prims.m] != 0
-
     def _is_copied_straight(self, side: Side, reduced: int) -> bool:
         """Whether panels are not made of an operand with contiguous columns, read element by element.
 
         A straight copy is the fastest, and the cache lines of one panel stay in L1.
         """
-        contiguous = side.prim is not None and side.prim == self.contiguous_axis(side)
+        contiguous = side.prim is not None and side.prim == side.contiguous
         lines = reduced * self.targets.line
-        return contiguous and not self._is_vector_side(side) and (not side.in_panels or lines <= self.targets.small)
+        return contiguous and not side.has_vectors and (not side.in_panels or lines <= self.targets.small)
 
     def _keeps_k(self, side: Side) -> bool:
         """Whether the reduced axis is the contiguous one, of an operand that is read element by element.
@@ -191,18 +190,18 @@ class Packing:
         It stays so; and where vectors are short at the end of m, kernels group columns, for which they read along k.
         """
         k, m = self.prims.k, self.prims.m
-        if self._is_vector_side(side) or k is None:
+        if side.has_vectors or k is None:
             return False
         return abs(side.strides[k]) == 1 or (m is not None and self.extents[m] % self.targets.lanes != 0)
 
     def _is_short(self, side: Side, own: list[Digit], around: str) -> bool:
         """Whether the tensor has a short axis innermost and a reduced one around it: a copy takes both as one."""
-        if not own or own[-1].axis != self.contiguous_axis(side):
+        if not own or own[-1].axis != side.contiguous:
             return False
         extent = self.extents[own[-1].axis]
         return extent < self.targets.line and side.steps[own[-1].axis] == extent == abs(side.strides[around])
 
     def _aliases(self, side: Side, own: list[Digit], apart: int) -> bool:
         """Whether what follows in the tensor would be scattered to places of the scratch that share a cache set."""
-        scattered = self._is_vector_side(side) and own and own[-1].axis == self.contiguous_axis(side)
+        scattered = side.has_vectors and own and own[-1].axis == side.contiguous
         return bool(scattered) and apart * self.operation.accumulate.size % ALIASES == 0

@@ -8,47 +8,35 @@ again, is what the last iteration touched still there? It is if all that one ite
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from einloom.ir.operation import Operation
-from einloom.ir.schedule import OUTPUT, Digit, Schedule
+from einloom.ir.schedule import OUTPUT, Schedule, ScheduledPack
 from einloom.kernels.contraction.ahead import is_worth_asking
 from einloom.kernels.contraction.tiles import Fragment
 from einloom.kernels.elementwise.few import MOST
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
-from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine
-from einloom.passes.model.buffers import Buffers
-from einloom.passes.model.footprint import LINE, Footprint
-from einloom.passes.model.kernel import CALL, MOVE, copy_cycles, tiling_of
+from einloom.passes.model.buffers import FULL, Buffers, share_forgotten
+from einloom.passes.model.footprint import LINE
+from einloom.passes.model.kernel import CALL, MANY, MOVE, copy_cycles, tilings_of
 from einloom.passes.model.sizes import round_up
-from einloom.passes.model.walk import StridedAxis, Use, Walk
+from einloom.passes.model.walk import Forgotten, StridedAxis, Use, Walk
 
-__all__ = ["SHARE", "TLBS", "Flow", "Traffic", "traffic_of"]
+__all__ = ["TLBS", "Flow", "Traffic", "traffic_of"]
 
 TLBS = ((64, 8), (1536, 50))
 """Pages that translation buffers hold, and cycles of a miss that nothing hides."""
 
-FULL, OVER = 0.8, 1.2
-"""Up to which share of a cache everything stays, and from which on nothing does."""
-
 OPEN = 48
 """Pieces next to each other that are written, each going on where it ended: as many pages as processors follow."""
-
-CROWDED = 1.5
-"""How many times the room of its lines a buffer needs whose lines fall into few sets."""
-
-SHARE = 8
-"""How many times what L2 holds of tensors stays in L3 from call to call."""
 
 PART = 1.2
 """How much longer kernels take whose only vector is a part of one: its loads cross lines, whatever is masked."""
 
 STREAMS = 16
 """Pieces next to each other that are read ahead, each beyond its end."""
-
-LINES, PAGES = Footprint._fields.index("lines"), Footprint._fields.index("pages")
 
 
 class Traffic(NamedTuple):
@@ -99,26 +87,26 @@ class Flow:
         buffers: Buffers | None = None,
         held: tuple[int, ...] = (),
     ) -> None:
-        self.buffers = buffers = buffers or Buffers(operation, schedule.fused)
+        self.buffers = buffers = buffers or Buffers(operation, schedule.fused, machine)
         self.schedule, self.machine, self.held = schedule, machine, held
         self.output, self.moves = len(operation.operands) - 1, not operation.main.is_contraction
         self.packs = {self.output if pack.operand == OUTPUT else pack.operand: pack for pack in schedule.packs}
-        self.walk = walk = Walk(buffers.view.axes)
+        self.walk = walk = Walk(buffers.extents)
         for loop in schedule.loops:
-            walk.add(loop.axis, loop.step)
+            walk.add(buffers.places[loop.axis], loop.step)
         self.elements = set[int]()
         self.block = min((pack.loop for pack in schedule.packs if pack.operand == OUTPUT), default=walk.depth)
         self.cycles = self._add_tiles(operation) if operation.main.is_contraction else self._add_vectors(operation)
         self.tensors, self.scratch = list[Use](), dict[int, Use]()
         self.scratch_bytes = 0
-        for position, strided in enumerate(buffers.strided):
+        for position, tensor in enumerate(buffers.tensors):
             pack = self.packs.get(position)
             inner = self.tile if position == self.output else walk.depth  # Sums stay in registers while k runs.
             last = inner if pack is None else pack.loop
-            self.tensors.append(buffers.use(position, walk, strided, 0, last))
+            self.tensors.append(tensor.use(walk, 0, last))
             if pack is not None:
-                self.scratch[position] = buffers.use(position, walk, self._packed(position), last, inner)
-        self.caches = (machine.l1d, machine.l2, machine.last_level)
+                packed = buffers.scratch(self._packed(position, pack), tensor.size)
+                self.scratch[position] = packed.use(walk, last, inner)
         self.asked = self._asked()
         self._forget()
 
@@ -134,51 +122,49 @@ class Flow:
 
     def _forget(self) -> None:
         """Decide what caches and translation buffers forget at each depth."""
-        self.rooms = rooms = [0.0] * len(self.walk.axes)
-        pages = [0.0] * len(self.walk.axes)
+        depths = len(self.walk.axes)
+        rooms, pages = [0.0] * depths, [0.0] * depths
         past = self.tensors[self.output] if self.output in self.packs else None
         for use in (*self.tensors, *self.scratch.values()):
-            for depth in range((use.last if not use.first else self.walk.depth) + 1):
-                footprint = use.at[depth]
-                rooms[depth] += 0.0 if use is past else footprint.room if self.moves else footprint.lines * LINE
-                pages[depth] += footprint.pages
-        self.forgets = [_forgotten(rooms, cache) for cache in self.caches]
+            needed, looked_up = [at.room for at in use.at] if self.moves else use.lines, use.pages
+            for depth in range(depths if use.first else use.last + 1):
+                pages[depth] += looked_up[depth]
+                if use is not past:
+                    rooms[depth] += needed[depth]
+        self.rooms = rooms = rooms if self.moves else [LINE * lines for lines in rooms]
+        self.forgets = [_forgotten(rooms, cache) for cache in self.buffers.caches]
         self.misses = [_forgotten(pages, entries) for entries, _ in TLBS]
 
-    def _forgets_of(self, use: Use) -> list[tuple[list[float], int]]:
+    def _forgets_of(self, use: Use) -> list[Forgotten]:
         """Return what the caches forget of one buffer: lines of its own may push each other out of a few sets.
 
         Where all is moved and nothing computed, both buffers are walked at once, and the room of either is the other's.
         """
-        if self.moves or all(at.room <= CROWDED * LINE * at.lines for at in use.at):
+        if self.moves or not use.crowded:
             return self.forgets
-        own = [_forgotten([at.room for at in use.at], cache) for cache in self.caches]
-        return [
-            (list(map(max, gone, crowded)), max(innermost, inner))
-            for (gone, innermost), (crowded, inner) in zip(self.forgets, own)
-        ]
+        rooms = [at.room for at in use.at]
+        return [_either(gone, _forgotten(rooms, cache)) for gone, cache in zip(self.forgets, self.buffers.caches)]
 
     # ---- the kernel -------------------------------------------------------------------------------------------------
 
     def _add_tiles(self, operation: Operation) -> float:
         """Add the loops over the kernel's tiles and its steps of k; return the cycles of all calls."""
-        prims, walk, machine = self.schedule.prims, self.walk, self.machine
-        computed = operation.accumulate
-        isa, size = vectors_of(machine.vectors, computed), computed.size
-        ms, ns, ks, batches = (self._blocks(name) for name in (prims.m, prims.n, prims.k, prims.batch))
+        prims, walk, isa = self.schedule.prims, self.walk, self.buffers.isa
+        size = self.buffers.computed.size
+        ms, ns, ks, batches = map(self._blocks, (prims.m, prims.n, prims.k, prims.batch))
         calls = walk.runs[-1]
         for part in (ms, ns, ks, batches):
-            calls /= sum(count for _, count in part)
+            calls /= sum([count for _, count in part])
         fragments, cycles = self._fragments(operation), 0.0
+        tiling = tilings_of(isa, size, fragments)
         self.elements = {i for i, (fetch, _) in enumerate(fragments) if fetch is BROADCAST and i not in self.packs}
         calls *= PART if ms[0][0] * size * 8 < isa.bits else 1.0
         for m, each in ms:
             for n, columns in ns:
                 for k, steps in ks:
                     for batch, times in batches:
-                        tiling = tiling_of(m, n, k * batch, isa, size, fragments)
-                        cycles += each * columns * steps * times * (CALL + tiling.cycles)
-        tiles = tiling_of(ms[0][0], ns[0][0], 64, isa, size, fragments)
+                        cycles += each * columns * steps * times * (CALL + tiling(m, n, k * batch).cycles)
+        tiles = tiling(ms[0][0], ns[0][0], MANY)
         self._add_steps(((prims.m, tiles.m), (prims.n, tiles.n)))
         self.tile = walk.depth
         self._add_steps(((prims.batch, 1), (prims.k, 1)))
@@ -207,52 +193,51 @@ class Flow:
 
     def _add_steps(self, steps: Iterable[tuple[str | None, int]]) -> None:
         for name, step in steps:
-            if name is not None and step < self.walk.spans[-1][self.walk.places[name]]:
-                self.walk.add(name, step)
+            if name is not None and step < self.walk.spans[axis := self.buffers.places[name]]:
+                self.walk.add(axis, step)
 
     def _blocks(self, name: str | None) -> list[tuple[int, int]]:
         """The sizes of the primitive's blocks along an axis, with how many there are of each."""
         if name is None:
             return [(1, 1)]
-        i = self.walk.places[name]
-        step = self.walk.spans[-1][i]
+        i = self.buffers.places[name]
+        step = self.walk.spans[i]
         whole, rest = divmod(self.walk.extents[i], step)
         return [(step, whole), (rest, 1)] if rest else [(step, whole)]
 
     def _fragments(self, operation: Operation) -> tuple[Fragment, ...]:
         """How kernels fetch the inputs; to scatter the output counts as if its vectors were gathered."""
-        m, n = (self.walk.places.get(name or "") for name in (self.schedule.prims.m, self.schedule.prims.n))
+        m, n = (self.buffers.places.get(name or "") for name in (self.schedule.prims.m, self.schedule.prims.n))
         scatters = self._fetch(self.output, m) is STRIDED
-        found = [(self._fetch(i, m), self._along(i, n) != []) for i in range(len(operation.inputs))]
+        found = [(self._fetch(i, m), bool(self.buffers.tensors[i].along(n))) for i in range(len(operation.inputs))]
         found += [(BROADCAST, True)] if len(found) == 1 else []
-        return tuple((STRIDED if scatters and fetch is VECTOR else fetch, per_column) for fetch, per_column in found)
+        return tuple([(STRIDED if scatters and fetch is VECTOR else fetch, per_column) for fetch, per_column in found])
 
     def _fetch(self, position: int, m: int | None) -> Fetch:
-        strides = self._along(position, m)
-        if not strides:
+        tensor = self.buffers.tensors[position]
+        if not tensor.along(m):
             return BROADCAST
         if position in self.packs:
-            innermost = self.packs[position].layout[-1:]
-            return STRIDED if any(self.walk.places[digit.axis] != m for digit in innermost) else VECTOR
-        return VECTOR if strides == [1] else STRIDED
-
-    def _along(self, position: int, axis: int | None) -> list[int]:
-        """Return the strides of an operand along an axis: none where it does not depend on it, several if fused."""
-        return [each.stride for each in self.buffers.strided[position] if each.axis == axis]
+            layout = self.packs[position].layout
+            return STRIDED if layout and self.buffers.places[layout[-1].axis] != m else VECTOR
+        return VECTOR if tensor.is_contiguous(m) else STRIDED
 
     # ---- packs ------------------------------------------------------------------------------------------------------
 
-    def _packed(self, position: int) -> tuple[StridedAxis, ...]:
+    def _packed(self, position: int, pack: ScheduledPack) -> tuple[StridedAxis, ...]:
         """The axes of a packed block, the innermost first; each block adds to the scratch."""
-        pack, places = self.packs[position], self.walk.places
-        spans, above, digits = self.walk.spans[pack.loop], dict[str, int](), list[tuple[Digit, int]]()
+        places, left, digits = self.buffers.places, [*self.buffers.extents], list[tuple[int, int, int]]()
+        for loop in self.schedule.loops[: pack.loop]:
+            axis = places[loop.axis]
+            left[axis] = min(left[axis], loop.step)
         for digit in pack.layout:
-            digits.append((digit, max(above.get(digit.axis, spans[places[digit.axis]]), 1)))
-            above[digit.axis] = digit.step
+            axis, step = places[digit.axis], digit.step
+            digits.append((axis, step, left[axis] or 1))
+            left[axis] = step
         strided, stride = list[StridedAxis](), 1
-        for digit, span in reversed(digits):
-            strided.append(StridedAxis(stride, places[digit.axis], digit.step, span))
-            stride *= -(-span // digit.step)
+        for axis, step, span in reversed(digits):
+            strided.append(StridedAxis(stride, axis, step, span))
+            stride *= -(-span // step)
         if position not in self.held:
             self.scratch_bytes += round_up(stride * self.buffers.sizes[position], LINE)
         return tuple(strided)
@@ -263,9 +248,9 @@ class Flow:
         Rows of a fused axis end runs of the output; of inputs, by which the constants of copies were fitted, they do
         not.
         """
-        tensor, run = {(each.axis, each.stride): each for each in self.buffers.strided[position]}, 1
+        tensor, run = self.buffers.tensors[position], 1
         for each in self.scratch[position].strided:
-            part = tensor.get((each.axis, run))
+            part = next((part for part in tensor.along(each.axis) if part.stride == run), None)
             if part is None or each.stride != run or each.step > 1:
                 break
             if position == self.output and part.step > 1:
@@ -279,11 +264,11 @@ class Flow:
         And whether what follows each other in scratch lies in different lines of the tensor; and whether either is a
         few elements, the next ones right behind them.
         """
-        tensor, digits = self.buffers.strided[position], list[tuple[int, int, int]]()
+        tensor, digits = self.buffers.tensors[position], list[tuple[int, int, int]]()
         for each in self.scratch[position].strided:
-            for part in tensor:
+            for part in tensor.along(each.axis):
                 step, most = max(each.step, part.step), min(each.most, part.most)
-                if part.axis == each.axis and step < most:
+                if step < most:
                     digits.append((each.stride * step // each.step, part.stride * step // part.step, -(-most // step)))
         rows, apart = _joined(digits)
         columns, behind = _joined((lies, follows, extent) for follows, lies, extent in digits)
@@ -292,9 +277,9 @@ class Flow:
 
     # ---- what moves -------------------------------------------------------------------------------------------------
 
-    def traffic(self) -> list[Traffic]:
-        """Return what every buffer moves."""
-        found = [self._tensor_traffic(position, use) for position, use in enumerate(self.tensors)]
+    def traffic(self, kept: Sequence[float] = (0.0, 0.0, 0.0)) -> list[Traffic]:
+        """Return what every buffer moves in a call for which the caches have `kept` a share of the tensors each."""
+        found = [self._tensor_traffic(position, use, kept) for position, use in enumerate(self.tensors)]
         for position, use in self.scratch.items():
             gone = self._overflows(position, use)
             found.append(self._scratch_traffic(position, use, gone))
@@ -306,26 +291,10 @@ class Flow:
 
     def warm_traffic(self) -> list[Traffic]:
         """Return what every buffer moves in a call that finds what caches can hold of the tensors there."""
-        found, kept = self.traffic(), self._kept()
-        for position, use in enumerate(self.tensors):
-            if position in self.held and position in self.scratch:
-                continue
-            lines = zip(found[position].lines, kept)
-            found[position] = found[position]._replace(lines=tuple([n - each * use.at[0].lines for n, each in lines]))
-        return found
+        return self.traffic(self.buffers.kept)
 
-    def _kept(self) -> list[float]:
-        """Return the share of the tensors that each cache holds when the call begins: whoever made them has left them.
-
-        The third level is shared with others, and a virtual machine is told the size of a whole socket's: a part of it
-        counts.
-        """
-        first, second, third = self.caches
-        total, caches = sum(self.buffers.bytes), (first, second, min(third, SHARE * second))
-        return [1 - _share_forgotten(total, cache) for cache in caches]
-
-    def _tensor_traffic(self, position: int, use: Use) -> Traffic:
-        lines = tuple([use.fetched(self.walk, *forgets, LINES) for forgets in self._forgets_of(use)])
+    def _tensor_traffic(self, position: int, use: Use, kept: Sequence[float]) -> Traffic:
+        lines = use.fetched(self.walk, self._forgets_of(use), use.lines)
         packed, writes = position in self.scratch, position == self.output
         streams = packed and writes and self.copied_run(position) * self.buffers.sizes[position] >= LINE
         at = use.at[self._streamed(use) if streams else self._touched(use, writes, writes or self._goes_on(position))]
@@ -335,14 +304,15 @@ class Flow:
         pieces = at.pieces / at.lines
         if packed and not writes:  # A piece is waited for whether or not its ends are still there.
             pieces = min(self.walk.runs[use.last] * at.pieces / max(lines[1], 1.0), 1.0)
+        lines = tuple([each - share * use.lines[0] for each, share in zip(lines, kept)])
         kinds = writes, copies, position == self.asked, position in self.elements, streams
         return Traffic(self.buffers.names[position], lines, pieces, *kinds)
 
     def _goes_on(self, position: int) -> bool:
         """Whether tiles read an input where it lies, each right behind what the last one has read."""
         prims = self.schedule.prims
-        along = self.walk.places.get((prims.n if position in self.elements else prims.m) or "")
-        return not self.moves and position not in self.packs and self._along(position, along) == [1]
+        along = self.buffers.places.get((prims.n if position in self.elements else prims.m) or "")
+        return not self.moves and position not in self.packs and self.buffers.tensors[position].is_contiguous(along)
 
     def _streamed(self, use: Use) -> int:
         """Return the depth at which a tensor is streamed in pieces: one run goes on right behind the last one.
@@ -350,7 +320,7 @@ class Flow:
         Where caches have held what is written, its lines have to leave them first: all ends are waited for.
         """
         depth = use.last
-        while depth and not self._kept()[-1] and use.at[depth].pieces == use.at[depth - 1].pieces == 1:
+        while depth and not self.buffers.kept[-1] and use.at[depth].pieces == use.at[depth - 1].pieces == 1:
             depth -= 1
         return depth
 
@@ -376,8 +346,8 @@ class Flow:
         block, runs = use.at[use.first], self.walk.runs[use.first]
         staged = position == self.output
         lines: list[float] = []
-        for gone, forgets in zip(overflows, self._forgets_of(use)):
-            again = runs * max(use.fetched(self.walk, *forgets, LINES) - block.lines * (1 - gone), 0.0)
+        for gone, fetched in zip(overflows, use.fetched(self.walk, self._forgets_of(use), use.lines)):
+            again = runs * max(fetched - block.lines * (1 - gone), 0.0)
             lines.append(max(again, block.lines) if staged else again)
         return Traffic(f"scratch of {self.buffers.names[position]}", tuple(lines), 0.0, staged)
 
@@ -387,7 +357,7 @@ class Flow:
         L1 turns over with every panel; the others keep what is used until the end, if they can hold it.
         """
         block, again = use.at[use.first], self.walk.runs[use.first] - 1
-        gone = [self.forgets[0][0][use.first], *overflows[1:]]
+        gone = [self.forgets[0].shares[use.first], *overflows[1:]]
         lines = tuple([block.lines * (1 + again * each) for each in gone])
         return Traffic(f"copies of {self.buffers.names[position]}", lines, 0.0, writes=True, copies=True)
 
@@ -399,32 +369,34 @@ class Flow:
         room = self.rooms[use.first]
         if position != self.output:
             room = use.at[use.first].room + self.tensors[position].at[use.first].room
-        return [_share_forgotten(room, cache) for cache in self.caches]
+        return [share_forgotten(room, cache) for cache in self.buffers.caches]
 
     def looked_up(self) -> list[float]:
         """Return the pages that each translation buffer has to look up."""
-        uses, walk = (*self.tensors, *self.scratch.values()), self.walk
-        return [
-            sum([use.fetched(walk, *misses, PAGES) * (walk.runs[use.first] if use.first else 1) for use in uses])
-            for misses in self.misses
-        ]
+        pages = [0.0] * len(self.misses)
+        for use in (*self.tensors, *self.scratch.values()):
+            times = self.walk.runs[use.first]
+            for place, fetched in enumerate(use.fetched(self.walk, self.misses, use.pages)):
+                pages[place] += fetched * times
+        return pages
 
 
-def _forgotten(rooms: list[float], cache: float) -> tuple[list[float], int]:
-    """Return, by depth, the share of what was touched that is gone when a body of so much room comes round again.
-
-    With it goes the innermost depth at which anything is gone.
-    """
-    gone, innermost, full = [0.0] * len(rooms), 0, FULL * cache
+def _forgotten(rooms: list[float], cache: float) -> Forgotten:
+    """Return what is gone of what was touched when a body of so much room, by depth, comes round again."""
+    shares, innermost, surely, full = [0.0] * len(rooms), 0, 0, FULL * cache
     for depth, room in enumerate(rooms):
         if room > full:
-            gone[depth], innermost = _share_forgotten(room, cache), depth
-    return gone, innermost
+            share = shares[depth] = share_forgotten(room, cache)
+            innermost = depth
+            if share == 1.0 and surely == depth - 1:
+                surely = depth
+    return Forgotten(shares, innermost, surely)
 
 
-def _share_forgotten(room: float, cache: float) -> float:
-    """Return the share of so much room that a cache loses before it is wanted again."""
-    return min(max((room / cache - FULL) / (OVER - FULL), 0.0), 1.0) if cache else 1.0
+def _either(one: Forgotten, other: Forgotten) -> Forgotten:
+    """Return what is gone for either of two reasons."""
+    shares = list(map(max, one.shares, other.shares))
+    return Forgotten(shares, max(one.innermost, other.innermost), max(one.surely, other.surely))
 
 
 def _joined(digits: Iterable[tuple[int, int, int]]) -> tuple[int, int]:
