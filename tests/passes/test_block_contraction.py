@@ -188,6 +188,16 @@ def test_panels_cut_rows_that_lie_across_memory_where_tiles_are_no_whole_cache_l
     assert any("e f cd" in each for each in texts(AVX512)) and not any("cd:48 e f cd" in each for each in texts(AVX512))
 
 
+def test_blocks_hold_whole_cache_lines_of_rows_that_lie_across_memory() -> None:
+    operation = contraction("a 52 n, b 56 n, c 56 m, d 56 m, e 56 k, f 56 k", "fdec", "aebf", "abcd")
+    golden_cove = replace(AVX512, l1d=48 * 1024, l2=2**21)
+    found = [
+        str(each.schedule)
+        for each in every_proposal(operation, Schedule((), identify_primitive(operation)), Context(golden_cove))
+    ]
+    assert any("seq cd:896 " in each for each in found)  # 16 rows of d: a line of the axis c
+
+
 def test_vectors_are_gathered_where_that_costs_less_than_a_copy() -> None:
     read_once = contraction("m 181520 m, n 7 n, k 6 k", "mk", "kn", "nm")
     assert _costed(read_once)[0].proposal.family == "in place"

@@ -17,7 +17,7 @@ from einloom.ir.schedule import OUTPUT, Digit, Fused, Prims, Schedule, Scheduled
 from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.plan import Plan, Staging
-from einloom.passes.model.sizes import round_up
+from einloom.passes.model.sizes import equal_block, round_up
 
 __all__ = ["fused_axes", "fused_schedules", "in_whole_rows", "staged_schedules"]
 
@@ -56,9 +56,12 @@ def fused_schedules(
         walked = view.stand_in(operation)
         schedule = Blocking(walked, taking, machine, most).schedule(plan)
         found = (in_whole_rows(walked, view, schedule, cut) for cut in cuts) if schedule else ()
+        line = CACHE_LINE // operation.accumulate.size
         for rows in dict.fromkeys(filter(None, found)):
             longest = view.rows(first.name) if first else 1
-            yield replace(_in_whole_panels(walked, longest, rows), fused=fused)
+            for each in (_in_whole_panels(walked, longest, rows), _in_whole_lines(walked, view, rows, line)):
+                if each is not None:
+                    yield replace(each, fused=fused)
 
 
 def staged_schedules(
@@ -136,6 +139,29 @@ def _in_whole_panels(walked: Operation, rows: int, schedule: Schedule) -> Schedu
     first = {name: next(i for i, loop in enumerate(loops) if loop.axis == name) for name in wide}
     for name, place in first.items():
         loops[place] = replace(loops[place], step=wide[name])
+    return replace(schedule, loops=tuple(loops))
+
+
+def _in_whole_lines(walked: Operation, view: FusedView, schedule: Schedule, line: int) -> Schedule | None:
+    """The schedule with blocks of the vector operand as many rows wide as a cache line has elements, and less deep.
+
+    Where rows lie across what is contiguous in the tensor, a copy of a few rows reads parts of lines, and each line
+    again for every block. None where rows lie otherwise.
+    """
+    m = schedule.prims.m or ""
+    parts = next((view.parts[each.name][m] for each in walked.inputs if m in view.parts[each.name]), ())
+    if not parts or not _transposes(parts):
+        return None
+    across = next(i for i, part in enumerate(parts) if abs(part.stride) == 1)
+    wide = math.prod(part.extent for part in parts[across + 1 :]) * min(line, parts[across].extent)
+    loops = list(schedule.loops)
+    places = [i for i, loop in enumerate(loops) if loop.axis == m]
+    deep = next((i for i, loop in enumerate(loops) if loop.step > 1 and walked.axis(loop.axis).role is DimType.K), None)
+    if len(places) != 2 or deep is None or loops[place := places[0]].step >= wide:  # Blocks of several panels.
+        return None
+    step = -(-loops[deep].step * loops[place].step // wide)
+    loops[place] = replace(loops[place], step=wide)
+    loops[deep] = replace(loops[deep], step=equal_block(walked.axis(loops[deep].axis).extent, step))
     return replace(schedule, loops=tuple(loops))
 
 

@@ -47,6 +47,10 @@ ALONE, RESTART = 1.0, 64
 """How much longer each of the first lines of a piece takes that is read from beyond L2, since nobody has asked for them
 ahead; and how many lines those are, a page's."""
 
+PACKED_PAGE = 3.0
+"""Cycles of a page of a packed input that the second translation buffer knows: kernels run far enough ahead of what
+they have near to hide most of the eight, and the rest goes on beside arithmetic."""
+
 OVERLAP = 4
 """The norm of arithmetic and transfers that goes on beside it: more than the longer one where both take as long."""
 
@@ -74,7 +78,7 @@ class Cost(NamedTuple):
 
     Attributes:
         arithmetic: of the primitives, everything in L1.
-        near, far: transfers from L2, and from L3 and memory.
+        near, far: transfers from L2, pages of packed inputs among them, and from L3 and memory.
         waits: for the first lines of pieces, for pages, for the output.
         copies: into and out of scratch.
     """
@@ -125,8 +129,7 @@ class CostModel:
 
     def _computing(self, flow: Flow) -> Cost:
         """What a contraction takes: kernels compute while they fetch, between copies."""
-        near = far = 0.0
-        waits, copies = self._pages(flow), self._copies(flow)
+        (near, waits), far, copies = self._pages(flow), 0.0, self._copies(flow)
         for each in flow.warm_traffic():
             close, distant, waited = _seconds(each, self.rates, _first_line(each))
             if each.copies:
@@ -138,7 +141,7 @@ class CostModel:
     def _moving(self, flow: Flow) -> Cost:
         """What an element-wise operation takes: while a small staged block leaves, the next one is read."""
         near = read = streamed = 0.0
-        waits, copies = self._pages(flow), self._copies(flow) + flow.cycles * self.cycle
+        waits, copies = sum(self._pages(flow)), self._copies(flow) + flow.cycles * self.cycle
         for each in flow.warm_traffic():
             close, distant, waited = _seconds(each, self.rates, PIECE)
             near, waits = near + close, waits + waited
@@ -152,9 +155,11 @@ class CostModel:
         )
         return Cost(0.0, near, read + streamed - together * min(read, streamed), waits, copies)
 
-    def _pages(self, flow: Flow) -> float:
-        """Return the seconds in which pages are looked up."""
-        return sum(pages * cycles for (_, cycles), pages in zip(TLBS, flow.looked_up())) * self.cycle
+    def _pages(self, flow: Flow) -> tuple[float, float]:
+        """Return the seconds in which pages are looked up: beside arithmetic, and waited for."""
+        (packed, others), far = flow.looked_up()
+        waits = others * TLBS[0][1] + sum(far) * TLBS[1][1]
+        return packed * PACKED_PAGE * self.cycle, waits * self.cycle
 
     def _buffers_of(self, fused: tuple[Fused, ...]) -> Buffers:
         buffers = self._buffers.get(fused)

@@ -371,14 +371,16 @@ class Flow:
             room = use.at[use.first].room + self.tensors[position].at[use.first].room
         return [share_forgotten(room, cache) for cache in self.buffers.caches]
 
-    def looked_up(self) -> list[float]:
-        """Return the pages that each translation buffer has to look up."""
-        pages = [0.0] * len(self.misses)
-        for use in (*self.tensors, *self.scratch.values()):
+    def looked_up(self) -> list[tuple[float, float]]:
+        """Return the pages that each translation buffer has to look up: of packed inputs, and of all else."""
+        packed, others = [0.0] * len(self.misses), [0.0] * len(self.misses)
+        uses = [(use, others) for use in self.tensors]
+        uses += [(use, others if position == self.output else packed) for position, use in self.scratch.items()]
+        for use, pages in uses:
             times = self.walk.runs[use.first]
             for place, fetched in enumerate(use.fetched(self.walk, self.misses, use.pages)):
                 pages[place] += fetched * times
-        return pages
+        return list(zip(packed, others))
 
 
 def _forgotten(rooms: list[float], cache: float) -> Forgotten:
