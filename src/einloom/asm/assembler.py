@@ -16,6 +16,7 @@ import importlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
+from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 from einloom.errors import EncodingError
@@ -46,6 +47,8 @@ class Directive(Enum):
     LABEL = "label"
     COMMENT = "comment"
     PADDING = "padding"
+
+    __hash__ = object.__hash__
 
 
 # (form, operands, code); for a Directive the operand is its label, text or boundary. A record knows no position: the
@@ -306,10 +309,8 @@ class Assembler:
     @property
     def features(self) -> frozenset[str]:
         """ISA features that the emitted instructions need, as the rows name them: `"avx2"`, `"fma"`, `"neon"`, …"""
-        forms = [record[0] for record in self.records]
-        distinct = dict(zip(map(id, forms), forms)).values()  # equality would compare all they hold
-        named = (name for form in distinct if not isinstance(form, Directive) for name in form.features)
-        return frozenset(self._required.union(named))
+        forms = set(map(itemgetter(0), self.records)).difference(Directive)
+        return frozenset(self._required.union(*(form.features for form in forms)))
 
     def counts(self) -> dict[str, int]:
         """Return how many instructions of each mnemonic there are."""

@@ -28,7 +28,8 @@ PROGRAMS = 1024
 
 _compiler = ["ir.bind", "passes.pipeline", "targets.cpu"]
 """What a program that was stored does not need."""
-if platform.machine() == "x86_64":
+_ON_X86 = platform.machine() == "x86_64"
+if _ON_X86:
     _compiler += ["asm.x86.assembler", "kernels.verbs.avx512", "kernels.verbs.narrow_x86"]
     _compiler += ["kernels.verbs.avx512_integers", "kernels.verbs.widened_x86", "kernels.verbs.packed_x86"]
 
@@ -109,6 +110,8 @@ def prepare() -> None:
     if store is None or not os.path.isdir(store.folder):
         for name in _compiler:
             import_module(f"einloom.{name}")
+        if _ON_X86:
+            import_module("einloom.asm.x86.rows").rows()
 
 
 def _sizes(operation: Operation, text: str, machine: Machine, threads: int) -> dict[str, tuple[int, ...]]:

@@ -69,6 +69,8 @@ class Form(NamedTuple):
     base: int
     fields: Mapping[str, tuple[int, int]]  # name: (lowest bit, width)
 
+    __hash__ = object.__hash__  # There is one of each: sets of what code consists of need not look inside.
+
     @classmethod
     def of(cls, row: Row, binding: Mapping[str, str], vector: bool = False) -> Form:
         """Compile a row's bits for one choice of its variables; `vector` adds the feature "neon"."""

@@ -39,6 +39,8 @@ class Form(NamedTuple):
     encoding: Encoding
     features: tuple[str, ...]
 
+    __hash__ = object.__hash__  # There is one of each: sets of what code consists of need not look inside.
+
     @property
     def notation(self) -> str:
         """The form as errors list it: `vaddps xmm, xmm, xmm/m128`."""
@@ -68,32 +70,30 @@ class Form(NamedTuple):
 class Row:
     """A row's line, and the forms that were asked for."""
 
-    __slots__ = ("encoding", "features", "made", "mnemonic", "tokens")
+    __slots__ = ("encoding", "features", "made", "mnemonic", "places", "tokens")
 
     def __init__(self, line: str) -> None:
         left, self.encoding, self.features = line.split("|")
         self.mnemonic, *tokens = left.split()
         self.tokens = tuple(tokens)
+        self.places = max([len(letters_of(token)) for token in tokens] + [1])
         self.made: dict[int, Form] = {}
 
     def forms(self) -> list[Form]:
         """Return the forms of all places."""
-        return [self._form(place) for place in range(self._count())]
+        return [self._form(place) for place in range(self.places)]
 
     def accepting(self, kinds: tuple[str, ...]) -> list[Form]:
         """Return the forms that take operands of these kinds. Only the places that may are looked at."""
         if not 0 <= len(kinds) - len(self.tokens) <= 1:
             return []
-        places = (1 << self._count()) - 1
+        places = (1 << self.places) - 1
         for token, kind in zip(self.tokens, kinds):
             places &= places_of(token, kind)
             if not places:
                 return []
         forms = [self._form(place) for place in range(places.bit_length()) if places >> place & 1]
         return [form for form in forms if form.accepts(kinds)]
-
-    def _count(self) -> int:
-        return max([len(letters_of(token)) for token in self.tokens] + [1])
 
     def _form(self, place: int) -> Form:
         form = self.made.get(place)

@@ -175,11 +175,12 @@ def _cuts(size: int, length: int) -> Iterator[list[tuple[int, int]]]:
     >>> list(_cuts(34, 6))
     [[(6, 5), (4, 1)], [(6, 4), (5, 2)]]
     """
-    yield parts(size, length)
+    plain = parts(size, length)
+    yield plain
     if size % length == 0:
         return
     count = -(-size // length)
     short, longer = divmod(size, count)
     even = [(each, times) for each, times in ((short + 1, longer), (short, count - longer)) if times]
-    if even != parts(size, length):
+    if even != plain:
         yield even

@@ -10,13 +10,13 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from einloom.asm.x86.operands import R64, Address, Vector, gpr32, k, mem, r11, xmm, ymm, zmm
+from einloom.asm.x86.operands import R64, Address, Vector, gpr32, k, mem, r11, ymm, zmm
 from einloom.asm.x86.operands import Mask as MaskRegister
 from einloom.dtypes import DType
 from einloom.kernels.verbs.avx512_grouping import Avx512Grouping
 from einloom.kernels.verbs.vector import Block, Mask, StrideIndex, Verb
 from einloom.kernels.verbs.x86 import X86Machine
-from einloom.kernels.verbs.x86_vectors import X86Vectors
+from einloom.kernels.verbs.x86_vectors import INSTRUCTIONS, LOW, X86Vectors
 
 __all__ = ["Avx512Vectors"]
 
@@ -33,21 +33,27 @@ class Avx512Vectors(X86Vectors):
     conditions = (k[6], k[5], k[4])
     kept_masks = tuple(k[1:7])
     nan_table = QUIET_NAN_OF_NAN
+    mnemonics = INSTRUCTIONS | {
+        "_blend": "vblendm",
+        "_fix_up": "vfixupimm",
+        "_of_two": "vpermi2",
+        "_of_next": "vpermt2",
+        "scale": "vscalef",
+    }
+
+    _blend: Verb
+    _fix_up: Verb
+    _of_two: Verb
+    _of_next: Verb
 
     def __init__(self, km: X86Machine, dtype: DType) -> None:
         super().__init__(km, dtype)
-        asm, single = km.asm, self.is_single
         self._masks: dict[int, MaskRegister] = {}
-        self._insert_part = asm.vinsertf32x4
-        self._blend: Verb = asm.vblendmps if single else asm.vblendmpd
-        self._fix_up: Verb = asm.vfixupimmps if single else asm.vfixupimmpd
-        self.scale = asm.vscalefps if single else asm.vscalefpd
+        self._insert_part = km.asm.vinsertf32x4
         self.fix_nan = self._fix_nan
         self.element = _broadcast_operand
         self.constant_operand = self._broadcast_constant_operand
         self.grouping = Avx512Grouping(self)
-        self._of_two: Verb = asm.vpermi2ps if single else asm.vpermi2pd
-        self._of_next: Verb = asm.vpermt2ps if single else asm.vpermt2pd
         self.pick = self._pick
 
     def mask(self, count: int) -> Mask:
@@ -100,7 +106,7 @@ class Avx512Vectors(X86Vectors):
 
     def zero(self, dst: Vector) -> None:
         if dst.number < 16:  # The shorter VEX form clears the whole register.
-            low = xmm[dst.number]
+            low = LOW[dst.number]
             self.asm.vxorps(low, low, low)
         else:
             self.asm.vpxord(dst, dst, dst)

@@ -55,6 +55,9 @@ Copies: TypeAlias = CopyVerbs[R64, Vector, Address]
 Narrow: TypeAlias = NarrowVerbs[R64, Vector, Address]
 Vectors: TypeAlias = FormulaVerbs[R64, Vector, Address]
 
+LOW = tuple(gpr32)
+"""The lower halves of general registers, by numbers that nobody has to check."""
+
 JUMPS = {"lt": "jl", "le": "jle", "eq": "je", "ne": "jne", "ge": "jge", "gt": "jg"}
 
 
@@ -155,9 +158,9 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
 
     def constant(self, dst: R64, value: int) -> None:
         if value == 0:
-            self.asm.xor(gpr32[dst.number], gpr32[dst.number])
+            self.asm.xor(LOW[dst.number], LOW[dst.number])
         elif 0 < value < 1 << 32:
-            self.asm.mov(gpr32[dst.number], value)
+            self.asm.mov(LOW[dst.number], value)
         else:
             self.asm.mov(dst, value)
 
@@ -216,7 +219,7 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
 
     def divide(self, quotient: R64, remainder: R64, dividend: R64, divisor: R64) -> None:
         self.move(rax, dividend)
-        self.asm.xor(gpr32[rdx.number], gpr32[rdx.number])
+        self.asm.xor(LOW[rdx.number], LOW[rdx.number])
         self.asm.div(divisor)
         if quotient is rdx and remainder is rax:
             self.asm.xchg(rax, rdx)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
 from einloom.asm.x86.operands import R64, Address, Vector, mem, xmm
@@ -15,7 +15,7 @@ from einloom.kernels.verbs.products import vectors_of
 from einloom.kernels.verbs.vector import Block, FormulaVerbs, Verb
 from einloom.kernels.verbs.x86 import X86Machine
 
-__all__ = ["X86Vectors"]
+__all__ = ["INSTRUCTIONS", "LOW", "X86Vectors"]
 
 # Predicates of comparisons: all but "ne" are false where an operand is NaN, and none of them signals.
 PREDICATES = {"eq": 0, "lt": 17, "le": 18, "ne": 4, "ge": 29, "gt": 30}
@@ -42,10 +42,15 @@ INSTRUCTIONS = {
 }
 
 
+LOW = tuple(xmm)
+"""The lowest 128 bits of vector registers, by numbers that nobody has to check."""
+
+
 class X86Vectors(FormulaVerbs[R64, Vector, Address]):
     """Verbs that are the same on both, and what they are made of."""
 
     width: ClassVar[int]  # of a register in bytes
+    mnemonics: ClassVar[Mapping[str, str]] = INSTRUCTIONS
     memory_operand = True
     keeps_nan = False
     elements = None
@@ -62,8 +67,20 @@ class X86Vectors(FormulaVerbs[R64, Vector, Address]):
         self.lanes = self.width // dtype.size
         self.working = self.registers[: vectors_of(km.machine.vectors, dtype).registers]
         self.asm = km.asm
-        vars(self).update(_instructions(km, dtype.size))
+        vars(self).update(self._instructions(km, dtype.size))
         self.load_transposed = self._load_transposed
+
+    @classmethod
+    def _instructions(cls, km: X86Machine, size: int) -> dict[str, Verb]:
+        """Return the assembler's methods for elements of so many bytes, by verb; looked up once a program."""
+        found = km.instructions.get(size)
+        if found is None:
+            suffix, scalar, integer = {4: ("ps", "ss", "d"), 8: ("pd", "sd", "q")}[size]
+            names = {verb: mnemonic + suffix for verb, mnemonic in cls.mnemonics.items()}
+            names |= {"shift_left": f"vpsll{integer}", "shift_right": f"vpsrl{integer}"}
+            names["_broadcast"] = f"vbroadcast{scalar}"
+            found = km.instructions[size] = {verb: getattr(km.asm, name) for verb, name in names.items()}
+        return found
 
     @property
     def is_single(self) -> bool:
@@ -89,15 +106,16 @@ class X86Vectors(FormulaVerbs[R64, Vector, Address]):
         self, lines: Iterable[tuple[R64, int]], block: list[Vector], free: list[Vector]
     ) -> Block[Vector]:
         """Load parts of 128 bits to where they belong, which spares half of the shuffles."""
-        per_part, line = 16 // self.dtype.size, -1
+        per_part, line, insert = 16 // self.dtype.size, -1, self._insert_part
         for line, (base, offset) in enumerate(lines):
             part, row = divmod(line, per_part)
-            for column, register in enumerate(block[row::per_part]):
-                place = mem(base, offset + 16 * column)
+            for register in block[row::per_part]:
+                place = mem.direct(base, offset)
                 if part == 0:
-                    self._mov(xmm[register.number], place)
+                    self._mov(LOW[register.number], place)
                 else:
-                    self._insert_part(register, register, place, part)
+                    insert(register, register, place, part)
+                offset += 16
         for row in range(line + 1, per_part):
             for register in block[row::per_part]:
                 self.zero(register)
@@ -168,18 +186,3 @@ class X86Vectors(FormulaVerbs[R64, Vector, Address]):
     def _constant(self, bits: int, count: int) -> Address:
         size = self.dtype.size
         return mem(self.asm.data(bits.to_bytes(size, "little") * count, size * count))
-
-
-def _instructions(km: X86Machine, size: int) -> dict[str, Verb]:
-    """Return the assembler's methods for elements of so many bytes, by verb; looked up once a program."""
-    found = km.instructions.get(size)
-    if found is None:
-        suffix, scalar, integer = {4: ("ps", "ss", "d"), 8: ("pd", "sd", "q")}[size]
-        names = {verb: mnemonic + suffix for verb, mnemonic in INSTRUCTIONS.items()}
-        names |= {
-            "shift_left": f"vpsll{integer}",
-            "shift_right": f"vpsrl{integer}",
-            "_broadcast": f"vbroadcast{scalar}",
-        }
-        found = km.instructions[size] = {verb: getattr(km.asm, name) for verb, name in names.items()}
-    return found
