@@ -39,7 +39,8 @@ class Form(NamedTuple):
     encoding: Encoding
     features: tuple[str, ...]
 
-    __hash__ = object.__hash__  # There is one of each: sets of what code consists of need not look inside.
+    # Forms are told apart by what they are, not by what they hold: code names the same few over and over.
+    __eq__, __ne__, __hash__ = object.__eq__, object.__ne__, object.__hash__
 
     @property
     def notation(self) -> str:
