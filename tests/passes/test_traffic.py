@@ -156,6 +156,16 @@ def test_columns_that_share_a_set_need_more_room() -> None:
     assert fetched[1024] > 2 * fetched[1040]
 
 
+def test_tiles_read_rows_anew_that_share_few_sets_though_another_axis_lies_between() -> None:
+    def loaded(rows: int) -> float:
+        operation = contraction(f"m 144 m, b 7 m, n 96 n, k 16 k, h 2 k, g {rows} k", "khgbm", "hkgn", "bnm")
+        short = replace(operation, axes=tuple(a for a in operation.axes if a.name != "g" or a.extent > 1))
+        schedule = parse_schedule("seq g:1 seq b:1 prim m=m n=n k=k batch=h")
+        return next(each.lines[0] for each in traffic_of(short, schedule, AVX512) if each.name == "in0")
+
+    assert loaded(64) > 5 * loaded(65)
+
+
 def test_pages() -> None:
     operation = contraction("m 96 m, n 48 n, k 1200 k", "mk", "nk", "mn")
     short = replace(operation, axes=tuple(replace(a, extent=min(a.extent, 96)) for a in operation.axes))
@@ -180,6 +190,7 @@ def test_large_tensors_lie_on_huge_pages(rows: int, pages: float) -> None:
         (((1, 64.0), (1600, 8.0)), 32, 8, 2048, 8 * (256 / 4096 + 1 - 4 / 4096)),
         (((1, 16.0), (1024, 8.0)), 8, 8, 8 * 4096, 7 + 64 / 4096),
         (((1, 16.0), (16, 8.0)), 8, 1, 512, 512 / 4096),
+        (((1, 48.0), (1248, 2.0), (1024 * 312, 16.0)), 96, 32, 16 * 4096, 32 * (192 / 4096 + 1 - 4 / 4096)),
         (((0, 5.0),), 1, 1, 64, 4 / 4096),
     ],
 )

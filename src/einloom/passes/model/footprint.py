@@ -52,7 +52,7 @@ class Footprint(NamedTuple):
             size: bytes of an element.
             page: bytes of a page.
         """
-        reach, pieces, apart = float(size), 1.0, 0
+        reach, pieces, apart, places = float(size), 1.0, 0, 1.0
         span, groups = reach, 1.0
         for stride, count in axes:
             if count <= 1:
@@ -63,6 +63,7 @@ class Footprint(NamedTuple):
             else:
                 pieces *= count
                 apart = gcd(apart, distance)
+                places *= min(count, WAY // gcd(distance, WAY))
             if distance < span + page:
                 span += (count - 1) * distance
             else:
@@ -74,4 +75,7 @@ class Footprint(NamedTuple):
         # Blocks follow each other: pieces begin at multiples of `grain` bytes, and some reach into one more line.
         grain = gcd(apart, LINE, max(round(reach), 1))
         lines = (ceil(reach / grain) - 1) * grain / LINE + 1
-        return Footprint(pieces * lines, pieces, pieces * max(lines * LINE, gcd(apart, WAY)), pages)
+        room = pieces * max(lines * LINE, gcd(apart, WAY))
+        if pieces > places:  # Each axis by itself: what a second one adds may fill few of the sets between.
+            room = max(room, pieces / places * WAY)
+        return Footprint(pieces * lines, pieces, room, pages)

@@ -18,7 +18,7 @@ from einloom.kernels.contraction.tiles import Fragment
 from einloom.kernels.elementwise.few import MOST
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.machine import Machine
-from einloom.passes.model.buffers import FULL, Buffers, share_forgotten
+from einloom.passes.model.buffers import CROWDED, FULL, Buffers, share_forgotten
 from einloom.passes.model.footprint import LINE
 from einloom.passes.model.kernel import CALL, MANY, MOVE, copy_cycles, tilings_of
 from einloom.passes.model.sizes import round_up
@@ -309,10 +309,16 @@ class Flow:
         return Traffic(self.buffers.names[position], lines, pieces, *kinds)
 
     def _goes_on(self, position: int) -> bool:
-        """Whether tiles read an input where it lies, each right behind what the last one has read."""
+        """Whether tiles read an input where it lies, each right behind what the last one has read.
+
+        Where L1 cannot hold what one tile reads, since it falls into few sets, each tile reads it all anew.
+        """
         prims = self.schedule.prims
         along = self.buffers.places.get((prims.n if position in self.elements else prims.m) or "")
-        return not self.moves and position not in self.packs and self.buffers.tensors[position].is_contiguous(along)
+        if self.moves or position in self.packs or not self.buffers.tensors[position].is_contiguous(along):
+            return False
+        tile = self.tensors[position].at[self.tile]
+        return tile.room <= self.machine.l1d or tile.room <= CROWDED * LINE * tile.lines
 
     def _streamed(self, use: Use) -> int:
         """Return the depth at which a tensor is streamed in pieces: one run goes on right behind the last one.
