@@ -21,6 +21,10 @@ ROW = 2000
 """Elements from a row of A to the next one."""
 
 
+STEPS = 12
+"""Products of a tile: together more multiply-adds than a processor looks past."""
+
+
 def _asked(spec: Brgemm, machine: Machine) -> set[tuple[str, int]]:
     """The addresses that a kernel asks for, as a register and a distance."""
     asm = Assembler("x86_64")
@@ -29,20 +33,34 @@ def _asked(spec: Brgemm, machine: Machine) -> set[tuple[str, int]]:
     return {(base, eval(rest or "0", {})) for base, rest in found}
 
 
+def _of_one_row(distances: set[int]) -> set[int]:
+    """Those of the first row that the loop over k, or what stands before it, reads: the others follow a row apart."""
+    first = {distance for distance in distances if distance < 4 * ROW}
+    assert all(distance % (4 * ROW) in first for distance in distances)
+    return first
+
+
 def test_the_next_tile_of_the_same_call_is_asked_for() -> None:
-    rows = Brgemm(FLOAT32, 480, 6, 2, beta=0, a=(1, 0, ROW, 0), b=(0, 2, 1, 0), onward=0)
+    rows = Brgemm(FLOAT32, 480, 6, STEPS, beta=0, a=(1, 0, ROW, 0), b=(0, STEPS, 1, 0), onward=0)
     tile = 64 * 4
     distances = {distance for _, distance in _asked(rows, AVX512)}
-    assert distances == {tile + 4 * ROW * k + line for k in range(2) for line in range(0, 256, 64)}
+    assert _of_one_row(distances) == {tile + line for line in range(0, 256, 64)}
     assert not _asked(replace(rows, onward=None), AVX512), "A is near"
 
 
 def test_what_the_next_call_reads_is_asked_for() -> None:
-    one_tile = Brgemm(FLOAT32, 48, 6, 2, beta=0, a=(1, 0, ROW, 0), b=(0, 2, 1, 0), onward=7000)
-    assert {each for _, each in _asked(one_tile, AVX512)} == {
-        7000 + 4 * ROW * k + line for k in range(2) for line in (0, 64, 128)
-    }
+    one_tile = Brgemm(FLOAT32, 48, 8, STEPS, beta=0, a=(1, 0, ROW, 0), b=(0, STEPS, 1, 0), onward=7000)
+    assert _of_one_row({each for _, each in _asked(one_tile, AVX512)}) == {7000 + line for line in (0, 64, 128)}
     assert not _asked(replace(one_tile, onward=0), AVX512), "the next call reads the same"
+    assert not _asked(replace(one_tile, n=1), AVX512), "a processor sees the next rows by itself"
+
+
+def test_of_large_blocks_the_tiles_are_asked_for_that_memory_delivers_meanwhile() -> None:
+    rows = Brgemm(FLOAT32, 1920, 6, STEPS, beta=0, a=(1, 0, ROW, 0), b=(0, STEPS, 1, 0), onward=7000)
+    small, large = replace(AVX512, l2=2**19), replace(AVX512, l2=2**20)
+    tile = 64 * 4
+    assert min(distance for _, distance in _asked(rows, small)) == 5 * tile
+    assert min(distance for _, distance in _asked(rows, large)) == 7000
 
 
 @pytest.mark.parametrize("strides", [(1, 0, 48, 0), (ROW, 0, 1, 0)])
@@ -51,11 +69,11 @@ def test_rows_that_lie_together_and_columns_are_left_to_the_processor(strides: t
 
 
 NEST = Operation(
-    (Axis("a", 4, DimType.M), Axis("m", 96, DimType.M), Axis("n", 6, DimType.N), Axis("k", 3, DimType.K)),
+    (Axis("a", 4, DimType.M), Axis("m", 96, DimType.M), Axis("n", 32, DimType.N), Axis("k", 3, DimType.K)),
     (
         Operand("in0", FLOAT32, (96, 1, 0, 960)),
         Operand("in1", FLOAT32, (0, 0, 3, 1)),
-        Operand("out", FLOAT32, (576, 1, 96, 0)),
+        Operand("out", FLOAT32, (3072, 1, 96, 0)),
     ),
     Primitive.GEMM,
     Touch(Primitive.ZERO),

@@ -35,7 +35,7 @@ def _sum(out: str) -> Operation:
         (contraction("i 4000 k, j 4000 m", "ij", "i", "j"), "seq i:8 prim m=j k=i"),
         (contraction("i 400 k, j 40000 m", "ij", "i", "j"), "seq j:13334 seq i:8 prim m=j k=i"),
         (contraction("b 64 c, j 5000 k", "bj", "bj", "b"), "seq b:1 prim k=j"),
-        (contraction("i 20 m, j 900000 k", "ij", "j", "i"), "seq j:131072 seq i:8 prim m=i k=j"),
+        (contraction("i 20 m, j 900000 k", "ij", "j", "i"), "seq j:14517 seq i:8 prim m=i k=j"),
         (contraction("b 9 c, i 70 m, j 80 k", "bij", "bj", "bi"), "seq b:1 seq i:8 prim m=i k=j"),
         (contraction("i 400 m, j 400 k, l 50 k", "ijl", "lj", "i"), "seq j:1 seq i:8 prim m=i k=l pack in1@0 j l"),
         (_sum("b"), "seq a:1 seq b:8 prim m=b k=c"),

@@ -54,8 +54,7 @@ def _sums_along_runs(operation: Operation, large: Operand, run: Axis, machine: M
     kept = [axis for axis in operation.axes if axis.role is not DimType.K]
     alone = [axis for axis in kept if not any(operation.stride(operand, axis.name) for operand in others)]
     rows = min(alone, key=lambda axis: operation.distance(large, axis), default=None)
-    most = max(machine.l2 // 2 // operation.output.dtype.size, 1)
-    piece = min(run.extent, most)
+    piece = _piece(run, machine.l2 // 2 // (ROWS + 1 if rows is not None and others else 1), operation)
     loops = _around(operation, large, {run.name, rows.name if rows else run.name})
     loops += [ScheduledLoop(run.name, piece)] if piece < run.extent else []
     loops += [ScheduledLoop(rows.name, ROWS)] if rows is not None and rows.extent > ROWS else []
@@ -98,8 +97,7 @@ def _adds_runs(operation: Operation, large: Operand, run: Axis, machine: Machine
     """Vectors along an axis of the output: several rows of the summed axis that is the closest are added at once."""
     summed = [axis for axis in operation.axes if axis.role is DimType.K]
     rows = min(summed, key=lambda axis: operation.distance(large, axis), default=None)
-    most = max(machine.l2 // 16 // operation.output.dtype.size, 1)
-    piece = run.extent if run.extent <= most else -(-run.extent // -(-run.extent // most))
+    piece = _piece(run, machine.l2 // 16, operation)
     loops = [ScheduledLoop(run.name, piece)] if piece < run.extent else []
     loops += _around(operation, large, {run.name, rows.name if rows else run.name})
     count = 1 if _is_one_stream(operation, large, piece, machine) else ROWS
@@ -108,6 +106,12 @@ def _adds_runs(operation: Operation, large: Operand, run: Axis, machine: Machine
     return Schedule(
         tuple(loops) or (ScheduledLoop(run.name, run.extent),), Prims(m=run.name, k=rows.name if rows else None)
     )
+
+
+def _piece(run: Axis, size: int, operation: Operation) -> int:
+    """Return the length of the fewest equal pieces of a run that take at most so many bytes."""
+    most = max(size // operation.accumulate.size, 1)
+    return -(-run.extent // -(-run.extent // most))
 
 
 def _may_end_early(operation: Operation, machine: Machine) -> bool:
