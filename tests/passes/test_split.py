@@ -7,7 +7,7 @@ import pytest
 from einloom.ir.text import parse_schedule
 from einloom.passes.split import split
 
-from .operations import PRODUCT
+from .operations import PRODUCT, contraction
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,10 @@ from .operations import PRODUCT
 )
 def test_kernels_are_limited_by_loops_inside(before: str, most: int, after: str) -> None:
     assert str(split(PRODUCT, parse_schedule(before), most)) == after
+
+
+def test_axes_that_are_walked_as_one_are_split_as_one() -> None:
+    operation = contraction("i 20 m, j 24 m, k 400 k, n 50 n", "kji", "kn", "ijn")
+    before = "fuse ij=i*j seq ij:48 prim m=n n=ij k=k pack in0@1 k ij"
+    after = "fuse ij=i*j seq ij:48 seq n:40 seq ij:24 seq k:40 prim m=n n=ij k=k pack in0@1 k ij"
+    assert str(split(operation, parse_schedule(before), 40)) == after

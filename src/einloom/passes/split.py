@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from einloom.ir.fused import FusedView
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule, ScheduledLoop
 from einloom.passes.values import Context, Pass, State
@@ -18,8 +19,9 @@ def split(operation: Operation, schedule: Schedule, most: int) -> Schedule:
     after:  seq i:64 seq j:40 seq i:32 prim m=j n=i
     """
     added = []
+    extents = {axis.name: axis.extent for axis in FusedView.of(operation, schedule.fused).axes}
     for name in schedule.prims.names:
-        extent = operation.axis(name).extent
+        extent = extents[name]
         steps = [loop.step for loop in schedule.loops if loop.axis == name]
         block = min([extent, *steps])
         if block > most:
