@@ -163,6 +163,8 @@ def takes_scalable(groups: tuple[DType, DType], machine: Machine) -> bool:
 def _first(
     table: tuple[GroupProducts, ...], first: DType, second: DType, machine: Machine, output: DType
 ) -> GroupProducts | None:
+    if 2 * max(first.size, second.size) > GROUP:  # Most contractions are of floats: a group has room for one of them.
+        return None
     return next(
         (
             each

@@ -24,7 +24,7 @@ from .test_lowering import run
 def _along_curves(operation: Operation, schedule: Schedule) -> Schedule | None:
     """The schedule with its sequential loops over kept axes along curves, or None where that is illegal or nothing."""
     loops = tuple(
-        replace(loop, kind=ExecType.SFC)
+        loop._replace(kind=ExecType.SFC)
         if loop.kind is ExecType.SEQ and operation.axis(loop.axis).role is not DimType.K
         else loop
         for loop in schedule.loops

@@ -246,7 +246,7 @@ class Operation:
 
     def axis(self, name: str) -> Axis:
         """Return the axis called `name`."""
-        return next(axis for axis in self.axes if axis.name == name)
+        return self.axes[self.names.index(name)]
 
     def stride(self, operand: Operand, name: str) -> int:
         """Return the stride of `operand` along the axis `name`, in elements."""
@@ -263,15 +263,17 @@ class Operation:
 
     def outermost_first(self, operand: Operand, axes: Iterable[Axis]) -> list[Axis]:
         """Return axes in the order in which `operand` has them in memory, the largest stride first."""
-        return sorted(axes, key=lambda axis: -abs(self.stride(operand, axis.name)))
+        strides = self.strides(operand)
+        return sorted(axes, key=lambda axis: -abs(strides[axis.name]))
 
     def contiguous_axis(self, operand: Operand) -> Axis | None:
         """Return the axis along which neighbours of `operand` are neighbours in memory, in either direction."""
-        return next((a for a in self.axes if abs(self.stride(operand, a.name)) == 1 and a.extent > 1), None)
+        along = zip(self.axes, operand.strides)
+        return next((axis for axis, stride in along if stride in (1, -1) and axis.extent > 1), None)
 
     def elements(self, operand: Operand) -> int:
         """Return how many elements of `operand` the operation reaches."""
-        return math.prod(axis.extent for axis, stride in zip(self.axes, operand.strides) if stride)
+        return math.prod([axis.extent for axis, stride in zip(self.axes, operand.strides) if stride])
 
     @cached_property
     def points(self) -> int:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 from einloom.dtypes import DType
 from einloom.errors import ScheduleError
@@ -61,6 +61,10 @@ class ExecType(StrEnum):
     SFC = "sfc"
 
 
+PRIM, SEQ, SHARED, SFC = ExecType
+"""The members as names of this module: Python 3.11 takes long to find one in its class."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fused:
     """Axes that the schedule walks as one, called `name`: index `(i * |b| + j) * |c| + k` of the parts a, b, c.
@@ -80,8 +84,7 @@ class Fused:
         object.__setattr__(self, "parts", tuple(part for name in self.parts for part in name.split("*")))
 
 
-@dataclass(frozen=True, slots=True)
-class ScheduledLoop:
+class ScheduledLoop(NamedTuple):  # Choosing makes hundreds of them, and hashes all: faster than of dataclasses.
     """A loop over the axis `axis`; one iteration covers `step` indices.
 
     In a schedule with a team a dimension of the grid of threads may share it (`ways`), and threads may wait for each
@@ -90,7 +93,7 @@ class ScheduledLoop:
 
     axis: str
     step: int
-    kind: ExecType = ExecType.SEQ
+    kind: ExecType = SEQ
     ways: Ways | None = None
     barrier: bool = False
 
@@ -103,8 +106,7 @@ class ScheduledLoop:
         return f"{self.kind} {self.axis}:{self.step}{self.ways or ''}{'|' if self.barrier else ''}"
 
 
-@dataclass(frozen=True, slots=True)
-class Digit:
+class Digit(NamedTuple):
     """One level of a packed layout: index `(i % previous step of the axis) // step`, outermost first."""
 
     axis: str
@@ -152,7 +154,7 @@ class Prims:
     @property
     def names(self) -> tuple[str, ...]:
         """The axes that are taken, in the order m n k batch."""
-        return tuple(name for name in (self.m, self.n, self.k, self.batch) if name is not None)
+        return tuple([name for name in (self.m, self.n, self.k, self.batch) if name is not None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +197,7 @@ class Schedule:
     @property
     def shared(self) -> tuple[ScheduledLoop, ...]:
         """The loops whose iterations are shared among threads."""
-        return tuple(loop for loop in self.loops if loop.kind is ExecType.SHARED)
+        return tuple([loop for loop in self.loops if loop.kind is SHARED])
 
     @property
     def clause(self) -> Clause | None:
@@ -324,16 +326,17 @@ def _prims(operation: Operation, loops: Sequence[ScheduledLoop]) -> Prims:
 
 def _check_kinds(schedule: Schedule) -> None:
     """A schedule that a person puts together may hold anything."""
+    given: Any = schedule
     parts: tuple[tuple[str, Any, type], ...] = (
-        ("loops", schedule.loops, ScheduledLoop),
-        ("packs", schedule.packs, ScheduledPack),
-        ("fused", schedule.fused, Fused),
+        ("loops", given.loops, ScheduledLoop),
+        ("packs", given.packs, ScheduledPack),
+        ("fused", given.fused, Fused),
     )
     for name, entries, kind in parts:
-        if not _is_a(tuple, entries) or not all(_is_a(kind, entry) for entry in entries):
+        if not _is_a(tuple, entries) or [entry for entry in entries if not _is_a(kind, entry)]:
             raise ScheduleError(f"{name} is {entries!r:.80}; it is a tuple of {kind.__name__}")
-    if not _is_a(Prims, schedule.prims):
-        raise ScheduleError(f"prims is {schedule.prims!r:.80}; it is a Prims")
+    if not _is_a(Prims, given.prims):
+        raise ScheduleError(f"prims is {given.prims!r:.80}; it is a Prims")
 
 
 def _is_a(kind: type, value: object) -> bool:
@@ -346,7 +349,7 @@ def _check_loops(loops: tuple[ScheduledLoop, ...]) -> None:
     for loop in loops:
         if loop.step < 1:
             raise ScheduleError(f"the loop over {loop.axis} has step {loop.step}\n  Give it a step of at least 1.")
-        if loop.kind is ExecType.PRIM:
+        if loop.kind is PRIM:
             raise ScheduleError(
                 f"dimension {loop.axis} is prim outside the primitive\n  Name prim dimensions behind all loops."
             )
@@ -357,13 +360,13 @@ def _check_without_team(loops: tuple[ScheduledLoop, ...]) -> None:
     for loop in loops:
         if loop.ways is not None or loop.barrier:
             raise ScheduleError(f"{loop} is for a team\n  Say how many threads there are: team 4 …")
-        if loop.kind is ExecType.SHARED and sequential:
+        if loop.kind is not SHARED:
+            sequential = sequential or loop.axis
+        elif sequential:
             raise ScheduleError(
                 f"dimension {loop.axis} is shared inside the sequential dimension {sequential}\n"
                 "  Shared dimensions come first, or there is a team of so many threads: team 4 …",
             )
-        if loop.kind is not ExecType.SHARED:
-            sequential = sequential or loop.axis
 
 
 def _check_team(schedule: Schedule, team: Team) -> None:
@@ -389,18 +392,19 @@ def _check_team(schedule: Schedule, team: Team) -> None:
 
 
 def _check_pack(pack: ScheduledPack, loops: int) -> None:
-    name = operand_name(pack.operand)
     if not 0 <= pack.loop <= loops:
         raise ScheduleError(
-            f"a pack of {name} at loop {pack.loop} of {loops} loops\n"
+            f"a pack of {operand_name(pack.operand)} at loop {pack.loop} of {loops} loops\n"
             f"  Give 0 (outside all loops) to {loops} (inside all of them)."
         )
     if len(pack.layout) > MOST_DIGITS:
         raise ScheduleError(
-            f"the pack of {name} has {len(pack.layout):,} digits; at most {MOST_DIGITS} go\n  Leave some out."
+            f"the pack of {operand_name(pack.operand)} has {len(pack.layout):,} digits; at most {MOST_DIGITS} go\n"
+            "  Leave some out."
         )
     for digit in pack.layout:
         if digit.step < 1:
             raise ScheduleError(
-                f"pack of {name}: the digit {digit.axis} has step {digit.step}\n  Give it a step of at least 1."
+                f"pack of {operand_name(pack.operand)}: the digit {digit.axis} has step {digit.step}\n"
+                "  Give it a step of at least 1."
             )

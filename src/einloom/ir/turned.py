@@ -125,7 +125,7 @@ class Pairs:
         """Return the schedule of the operation on reals: parts go along with axes, else they are axes of their own."""
         prims, loops = self._prims()
         taken = [ScheduledLoop(name, 1) for name in loops]
-        cut = [replace(loop, step=loop.step * self._unit(loop.axis)) for loop in self.schedule.loops]
+        cut = [loop._replace(step=loop.step * self._unit(loop.axis)) for loop in self.schedule.loops]
         packs = tuple(replace(pack, turned=False, layout=self._layout(pack)) for pack in self.schedule.packs)
         return replace(self.schedule, loops=(*cut, *taken), prims=prims, packs=packs, fused=self._fused())
 
@@ -156,7 +156,7 @@ class Pairs:
 
     def _layout(self, pack: ScheduledPack) -> tuple[Digit, ...]:
         """The digits of a packed block of reals."""
-        digits = [replace(d, step=d.step * self._unit(d.axis)) if d.step != 1 else d for d in pack.layout]
+        digits = [d._replace(step=d.step * self._unit(d.axis)) if d.step != 1 else d for d in pack.layout]
         names, operand = [digit.axis for digit in digits], pack.operand
         if operand != 1 - self.turned:
             digits = _with_parts(digits, names, self.part, PART, len(digits))
@@ -202,7 +202,7 @@ class Pairs:
         """The digits of the packed block that count complex elements, parts and terms, and how long each axis is."""
         digits: list[Digit] = []
         for digit in self._layout(pack):
-            digits.append(replace(digit, step=max(digit.step // self._unit(digit.axis), 1)))
+            digits.append(digit._replace(step=max(digit.step // self._unit(digit.axis), 1)))
             if digit.step == 1 and digit.axis in (self.part, self.term):
                 digits.append(Digit(PART if digit.axis == self.part else TERM))
         return tuple(digits), {**lengths, PART: (2,), TERM: (2,)}

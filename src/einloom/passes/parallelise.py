@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from einloom.config import LEAST_WORK
 from einloom.ir.fused import FusedView
-from einloom.ir.operation import DimType, Operation
+from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import OUTPUT, Digit, ExecType, Schedule, ScheduledLoop, ScheduledPack
 from einloom.passes.model.sizes import round_up
 from einloom.passes.values import Context, Pass, State
@@ -29,28 +29,37 @@ def parallelise(operation: Operation, schedule: Schedule, threads: int) -> Sched
     before: seq m:64 seq n:8 prim …           (m 1024, two threads)
     after:  shared m:512 seq m:64 seq n:8 prim …
     """
-    work = max(operation.flops, operation.bytes)
-    threads = min(threads, work // LEAST_WORK)
+    threads = _worthwhile(operation, threads)
     if threads < 2 or schedule.shared:
         return schedule
-    view = FusedView.of(operation, schedule.fused)
-    operation = view.stand_in(operation)
-    candidates = [axis.name for axis in operation.axes if axis.role is not DimType.K and axis.extent > 1]
-    candidates = [name for name in candidates if _step(operation, schedule, name, threads) % view.rows(name) == 0]
+    rows = dict[str, int]()
+    if schedule.fused:
+        view = FusedView.of(operation, schedule.fused)
+        operation = view.stand_in(operation)
+        rows = {each.name: view.rows(each.name) for each in schedule.fused}
+    kept = [axis for axis in operation.axes if axis.role is not DimType.K and axis.extent > 1]
+    steps = {axis.name: _step(schedule, axis, threads) for axis in kept}
+    candidates = [axis for axis in kept if steps[axis.name] % rows.get(axis.name, 1) == 0]
     if not candidates:
         return schedule
-    axis = min(candidates, key=lambda name: _cost(operation, schedule, name, threads))
-    step = _step(operation, schedule, axis, threads)
-    if step >= operation.axis(axis).extent:
+    axis = min(candidates, key=lambda axis: _cost(operation, schedule, axis, steps[axis.name], threads))
+    if steps[axis.name] >= axis.extent:
         return schedule
-    shared = _with_shared(schedule, ScheduledLoop(axis, step, ExecType.SHARED), _part(operation, axis, threads))
-    return replace(shared, packs=tuple(_without_single_steps(operation, shared, pack) for pack in shared.packs))
+    shared = ScheduledLoop(axis.name, steps[axis.name], ExecType.SHARED)
+    return _with_shared(operation, schedule, shared, _part(axis, threads))
 
 
-def _without_single_steps(operation: Operation, schedule: Schedule, pack: ScheduledPack) -> ScheduledPack:
+def _worthwhile(operation: Operation, threads: int) -> int:
+    """Return how many threads there is enough work for, of so many at most."""
+    enough = threads * LEAST_WORK
+    work = operation.flops if operation.flops >= enough else max(operation.flops, operation.bytes)
+    return min(threads, work // LEAST_WORK)
+
+
+def _without_single_steps(operation: Operation, loops: tuple[ScheduledLoop, ...], pack: ScheduledPack) -> ScheduledPack:
     """The pack without digits that have one value now that blocks are smaller: one index, or one panel."""
-    left = {axis.name: axis.extent for axis in operation.axes}
-    for loop in schedule.loops[: pack.loop]:
+    left = dict(zip(operation.names, [axis.extent for axis in operation.axes]))
+    for loop in loops[: pack.loop]:
         left[loop.axis] = min(left[loop.axis], loop.step)
     layout: list[Digit] = []
     for place, digit in enumerate(pack.layout):
@@ -60,7 +69,7 @@ def _without_single_steps(operation: Operation, schedule: Schedule, pack: Schedu
     return replace(pack, layout=tuple(layout))
 
 
-def _with_shared(schedule: Schedule, shared: ScheduledLoop, part: int) -> Schedule:
+def _with_shared(operation: Operation, schedule: Schedule, shared: ScheduledLoop, part: int) -> Schedule:
     """Put a shared loop outermost; it replaces the loops of its axis with larger blocks, or blocks that do not fit."""
     larger = min(shared.step, part + 1)
     uneven = any(each.name == shared.axis for each in schedule.fused)  # Panels of a fused axis cut its blocks anyway.
@@ -70,42 +79,42 @@ def _with_shared(schedule: Schedule, shared: ScheduledLoop, part: int) -> Schedu
         return loop.axis == shared.axis and (loop.step >= larger or not fits)
 
     replaced = [is_replaced(loop) for loop in schedule.loops]
-    loops = [loop for loop, gone in zip(schedule.loops, replaced) if not gone]
-    packs = tuple(replace(pack, loop=pack.loop + 1 - sum(replaced[: pack.loop])) for pack in schedule.packs)
-    return replace(schedule, loops=(shared, *loops), packs=packs)
+    loops = (shared, *[loop for loop, gone in zip(schedule.loops, replaced) if not gone])
+    packs = [replace(pack, loop=pack.loop + 1 - sum(replaced[: pack.loop])) for pack in schedule.packs]
+    packs = tuple([_without_single_steps(operation, loops, pack) for pack in packs])
+    return replace(schedule, loops=loops, packs=packs)
 
 
-def _step(operation: Operation, schedule: Schedule, axis: str, threads: int) -> int:
+def _step(schedule: Schedule, axis: Axis, threads: int) -> int:
     """Indices that one shared iteration covers: an equal part, a multiple of the loops' steps inside it."""
-    part = _part(operation, axis, threads)
-    steps = [loop.step for loop in schedule.loops if loop.axis == axis]
-    taken = axis in schedule.prims.names
+    part, name = _part(axis, threads), axis.name
+    steps = [loop.step for loop in schedule.loops if loop.axis == name]
+    taken = name in schedule.prims.names
     if not steps:
         return round_up(part, VECTOR if taken else 1)
-    fitting = round_up(part, max((step for step in steps if step <= part), default=min(steps)))
-    packed = any(digit.axis == axis for pack in schedule.packs for digit in pack.layout)
-    if taken and not packed and fitting > UNEVEN * part:
-        return round_up(part, VECTOR)  # The loops inside go: the primitive takes what they covered.
-    return fitting
+    fitting = round_up(part, max([step for step in steps if step <= part], default=min(steps)))
+    if not taken or fitting <= UNEVEN * part or any(d.axis == name for pack in schedule.packs for d in pack.layout):
+        return fitting
+    return round_up(part, VECTOR)  # The loops inside go: the primitive takes what they covered.
 
 
-def _part(operation: Operation, axis: str, threads: int) -> int:
-    return -(-operation.axis(axis).extent // threads)
+def _part(axis: Axis, threads: int) -> int:
+    return -(-axis.extent // threads)
 
 
-def _cost(operation: Operation, schedule: Schedule, axis: str, threads: int) -> tuple[float, int, int, int]:
+def _cost(operation: Operation, schedule: Schedule, axis: Axis, step: int, threads: int) -> tuple[float, int, int, int]:
     """What the slowest thread does, relative to an equal share.
 
     Ties: what every thread would have to pack again; then long runs of the output stay whole.
     """
-    extent = operation.axis(axis).extent
-    step = min(_step(operation, schedule, axis, threads), extent)
+    extent, place = axis.extent, operation.axes.index(axis)
+    step = min(step, extent)
     iterations = -(-extent // step)
     share = -(-iterations // threads) * step
-    inputs = (operation.operands[pack.operand] for pack in schedule.packs if pack.operand != OUTPUT)
-    repeated = sum(operation.elements(operand) for operand in inputs if not operation.stride(operand, axis))
+    inputs = [operation.operands[pack.operand] for pack in schedule.packs if pack.operand != OUTPUT]
+    repeated = sum([operation.elements(operand) for operand in inputs if not operand.strides[place]])
     balance = round(share * threads / extent, 1)
-    return balance, repeated, -abs(operation.stride(operation.output, axis)), -extent
+    return balance, repeated, -abs(operation.output.strides[place]), -extent
 
 
 def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:

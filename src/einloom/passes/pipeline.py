@@ -1,4 +1,4 @@
-"""The driver of the passes: from an operation to a schedule that runs well, in a fraction of a millisecond."""
+"""The driver of the passes: from an operation to a schedule that runs well, in a few milliseconds."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def follow_space_filling_curve(operation: Operation, schedule: Schedule) -> Sche
     if not runs:
         return schedule
     chosen = max(runs, key=len)
-    loops = (replace(loop, kind=ExecType.SFC) if i in chosen else loop for i, loop in enumerate(schedule.loops))
+    loops = (loop._replace(kind=ExecType.SFC) if i in chosen else loop for i, loop in enumerate(schedule.loops))
     return replace(schedule, loops=tuple(loops))
 
 

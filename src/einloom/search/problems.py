@@ -60,10 +60,10 @@ def renamed(schedule: Schedule, names: dict[str, str]) -> Schedule:
     prims = schedule.prims
     return replace(
         schedule,
-        loops=tuple(replace(loop, axis=other(loop.axis)) for loop in schedule.loops),
+        loops=tuple(loop._replace(axis=other(loop.axis)) for loop in schedule.loops),
         prims=Prims(maybe(prims.m), maybe(prims.n), maybe(prims.k), maybe(prims.batch)),
         packs=tuple(
-            replace(pack, layout=tuple(replace(digit, axis=other(digit.axis)) for digit in pack.layout))
+            replace(pack, layout=tuple(digit._replace(axis=other(digit.axis)) for digit in pack.layout))
             for pack in schedule.packs
         ),
         fused=tuple(

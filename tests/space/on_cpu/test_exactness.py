@@ -65,7 +65,7 @@ def neighbour(rng: random.Random, operation: Operation, schedule: Schedule | Non
         case 3:
             packs[place] = laid_anew(rng, loops, packs[place])
         case _:
-            loops[i] = replace(loops[i], step=max(1, rng.choice((loops[i].step // 2, 2 * loops[i].step))))
+            loops[i] = loops[i]._replace(step=max(1, rng.choice((loops[i].step // 2, 2 * loops[i].step))))
     extents = {axis.name: axis.extent for axis in FusedView.of(operation, schedule.fused).axes}
     if any(loop.step > extents[loop.axis] for loop in loops):
         return None

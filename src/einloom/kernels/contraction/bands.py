@@ -102,8 +102,10 @@ T = TypeVar("T", bound=_Timed)
 def _best(choices: Iterable[T], steps: int) -> T | None:
     """Return the smallest code of the choices that take hardly longer than the fastest; None: there are none."""
     known = [(each.step * steps + each.end, each) for each in choices]
-    most = EQUAL * min((cycles for cycles, _ in known), default=0.0)
-    return min((each for cycles, each in known if cycles <= most), key=lambda each: each.code, default=None)
+    if len(known) < 2:
+        return known[0][1] if known else None
+    most = EQUAL * min([cycles for cycles, _ in known])
+    return min([each for cycles, each in known if cycles <= most], key=lambda each: each.code)
 
 
 @lru_cache(4096)

@@ -138,7 +138,7 @@ def _in_whole_panels(walked: Operation, rows: int, schedule: Schedule) -> Schedu
     wide = {m: 2 * steps[m], half: steps[half] // 2}
     first = {name: next(i for i, loop in enumerate(loops) if loop.axis == name) for name in wide}
     for name, place in first.items():
-        loops[place] = replace(loops[place], step=wide[name])
+        loops[place] = loops[place]._replace(step=wide[name])
     return replace(schedule, loops=tuple(loops))
 
 
@@ -160,8 +160,8 @@ def _in_whole_lines(walked: Operation, view: FusedView, schedule: Schedule, line
     if len(places) != 2 or deep is None or loops[place := places[0]].step >= wide:  # Blocks of several panels.
         return None
     step = -(-loops[deep].step * loops[place].step // wide)
-    loops[place] = replace(loops[place], step=wide)
-    loops[deep] = replace(loops[deep], step=equal_block(walked.axis(loops[deep].axis).extent, step))
+    loops[place] = loops[place]._replace(step=wide)
+    loops[deep] = loops[deep]._replace(step=equal_block(walked.axis(loops[deep].axis).extent, step))
     return replace(schedule, loops=tuple(loops))
 
 
@@ -186,7 +186,7 @@ def in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule, cut: b
                 packs = [pack if each.operand == place else each for each in packs]
             for i, loop in enumerate(loops[: pack.loop]):
                 if loop.axis == axis:
-                    loops[i] = replace(loop, step=_whole_rows(loop.step, rows_of(parts), _panel(pack, axis)))
+                    loops[i] = loop._replace(step=_whole_rows(loop.step, rows_of(parts), _panel(pack, axis)))
     return replace(schedule, loops=tuple(loops), packs=tuple(packs))
 
 

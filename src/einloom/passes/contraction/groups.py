@@ -160,7 +160,7 @@ def _machine_of(products: GroupProducts, machine: Machine) -> Machine:
 def _restored(operation: Operation, schedule: Schedule, products: GroupProducts) -> Schedule | None:
     """Return the schedule with k counted in elements again; None where an input would not lie in groups."""
     k, group = schedule.prims.k, products.group
-    loops = tuple(replace(loop, step=loop.step * group) if loop.axis == k else loop for loop in schedule.loops)
+    loops = tuple(loop._replace(step=loop.step * group) if loop.axis == k else loop for loop in schedule.loops)
     packs: list[ScheduledPack] = []
     vector = vector_operand(operation, schedule.prims)
     taken = {1 - vector: products.first, vector: products.second}

@@ -112,7 +112,7 @@ class Reals:
         """The schedule with steps that count complex elements, without axes over parts."""
         gone = [loop.axis in (PART, TERM) for loop in schedule.loops]
         loops = tuple(
-            replace(loop, step=-(-loop.step // 2)) if loop.axis in doubled else loop
+            loop._replace(step=-(-loop.step // 2)) if loop.axis in doubled else loop
             for loop, drops in zip(schedule.loops, gone)
             if not drops
         )
@@ -156,4 +156,4 @@ def _steps(schedule: Schedule) -> list[tuple[str, int]]:
 
 
 def _digit(digit: Digit, doubled: set[str]) -> Digit:
-    return replace(digit, step=digit.step // 2) if digit.axis in doubled and digit.step != 1 else digit
+    return digit._replace(step=digit.step // 2) if digit.axis in doubled and digit.step != 1 else digit

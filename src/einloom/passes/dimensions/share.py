@@ -28,7 +28,7 @@ def share_dimensions(operation: Operation, schedule: Schedule, target: int) -> S
         axis = operation.axis(loop.axis)
         free = loop.kind is ExecType.SEQ and axis.role is not DimType.K
         if not enough and free and iterations * axis.extent <= target:
-            loops[position] = replace(loop, kind=ExecType.SHARED)
+            loops[position] = loop._replace(kind=ExecType.SHARED)
             iterations *= axis.extent
     return replace(schedule, loops=tuple(sorted(loops, key=lambda loop: loop.kind is not ExecType.SHARED)))
 

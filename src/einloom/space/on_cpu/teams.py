@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 
 from einloom.errors import ScheduleError
@@ -24,7 +23,7 @@ def loop_in_team(loop: LoopLevel, scheduled: ScheduledLoop, leaf: Mapping[str, V
         return scheduled
     dimension = leaf[f"dimension({loop.name})"]
     ways = None if dimension == "NONE" else Ways(Dimension[str(dimension)], int(leaf[f"ways({loop.name})"]))
-    return replace(scheduled, ways=ways, barrier=leaf[f"barrier({loop.name})"] == "YES")
+    return scheduled._replace(ways=ways, barrier=leaf[f"barrier({loop.name})"] == "YES")
 
 
 def team_of(loops: Sequence[ScheduledLoop], leaf: Mapping[str, Value]) -> Team | None:
