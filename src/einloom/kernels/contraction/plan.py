@@ -37,7 +37,7 @@ LINES_AHEAD = 200
 
 KEPT = 8
 """A call asks for what the next one reads if that is at most one part in so many of the second-level cache, which has
-to keep it: 32 rows of 16 KB were read at three quarters of the speed when asked for a call ahead instead of some tiles."""
+to keep it: 32 rows of 16 KB, asked for a call ahead instead of some tiles, were read at three quarters of the speed."""
 
 LOOKS_PAST = 256
 """Multiply-adds behind which processors do not see what is read next: they have 320 to 512 instructions under way."""
