@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from einloom.ir.bind import bind
 from einloom.ir.text import parse_schedule
+from einloom.machine import AVX512
+from einloom.passes.pipeline import optimize_operation
 from einloom.passes.split import split
+from einloom.passes.values import Options
 
 from .operations import PRODUCT, contraction
 
@@ -27,3 +31,9 @@ def test_axes_that_are_walked_as_one_are_split_as_one() -> None:
     before = "fuse ij=i*j seq ij:48 prim m=n n=ij k=k pack in0@1 k ij"
     after = "fuse ij=i*j seq ij:48 seq n:40 seq ij:24 seq k:40 prim m=n n=ij k=k pack in0@1 k ij"
     assert str(split(operation, parse_schedule(before), 40)) == after
+
+
+@pytest.mark.parametrize("most", [4, 16, 64])
+def test_narrow_results_are_staged_where_their_sums_are_split(most: int) -> None:
+    operation = contraction("m 64 m, k 200 k, n 3 n", "mk", "kn", "mn", "float16")
+    bind(*optimize_operation(operation, AVX512, Options(max_kernel_size=most)))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from einloom.ir.fused import FusedView
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule, ScheduledLoop
+from einloom.passes.contraction.narrow import staged_in_computed_type
 from einloom.passes.values import Context, Pass, State
 
 __all__ = ["SPLIT", "split"]
@@ -36,7 +37,9 @@ def _largest_divisor(block: int, most: int) -> int:
 
 def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
     most = context.options.max_kernel_size
-    return operation, schedule if most is None else split(operation, schedule, most)
+    if most is None:
+        return operation, schedule
+    return operation, staged_in_computed_type(operation, split(operation, schedule, most))  # A sum may be cut now.
 
 
 def _explain(before: State, after: State, context: Context) -> str:
