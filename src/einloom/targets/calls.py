@@ -19,6 +19,8 @@ from einloom.kernels.contraction.tiled import suits_tiles
 from einloom.kernels.emit import emit_kernel
 from einloom.kernels.specs import PairProduct, signature
 from einloom.kernels.specs.calls import is_far, kernel_spec, one_by_one
+from einloom.machine import Machine
+from einloom.passes.model.microarchitectures import microarchitecture_of
 from einloom.targets.absorbed import Around, absorbed
 from einloom.targets.ahead import Asked
 from einloom.targets.loops import LoopLowering, LoopState
@@ -125,7 +127,7 @@ class CallLowering:
         positions, (a, *_, c) = self.positions, call.accesses
         operation, machine = positions.nest.operation, positions.vm.machine
         onward = None
-        if is_far(operation, a, machine):
+        if is_far(operation, a, machine) and not (spec.n == 1 and _follows_rows(machine)):
             onward = self._loops.onward(a.buffer) * positions.element(a.buffer)
         far, ahead = is_far(operation, c, machine), asked.ahead if asked else None
         return replace(spec, far=far, onward=onward, ahead=ahead) if far or asked or onward is not None else spec
@@ -149,6 +151,12 @@ class CallLowering:
             self._loops.unless(Iteration.FIRST, state, done)
         vm.constant(register, 0)
         self.positions.asm.bind(done)
+
+
+def _follows_rows(machine: Machine) -> bool:
+    """Whether cores see by themselves which rows of A are read next, if each meets a single column."""
+    known = microarchitecture_of(machine)
+    return known is not None and known.follows_rows
 
 
 def _of_single_elements(types: tuple[DType, ...]) -> tuple[DType, ...]:

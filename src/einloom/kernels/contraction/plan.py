@@ -39,9 +39,6 @@ KEPT = 8
 """A call asks for what the next one reads if that is at most one part in so many of the second-level cache, which has
 to keep it: 32 rows of 16 KB, asked for a call ahead instead of some tiles, were read at three quarters of the speed."""
 
-LOOKS_PAST = 256
-"""Multiply-adds behind which processors do not see what is read next: they have 320 to 512 instructions under way."""
-
 BODY = 52
 """Most vector FMAs that the body of a loop over k holds; twice as many where every column has its own pointer, and in
 long sums: the units for multiply-adds also do what a loop does besides, which costs up to 6 % in such short bodies."""
@@ -170,8 +167,7 @@ class Plan(Generic[R, V, A]):
             distance = product.onward or (0 if ends else tile)
             if large and not ends:
                 distance = tile * -(-LINES_AHEAD * CACHE_LINE // (tile * product.steps))
-            hidden = band.vectors * product.n * product.steps > LOOKS_PAST
-            yield distance if apart and hidden else 0
+            yield distance if apart else 0
 
     def _batch_step(self, cursor: Cursor) -> int | str:
         """Return how far a pointer moves from the end of one matrix of the batch to the next one."""

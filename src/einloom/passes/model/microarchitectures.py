@@ -46,6 +46,8 @@ class Microarchitecture(NamedTuple):
         l1d, l2_size: sizes of the caches in bytes by which it is known; 0: any.
         features: those by which it is known.
         number: the part of a machine's name by which it is known.
+        follows_rows: whether it reads rows that lie apart, with hardly any arithmetic between, as fast as memory gives
+            them, and slower where kernels ask for them.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Microarchitecture(NamedTuple):
     l2_size: int = 0
     features: frozenset[str] = WITH_NAMES
     number: str = ""
+    follows_rows: bool = False
 
     def describes(self, machine: Machine) -> bool:
         """Whether a machine has such cores, by what it says of itself."""
@@ -102,7 +105,9 @@ KNOWN = (  # The first one that describes a machine holds: one with more feature
     _x86("Zen 5", (48, 1024), (4.1, 512, 48, 16, 30, 30), "gfni"),
     _x86("Skylake-X, Cascade Lake", (32, 1024), (2.4, 512, 48, 10, 12, 9), "avx512cd"),
     _x86("Ice Lake server", (48, 1280), (2.7, 512, 48, 10, 14, 10), "gfni"),
-    _x86("Golden Cove: Sapphire, Emerald, Granite Rapids", (48, 2048), (3.1, 512, 56, 16, 30, 20), "gfni"),
+    _x86("Golden Cove: Sapphire, Emerald, Granite Rapids", (48, 2048), (3.1, 512, 56, 16, 30, 20), "gfni")._replace(
+        follows_rows=True
+    ),
     _arm("Neoverse N1: Graviton 2, Altra", "implementer 0x41 part 0xd0c", (2.6, 2, 24, 10, 14, 14)),
     _arm("Neoverse V1: Graviton 3", "implementer 0x41 part 0xd40", (2.6, 4, 36, 12, 24, 24)),
     _arm("Neoverse N2", "implementer 0x41 part 0xd49", (2.8, 2, 36, 12, 20, 20)),
