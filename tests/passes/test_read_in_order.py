@@ -48,6 +48,26 @@ def test_the_large_input_is_read_as_it_lies(operation: Operation, schedule: str)
     assert optimize_operation(operation, machine)[1] == parse_schedule(schedule)
 
 
+@pytest.mark.parametrize(
+    "operation, schedule",
+    [
+        (contraction("a 900 c, b 900 c", "ab", "ab", "ab"), "seq a*b:2046 prim m=a*b pack out@1 a*b"),
+        (contraction("a 900 c, b 5000 m", "ab", "a", "ab"), "seq a:1 seq b:1667 prim m=b pack out@2 b"),
+        (contraction("a 3 k, b 900000 m", "ab", "a", "b"), "seq b:2046 prim m=b k=a pack out@1 b"),
+        (
+            contraction("a 1024 c, b 1024 c", "ab", "ba", "ab"),
+            "seq b:512 seq a:32 seq a:1 prim m=b pack in1@2 a b pack out@2 a b",
+        ),
+        (contraction("a 1025 c, b 1001 c", "ab", "ba", "ab"), "seq a:1 prim m=b"),  # L2 keeps 1,001 lines
+        (contraction("a 200 c, b 900 c", "ab", "ab", "ab"), "seq a*b:16364 prim m=a*b"),  # L2 keeps the output
+        (contraction("a 9000 c, b 90 m", "ab", "a", "ab"), "seq a:1 prim m=b"),  # runs of 360 bytes
+    ],
+)
+def test_large_outputs_that_are_written_once_pass_the_caches(operation: Operation, schedule: str) -> None:
+    machine = replace(AVX512, l1d=48 * 1024, l2=2**20)
+    assert optimize_operation(operation, machine)[1] == parse_schedule(schedule)
+
+
 def test_sums_from_memory_take_row_after_row_where_l1_holds_what_they_are_added_to() -> None:
     """The input has 1.2 MB, the output 2,000 bytes."""
     for machine, rows in (

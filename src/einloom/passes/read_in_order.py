@@ -5,13 +5,19 @@ Where its contiguous axis is summed, vectors run along the sum and are added up 
 axis of the output, the rows are added to a piece of the output that stays in L2: it is read and written once for eight
 rows, and long runs of the input count more. Plain sums of what lies in memory take row after row: that is one stream,
 which memory answers fastest, and adding to L1 takes less time.
+
+Where the output is as large as the input (products element by element, or sums of a few), pieces of it are computed in
+scratch and leave it past the caches: an ordinary store would fetch each line first. An input that lies across is copied
+in blocks, which the copy turns.
 """
 
 from __future__ import annotations
 
+import math
+
 from einloom.dtypes import Kind
 from einloom.ir.operation import Axis, DimType, Operand, Operation
-from einloom.ir.schedule import Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
+from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.values import Context, Pass, State
 
@@ -20,12 +26,21 @@ __all__ = ["READ_IN_ORDER", "read_in_order"]
 ROWS = 8
 """Rows of the input that are read at once: enough streams for the prefetchers, few enough pages."""
 
+PAGE, LINE = 4096, 64
+"""Bytes at whose multiples lines fall into the same set of L1; bytes of a cache line."""
+
+STAGED = 1024
+"""Bytes of runs of the output from which on they pass the caches: parts of lines at their ends count little then."""
+
+TURNED = (32, 2048)
+"""Rows of a block of an input that lies across, and the bytes of a row."""
+
 LEAST_RUN = 2
 """Vectors that a run of the input has at least; shorter ones are left to blocks that are copied."""
 
 
-def read_in_order(operation: Operation, machine: Machine) -> Schedule | None:
-    """Return loops in the order of the large input and no packs; None where elements are used more than once.
+def read_in_order(operation: Operation, machine: Machine, packing: bool = True) -> Schedule | None:
+    """Return loops in the order of the large input, which is not packed; None where elements are used more than once.
 
     before: ij,j->i                          (i 4000, j 4000, row-major)
     after:  seq i:8 prim m=i k=j
@@ -41,7 +56,8 @@ def read_in_order(operation: Operation, machine: Machine) -> Schedule | None:
     if run.role is DimType.K:
         return _sums_along_runs(operation, large, run, machine)
     if operation.stride(operation.output, run.name) == 1 and not _takes_pairs_apart(operation, run):
-        return _adds_runs(operation, large, run, machine)
+        written = _written_once(operation, large, run, machine) if packing else None
+        return written or _adds_runs(operation, large, run, machine)
     return None
 
 
@@ -108,6 +124,53 @@ def _adds_runs(operation: Operation, large: Operand, run: Axis, machine: Machine
     )
 
 
+def _written_once(operation: Operation, large: Operand, run: Axis, machine: Machine) -> Schedule | None:
+    """Pieces of a large output that are computed in scratch; None where loops go over a sum, or the output is small.
+
+    before: ab,b->ab                                     (a 3000, b 4000)
+    after:  seq a:1 seq b:2000 prim m=b pack out@2 b
+    """
+    summed = [axis for axis in operation.axes if axis.role is DimType.K and axis.extent > 1]
+    output, is_long = operation.output, run.extent * operation.accumulate.size >= STAGED
+    if operation.elements(output) * output.dtype.size <= machine.l2 or not is_long:
+        return None
+    # Packs of pairs are turned, for other kernels; and staged ones were a fifth slower.
+    if not operation.first_touch.initialises or operation.multiplies_pairs or any(a.extent > ROWS for a in summed):
+        return None
+    across = [i for i, operand in enumerate(operation.inputs) if operation.stride(operand, run.name) not in (0, 1)]
+    if len(across) == 1 and not summed and not _keeps_lines(operation, operation.inputs[across[0]], run, machine):
+        return _turned(operation, large, run, across[0])
+    if across or len(summed) > 1:
+        return None
+    rows = summed[0].name if summed else None
+    piece = _piece(run, machine.l1d // 2 // (len(operation.inputs) + 1), operation)
+    loops = [*_around(operation, large, {run.name, *([rows] if rows else [])}), ScheduledLoop(run.name, piece)]
+    return Schedule(tuple(loops), Prims(m=run.name, k=rows), (ScheduledPack(OUTPUT, len(loops), (Digit(run.name),)),))
+
+
+def _keeps_lines(operation: Operation, operand: Operand, run: Axis, machine: Machine) -> bool:
+    """Whether the lines that a run crosses stay in L2 until the next runs read on in them: then gathers are faster."""
+    distance = abs(operation.stride(operand, run.name)) * operand.dtype.size
+    return run.extent * max(math.gcd(distance, PAGE), LINE) <= machine.l2 // 16
+
+
+def _turned(operation: Operation, large: Operand, run: Axis, position: int) -> Schedule | None:
+    """Blocks of an input that lies across the run are copied; rows of the others meet them.
+
+    before: ab,ba->ab                                    (a 2000, b 3000)
+    after:  seq b:500 seq a:32 seq a:1 prim m=b pack in1@2 a b pack out@2 a b
+    """
+    rows = operation.contiguous_axis(operation.inputs[position])
+    if rows is None:
+        return None
+    count, size = TURNED
+    loops = _around(operation, large, {run.name, rows.name})
+    loops += [ScheduledLoop(run.name, _piece(run, size, operation)), ScheduledLoop(rows.name, min(count, rows.extent))]
+    layout = (Digit(rows.name), Digit(run.name))
+    packs = (ScheduledPack(position, len(loops), layout), ScheduledPack(OUTPUT, len(loops), layout))
+    return Schedule((*loops, ScheduledLoop(rows.name, 1)), Prims(m=run.name), packs)
+
+
 def _piece(run: Axis, size: int, operation: Operation) -> int:
     """Return the length of the fewest equal pieces of a run that take at most so many bytes."""
     most = max(size // operation.accumulate.size, 1)
@@ -135,7 +198,7 @@ def _around(operation: Operation, large: Operand, taken: set[str]) -> list[Sched
 def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
     if context.options.max_kernel_size is not None:
         return operation, schedule
-    return operation, read_in_order(operation, context.machine) or schedule
+    return operation, read_in_order(operation, context.machine, context.options.packing) or schedule
 
 
 def _explain(before: State, after: State, context: Context) -> str:
