@@ -133,12 +133,20 @@ def test_what_caches_hold_of_the_tensors_is_there() -> None:
     assert all(each.lines[2] == 0 for each in flow.warm_traffic())  # A part of L3 holds them.
 
 
-def test_blocks_that_copies_turn_do_not_pass_the_caches() -> None:
-    operation = contraction("b 64 c, m 32 m, n 32 n, k 16 k", "mbk", "bnk", "mnb")
-    loops = "seq b:1 prim m=n n=m k=k pack in1@1 k n pack out@0"
+def test_blocks_that_copies_turn_pass_the_caches_in_long_runs_of_large_tensors() -> None:
+    turned = contraction("b 64 c, m 32 m, n 32 n, k 16 k", "mbk", "bnk", "mnb")
     rows = contraction("b 64 c, m 32 m, n 32 n, k 16 k", "mbk", "bnk", "bmn")
-    for computed, layout, streams in ((operation, "b m n", False), (rows, "b m n", True)):
-        traffic = traffic_of(computed, parse_schedule(f"{loops} {layout}"), SMALL)
+    loops, roomy = "seq b:1 prim m=n n=m k=k pack in1@1 k n pack out@0", replace(SMALL, l2=1024 * 1024)
+    short = parse_schedule(loops.replace("b:1", "b:32 seq b:1").replace("out@0", "out@1") + " b m n")
+    cases = (
+        (turned, parse_schedule(f"{loops} b m n"), SMALL, True),
+        (turned, parse_schedule(f"{loops} b m n"), roomy, False),
+        (turned, short, SMALL, False),
+        (rows, parse_schedule(f"{loops} b m n"), SMALL, True),
+        (rows, parse_schedule(f"{loops} b m n"), roomy, True),
+    )
+    for computed, schedule, machine, streams in cases:
+        traffic = traffic_of(computed, schedule, machine)
         assert [each.streams for each in traffic if each.name == "out"] == [streams]
 
 

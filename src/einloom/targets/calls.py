@@ -13,7 +13,7 @@ from einloom.asm import Label
 from einloom.dtypes import INT32, UINT32, DType, Kind, promoted
 from einloom.errors import UnsupportedTarget
 from einloom.ir.nest import Call, Iteration, Loop
-from einloom.kernels import Brgemm, Spec
+from einloom.kernels import Brgemm, Spec, Stream
 from einloom.kernels.contraction.pairs import takes_loops
 from einloom.kernels.contraction.tiled import suits_tiles
 from einloom.kernels.emit import emit_kernel
@@ -102,6 +102,8 @@ class CallLowering:
         if isinstance(spec, Brgemm) and spec.grouped and not self._sums_groups(spec, types):
             call, sizes = one_by_one(call, sizes)
             spec, places = kernel_spec(call, sizes, _of_single_elements(types), beta)
+        if isinstance(spec, Stream) and is_far(positions.nest.operation, call.accesses[-1], vm.machine):
+            spec = replace(spec, far=True)
         asked = self._asked if isinstance(spec, Brgemm) and (not spec.grouped or vm.tiles) else None
         if isinstance(spec, Brgemm):
             spec = self._beyond_caches(spec, call, asked)

@@ -49,12 +49,13 @@ class PairCopy(Sized):
 
 @dataclass(frozen=True, slots=True)
 class Stream(Sized):
-    """B[m, n] = A[m, n], stored past the caches where columns are contiguous; B shares no byte with A.
+    """B[m, n] = A[m, n], stored past the caches in runs of B; B shares no byte with A.
 
     Attributes:
         dtype: type of the elements.
         m, n: sizes.
         a, b: strides of A and B along (m, n).
+        far: whether B lies beyond the second-level cache: what is transposed passes the caches only then.
     """
 
     dtype: DType
@@ -62,6 +63,7 @@ class Stream(Sized):
     n: int
     a: tuple[int, int]
     b: tuple[int, int]
+    far: bool = False
 
     @property
     def strides(self) -> Mapping[str, Strides]:

@@ -16,6 +16,7 @@ from einloom.ir.schedule import OUTPUT, Schedule, ScheduledPack
 from einloom.kernels.contraction.ahead import is_worth_asking
 from einloom.kernels.contraction.tiles import Fragment
 from einloom.kernels.elementwise.few import MOST
+from einloom.kernels.elementwise.stream_turned import SHORTEST
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.machine import Machine
 from einloom.passes.model.buffers import CROWDED, FULL, Buffers, share_forgotten
@@ -264,16 +265,22 @@ class Flow:
         And whether what follows each other in scratch lies in different lines of the tensor; and whether either is a
         few elements, the next ones right behind them.
         """
-        tensor, digits = self.buffers.tensors[position], list[tuple[int, int, int]]()
-        for each in self.scratch[position].strided:
-            for part in tensor.along(each.axis):
-                step, most = max(each.step, part.step), min(each.most, part.most)
-                if step < most:
-                    digits.append((each.stride * step // each.step, part.stride * step // part.step, -(-most // step)))
+        digits = self._digits(position)
         rows, apart = _joined(digits)
         columns, behind = _joined((lies, follows, extent) for follows, lies, extent in digits)
         few = (rows <= MOST and behind == rows) or (columns <= MOST and apart == columns)
         return rows, columns, bool(digits) and min(digits)[1] * self.buffers.sizes[position] >= LINE, few
+
+    def _digits(self, position: int) -> list[tuple[int, int, int]]:
+        """Return for each axis of a packed block how far apart its indices are in scratch and in the tensor, and how
+        many there are."""
+        found = list[tuple[int, int, int]]()
+        for each in self.scratch[position].strided:
+            for part in self.buffers.tensors[position].along(each.axis):
+                step, most = max(each.step, part.step), min(each.most, part.most)
+                if step < most:
+                    found.append((each.stride * step // each.step, part.stride * step // part.step, -(-most // step)))
+        return found
 
     # ---- what moves -------------------------------------------------------------------------------------------------
 
@@ -296,7 +303,7 @@ class Flow:
     def _tensor_traffic(self, position: int, use: Use, kept: Sequence[float]) -> Traffic:
         lines = use.fetched(self.walk, self._forgets_of(use), use.lines)
         packed, writes = position in self.scratch, position == self.output
-        streams = packed and writes and self.copied_run(position) * self.buffers.sizes[position] >= LINE
+        streams = packed and writes and self._streams()
         at = use.at[self._streamed(use) if streams else self._touched(use, writes, writes or self._goes_on(position))]
         small = packed and self.scratch[position].at[use.last].room <= self.machine.l1d / 2
         copies = packed and not (writes and small)  # A small block leaves while the next one is computed.
@@ -307,6 +314,26 @@ class Flow:
         lines = tuple([each - share * use.lines[0] for each, share in zip(lines, kept)])
         kinds = writes, copies, position == self.asked, position in self.elements, streams
         return Traffic(self.buffers.names[position], lines, pieces, *kinds)
+
+    def _streams(self) -> bool:
+        """Whether what is staged passes the caches: runs of lines; transposed ones if long, and of a large tensor."""
+        size = self.buffers.sizes[self.output]
+        if (run := self.copied_run(self.output)) > 1:
+            return run * size >= LINE
+        return self.buffers.bytes[self.output] > self.machine.l2 and self._turned_run() * size >= SHORTEST
+
+    def _turned_run(self) -> int:
+        """Return how many elements follow each other in the output where a block leaves scratch transposed.
+
+        Rows that follow each other are one run.
+        """
+        digits = sorted((lies, extent) for _, lies, extent in self._digits(self.output) if extent > 1)
+        run = 1
+        for lies, extent in digits[:2]:
+            if lies != run:
+                break
+            run *= extent
+        return run
 
     def _goes_on(self, position: int) -> bool:
         """Whether tiles read an input where it lies, each right behind what the last one has read.
