@@ -43,7 +43,7 @@ def _asked(case: Case, machine: Machine) -> list[tuple[str | None, str | None, s
         position = model.flow(proposal.schedule).asked
         asked = asked_ahead(bind(operation, proposal.schedule), machine)
         reckoned = None if position is None else operation.operands[position].name
-        found.append((reckoned, asked and asked.pack.source, str(proposal.schedule)))
+        found.append((reckoned, asked and asked.source, str(proposal.schedule)))
     return found
 
 

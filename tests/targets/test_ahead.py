@@ -1,4 +1,4 @@
-"""While kernels compute they ask for the block that is packed next: the right lines, and never another result."""
+"""While kernels compute they ask for the next block, packed or in place: the right lines, and never another result."""
 
 from __future__ import annotations
 
@@ -34,8 +34,11 @@ EVERY_BLOCK = (
     "seq e:1 seq c:1 seq a:48 prim m=a n=b k=d pack in0@2 a:48 d a",
     "seq e:1 seq c:2 seq c:1 seq a:96 prim m=a n=b k=d pack in0@3 d a",
     "seq e:1 seq c:1 seq b:1 seq a:48 prim m=a n=b k=d pack in0@2 a:48 d a",
+    "seq e:1 seq c:1 prim m=a n=b k=d",
+    "seq e:1 seq c:2 seq c:1 seq a:96 prim m=a n=b k=d",
+    "seq e:1 seq c:1 seq b:1 seq a:48 prim m=a n=b k=d",
 )
-"""Schedules whose packed blocks follow each other in the tensor."""
+"""Schedules whose blocks, packed or read in place, follow each other in the tensor."""
 
 SCHEDULES = (
     *EVERY_BLOCK,
@@ -166,13 +169,16 @@ def test_rows_that_panels_cut_are_asked_for(
 
 
 def test_what_is_not_worth_it_is_not_asked_for() -> None:
-    """A tensor that the cache holds; blocks beyond the cache; operands without a pack; pieces of a few lines."""
+    """A tensor that the cache holds; blocks beyond the cache; short blocks in place; packed pieces of a few lines."""
     text = "seq e:1 seq c:1 seq a:48 prim m=a n=b k=d pack in0@2 a:48 d a"
     nest, whole = bind(_contraction(), parse_schedule(text)), 3 * 6 * 24 * ROW * 4
     assert asked_ahead(nest, replace(AVX512, l2=whole - 1)) is not None
     assert asked_ahead(nest, replace(AVX512, l2=whole)) is None
     assert asked_ahead(nest, replace(AVX512, l2=2 * 24 * ROW * 4)) is None  # Each piece may touch a line more.
-    in_place = bind(_contraction(), parse_schedule("seq e:1 seq c:1 prim m=a n=b k=d"))
-    assert asked_ahead(in_place, replace(AVX512, l2=whole - 1)) is None
+    in_place = bind(_contraction(), parse_schedule("seq d:4 seq e:1 seq c:1 prim m=a n=b k=d"))
+    assert asked_ahead(in_place, replace(AVX512, l2=whole - 1)) is not None
+    uneven = bind(_contraction(), parse_schedule("seq c:1 seq e:1 seq a:192 prim m=a n=b k=d"))
+    asked = asked_ahead(uneven, replace(AVX512, l2=whole - 1))
+    assert asked is not None and asked.at is asked.around[0] and asked.around[0].axis == "e"
     short = bind(_contraction(), parse_schedule("seq e:1 seq a:128 seq c:1 prim m=a n=b k=d pack in0@3 d a"))
     assert asked_ahead(short, replace(AVX512, l2=whole - 1)) is None

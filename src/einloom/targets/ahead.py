@@ -1,20 +1,22 @@
-"""`AheadLowering`: while kernels work on a packed block, they ask memory for the block that is packed next.
+"""`AheadLowering`: while kernels work on a block, they ask memory for the next one, which is packed or read in place.
 
-Else moving and computing would take turns: a copy waits for memory, and memory for the kernels. Asked for is the block
-that moves the most in all, if its tensor is larger than the second-level cache, which holds the block until it is
-copied. Where the next block lies follows from the loops around the copy. The last one asks for itself, in vain.
+Else moving and computing would take turns: a copy waits for memory, and memory for the kernels; and kernels that read
+rows in place wait at each of them, since a processor does not look past the multiply-adds of a row. Asked for is the
+block that moves the most in all, if its tensor is larger than the second-level cache, which holds the block until it is
+wanted. Where the next block lies follows from the loops around it. The last one asks for itself, in vain.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
-from einloom.ir.nest import Call, Iteration, Loop, Nest, Node, Pack, walk
+from einloom.dtypes import Kind
+from einloom.ir.nest import Access, Call, Iteration, Loop, Nest, Node, Pack, walk
 from einloom.ir.schedule import ExecType
-from einloom.kernels.contraction.ahead import is_worth_asking
+from einloom.kernels.contraction.ahead import FEW_IN_PLACE, MANY_TRIPS, PIECE_IN_PLACE, is_worth_asking
 from einloom.kernels.specs import Ahead
 from einloom.machine import Machine
 from einloom.targets.loops import LoopLowering
@@ -28,17 +30,19 @@ LINE = 64
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A packed block of which the next one is asked for.
+    """A block of which the next one is asked for.
 
     Attributes:
-        pack: the copy.
+        source: the buffer that it is a part of.
+        at: where kernels turn to the next one: behind the copy of a block, or where a loop's iteration begins.
         around: the loops that follow each other around it, the innermost first.
         lowest: bytes from the block's first element to its lowest address.
         ahead: what each kernel call asks for.
         moved: bytes of all blocks together.
     """
 
-    pack: Pack
+    source: str
+    at: Pack | Loop
     around: tuple[Loop, ...]
     lowest: int
     ahead: Ahead
@@ -51,18 +55,21 @@ class Asked:
 
 
 def asked_ahead(nest: Nest, machine: Machine) -> Asked | None:
-    """Return the packed block of a nest whose next one is asked for, if there is one."""
+    """Return the block of a nest whose next one is asked for, if there is one."""
     if nest.team is not None or not nest.operation.main.is_contraction:
         return None
-    found = [asked for asked in _packed_blocks(nest, nest.body, ()) if _is_worth_it(nest, asked, machine)]
+    blocks: Iterable[Asked] = _packed_blocks(nest, nest.body, ())
+    if nest.operation.accumulate.kind is not Kind.COMPLEX:
+        blocks = chain(blocks, _blocks_in_place(nest, nest.body, ()))
+    found = [asked for asked in blocks if _is_worth_it(nest, asked, machine)]
     return max(found, key=lambda asked: asked.moved, default=None)
 
 
 def _is_worth_it(nest: Nest, asked: Asked, machine: Machine) -> bool:
-    tensor = next(o for b, o in zip(nest.buffers, nest.operation.operands) if b.name == asked.pack.source)
+    tensor = next(o for b, o in zip(nest.buffers, nest.operation.operands) if b.name == asked.source)
     (piece, _), *_ = asked.ahead.levels
-    lines = math.prod(count for count, _ in asked.ahead.levels)
-    return is_worth_asking(lines, lines // piece, nest.operation.elements(tensor) * tensor.dtype.size, machine)
+    lines, packed = math.prod(count for count, _ in asked.ahead.levels), isinstance(asked.at, Pack)
+    return is_worth_asking(lines, lines // piece, nest.operation.elements(tensor) * tensor.dtype.size, machine, packed)
 
 
 def _packed_blocks(nest: Nest, nodes: Sequence[Node], around: tuple[Loop, ...]) -> Iterator[Asked]:
@@ -72,13 +79,48 @@ def _packed_blocks(nest: Nest, nodes: Sequence[Node], around: tuple[Loop, ...]) 
         if isinstance(node, Loop):
             yield from _packed_blocks(nest, node.body, (node, *around))
         elif isinstance(node, Pack) and node.source in inputs and around:
-            found = _levels(nest, node) if node.body else (_levels_of_panels(nest, node, around), 0)
+            found = _levels(nest, node.source, node.body) if node.body else (_levels_of_panels(nest, node, around), 0)
             if found is None:
                 continue
             levels, lowest = found
-            lines, calls = math.prod(count for count, _ in levels), _calls(nest, nodes)
-            moved = lines * LINE * math.prod(loop.trips for loop in around)
-            yield Asked(node, around, lowest, Ahead(-(-lines // max(calls, 1)), levels), moved)
+            yield _asked(node.source, node, around, levels, lowest, _calls(nest, nodes))
+
+
+def _blocks_in_place(nest: Nest, nodes: Sequence[Node], around: tuple[Loop, ...]) -> Iterator[Asked]:
+    """Yield what iterations of loops read as vectors of an input where it lies: the least that is worth asking for."""
+    for node in nodes:
+        if isinstance(node, Loop):
+            yield from _blocks_in_place(nest, node.body, (node, *around))
+        elif isinstance(node, Call) and node.primitive is nest.operation.main:
+            vectors = (access for access in node.accesses[:-1] if access.strides[0] == 1)
+            yield from filter(None, (_read_in_place(nest, access, around) for access in vectors))
+
+
+def _read_in_place(nest: Nest, read: Access, around: tuple[Loop, ...]) -> Asked | None:
+    """Return what an iteration of the innermost loop with enough to ask for reads of an input; None: there is none."""
+    if read.buffer not in {buffer.name for buffer in nest.buffers[: len(nest.operation.inputs)]}:
+        return None
+    for depth, loop in enumerate(around):
+        if loop.kind is not ExecType.SEQ or loop.carries or len(loop.body) > 1:
+            return None
+        found = _levels(nest, read.buffer, loop.body)
+        if found is None:
+            return None
+        levels, lowest = found
+        (piece, _), *_ = levels
+        is_enough = piece >= PIECE_IN_PLACE and math.prod(count for count, _ in levels) >= FEW_IN_PLACE
+        is_even = loop.span % loop.step == 0 or loop.trips >= MANY_TRIPS
+        if dict(loop.advances).get(read.buffer) and is_enough and is_even:
+            return _asked(read.buffer, loop, around[depth:], levels, lowest, _calls(nest, loop.body))
+    return None
+
+
+def _asked(
+    source: str, at: Pack | Loop, around: tuple[Loop, ...], levels: tuple[tuple[int, int], ...], lowest: int, calls: int
+) -> Asked:
+    lines = math.prod(count for count, _ in levels)
+    moved = lines * LINE * math.prod(loop.trips for loop in around)
+    return Asked(source, at, around, lowest, Ahead(-(-lines // max(calls, 1)), levels), moved)
 
 
 def _calls(nest: Nest, nodes: Sequence[Node]) -> int:
@@ -92,15 +134,15 @@ def _calls(nest: Nest, nodes: Sequence[Node]) -> int:
     return calls
 
 
-def _levels(nest: Nest, pack: Pack) -> tuple[tuple[tuple[int, int], ...], int] | None:
+def _levels(nest: Nest, source: str, nodes: tuple[Node, ...]) -> tuple[tuple[tuple[int, int], ...], int] | None:
     """Return the lines of a block in the order of memory, as levels, and bytes from its first element to the lowest.
 
     Pieces less than a line apart are one; each may begin and end anywhere in a line. None: rows that are not all alike.
     """
-    directions = _walked(pack)
+    directions = _walked(source, nodes)
     if directions is None:
         return None
-    size = nest.dtypes[pack.source].size
+    size = nest.dtypes[source].size
     walked = [(count, apart * size) for count, apart in directions if count > 1 and apart]
     reach, levels = size, list[tuple[int, int]]()
     for apart, count in sorted((abs(apart), count) for count, apart in walked):
@@ -121,8 +163,8 @@ def _levels_of_panels(nest: Nest, block: Pack, around: tuple[Loop, ...]) -> tupl
     return ((-(-elements * nest.dtypes[block.source].size // LINE), LINE),)
 
 
-def _walked(pack: Pack) -> list[tuple[int, int]] | None:
-    """Return how many indices a copy reads in each direction, and how many elements they lie apart.
+def _walked(source: str, nodes: tuple[Node, ...]) -> list[tuple[int, int]] | None:
+    """Return how many indices of a buffer nodes read in each direction, and how many elements they lie apart.
 
     Panels that follow each other in the tensor are no direction of their own. None: rows that are not all alike.
     """
@@ -135,11 +177,10 @@ def _walked(pack: Pack) -> list[tuple[int, int]] | None:
             count = around.span
         directions.append((count, apart))
 
-    nodes = pack.body
     while len(nodes) == 1 and isinstance(node := nodes[0], Loop):
-        moves = dict(node.advances)[pack.source]
+        moves = dict(node.advances).get(source, 0)
         if node.carries:
-            directions += _odometer(node, pack.source, moves)
+            directions += _odometer(node, source, moves)
         elif node.step > 1 and moves % node.step == 0:
             panels[node.axis, moves // node.step] = node
             directions.append((node.trips, moves))
@@ -147,9 +188,12 @@ def _walked(pack: Pack) -> list[tuple[int, int]] | None:
             add(node.axis, node.trips, moves)
         nodes = node.body
     calls = [node for node in walk(nodes) if isinstance(node, Call)]
-    (first, *others), strides = calls[0].blocks, calls[0].accesses[0].strides
+    strides = next((access.strides for access in calls[0].accesses if access.buffer == source), None) if calls else None
+    if strides is None:
+        return None
+    first, *others = calls[0].blocks
     if len(calls) > 1:
-        rows = _rows(nodes, pack.source, first.unit * strides[0])
+        rows = _rows(nodes, source, first.unit * strides[0])
         if rows is None:
             return None
         directions += rows
@@ -202,29 +246,29 @@ def _pieces(nodes: Sequence[Node], source: str, start: int) -> Iterator[tuple[in
 
 
 class AheadLowering:
-    """Code that points kernels to the next block, once the last one has been packed."""
+    """Code that points kernels to the next block."""
 
     def __init__(self, asked: Asked, positions: Positions, loops: LoopLowering) -> None:
         self.asked, self.positions, self.loops = asked, positions, loops
 
-    def start(self, pack: Pack) -> None:
-        """Begin with the block behind the one that was packed, if it is this pack."""
-        if pack is not self.asked.pack:
+    def start(self, at: Pack | Loop) -> None:
+        """Begin with the block behind the one at hand, if here is where kernels turn to it."""
+        if at is not self.asked.at:
             return
-        variables, done = self.positions.variables, self.positions.asm.forward("ahead")
+        variables, done, source = self.positions.variables, self.positions.asm.forward("ahead"), self.asked.source
         name, *left = self.asked.variables
         for variable, (count, _) in zip(left, self.asked.ahead.levels):
             variables.set(variable, count)
         distance = self.asked.lowest
         for loop in self.asked.around:
-            step = dict(loop.advances).get(pack.source, 0) * self.positions.element(pack.source)
-            self._point(name, pack.source, distance + step)
+            step = dict(loop.advances).get(source, 0) * self.positions.element(source)
+            self._point(name, source, distance + step)
             if loop.kind is not ExecType.SEQ:  # Threads take what follows, mostly.
                 break
             self.loops.unless(Iteration.LAST, self.loops.states[loop.name], done)
             distance -= (loop.trips - 1) * step
         else:
-            self._point(name, pack.source, self.asked.lowest)
+            self._point(name, source, self.asked.lowest)
         self.positions.asm.bind(done)
 
     def _point(self, name: str, source: str, distance: int) -> None:

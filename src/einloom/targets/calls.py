@@ -125,11 +125,12 @@ class CallLowering:
         vm.call(label)
 
     def _beyond_caches(self, spec: Brgemm, call: Call, asked: Asked | None) -> Brgemm:
-        """Return a product's kernel that knows which operands come from memory, and asks for the next packed block."""
+        """Return a product's kernel that knows which operands come from memory, and asks for the next block."""
         positions, (a, *_, c) = self.positions, call.accesses
         operation, machine = positions.nest.operation, positions.vm.machine
         onward = None
-        if is_far(operation, a, machine) and not (spec.n == 1 and _follows_rows(machine)):
+        is_asked = asked is not None and asked.source == a.buffer
+        if is_far(operation, a, machine) and not is_asked and not (spec.n == 1 and _follows_rows(machine)):
             onward = self._loops.onward(a.buffer) * positions.element(a.buffer)
         far, ahead = is_far(operation, c, machine), asked.ahead if asked else None
         return replace(spec, far=far, onward=onward, ahead=ahead) if far or asked or onward is not None else spec

@@ -139,6 +139,8 @@ class _Lowering:
                 self.variables.write(f"base {buffer.name}", work)
 
     def _nodes(self, nodes: Iterable[Node]) -> None:
+        if self.ahead and isinstance(self.ahead.asked.at, Loop) and nodes is self.ahead.asked.at.body:
+            self.ahead.start(self.ahead.asked.at)
         for node in nodes:
             start = len(self.asm.records)
             if isinstance(node, Loop):  # As few frames a loop as can be: Python limits them, and so how many loops go.

@@ -15,17 +15,21 @@ from einloom.kernels.verbs.frame import Frame
 from einloom.kernels.verbs.scalar import A, R
 from einloom.machine import Machine
 
-__all__ = ["AskAhead", "is_worth_asking"]
+__all__ = ["FEW_IN_PLACE", "MANY_TRIPS", "PIECE_IN_PLACE", "AskAhead", "is_worth_asking"]
 
 LINE = 64
 """Bytes of a cache line."""
 
-FEW = 256
-"""Smaller blocks, in lines, are not asked for: what it takes to begin one would show."""
+FEW, FEW_IN_PLACE = 256, 64
+"""Smaller blocks, in lines, are not asked for: what it takes to begin one would show. In place kernels would wait."""
 
-PIECE = 16
-"""Nor are blocks of shorter pieces, in lines: along longer ones processors fetch on by themselves. Each request that
-memory answers keeps a buffer meanwhile that kernels need."""
+MANY_TRIPS = 8
+"""Blocks of a loop from which on it may end with a shorter one, for which too much is asked."""
+
+PIECE, PIECE_IN_PLACE = 16, 6
+"""Nor are packed blocks of shorter pieces, in lines: along longer ones processors fetch on by themselves. Each request
+that memory answers keeps a buffer meanwhile that kernels need. For pieces that they read in place they would wait, one
+after the other."""
 
 ROOM = 2
 """The block takes at most one part in so many of the second-level cache, which keeps it until it is wanted."""
@@ -37,10 +41,10 @@ AT, LEFT, STATE = "ahead_at", "ahead_left", "ahead"
 """Variables: the next line, how many are left of its piece, where they are kept between calls."""
 
 
-def is_worth_asking(lines: float, pieces: float, size: int, machine: Machine) -> bool:
+def is_worth_asking(lines: float, pieces: float, size: int, machine: Machine, packed: bool = True) -> bool:
     """Whether kernels ask ahead for blocks of so many lines in so many pieces, of a tensor of `size` bytes."""
-    fits = FEW <= lines <= machine.l2 // ROOM // LINE and lines >= PIECE * pieces
-    return fits and size > machine.l2
+    few, piece = (FEW, PIECE) if packed else (FEW_IN_PLACE, PIECE_IN_PLACE)
+    return few <= lines <= machine.l2 // ROOM // LINE and lines >= piece * pieces and size > machine.l2
 
 
 class AskAhead(Generic[R, A]):

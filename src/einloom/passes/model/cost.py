@@ -64,7 +64,7 @@ STREAMED_PIECE = 8.0
 """How many lines the ends of a run that passes the caches take longer: of two lines it has parts only."""
 
 ASKED = 0.6
-"""How much of the transfers of a packed block shows that kernels have asked for."""
+"""How much of the transfers of a packed block shows that kernels have asked for; and of the waits for one in place."""
 
 SCATTERED = 4.0
 """Cycles of a piece of a line that a transposition moves, beyond one piece a line: L1 has lost the line in between."""
@@ -132,10 +132,11 @@ class CostModel:
         (near, waits), far, copies = self._pages(flow), 0.0, self._copies(flow)
         for each in flow.warm_traffic():
             close, distant, waited = _seconds(each, self.rates, _first_line(each))
+            shown = ASKED if each.asked else 1.0
             if each.copies:
-                copies += close + (distant + waited) * (ASKED if each.asked else 1.0)
+                copies += close + (distant + waited) * shown
             else:
-                near, far, waits = near + close, far + distant, waits + waited
+                near, far, waits = near + close, far + distant, waits + waited * shown
         return Cost(flow.cycles * self.product, near, far, waits, COPYING * copies)
 
     def _moving(self, flow: Flow) -> Cost:

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from einloom.dtypes import Kind
 from einloom.ir.operation import Operation
-from einloom.ir.schedule import OUTPUT, Schedule, ScheduledPack
-from einloom.kernels.contraction.ahead import is_worth_asking
+from einloom.ir.schedule import OUTPUT, ExecType, Schedule, ScheduledPack
+from einloom.kernels.contraction.ahead import FEW_IN_PLACE, MANY_TRIPS, PIECE_IN_PLACE, is_worth_asking
 from einloom.kernels.contraction.tiles import Fragment
 from einloom.kernels.elementwise.few import MOST
 from einloom.kernels.elementwise.stream_turned import SHORTEST
@@ -49,7 +50,7 @@ class Traffic(NamedTuple):
         pieces: runs of lines for each line (beyond L2, where copies read), in the order in which they are touched.
         writes: whether they are written as well as read.
         copies: whether a copy into or out of scratch moves them, not a kernel.
-        asked: whether kernels have asked for them before they are copied.
+        asked: whether kernels have asked for them before they are copied or read.
         by_element: whether kernels read them element by element where they lie.
         streams: whether they pass the caches.
     """
@@ -76,7 +77,7 @@ class Flow:
         tile: how many loops stand around a tile.
         cycles: of all calls of the primitive, with everything in L1.
         elements: the inputs that kernels read element by element where they lie.
-        asked: the input whose packed block kernels ask for before it is copied, or None.
+        asked: the input of which kernels ask for the next block before it is copied or read, or None.
         held: inputs whose packed blocks are there when a call begins.
     """
 
@@ -108,18 +109,39 @@ class Flow:
             if pack is not None:
                 packed = buffers.scratch(self._packed(position, pack), tensor.size)
                 self.scratch[position] = packed.use(walk, last, inner)
-        self.asked = self._asked()
+        self.asked = self._asked(operation)
         self._forget()
 
-    def _asked(self) -> int | None:
+    def _asked(self, operation: Operation) -> int | None:
         """The input that `targets.ahead` lets kernels ask for: of those that are worth it the one that moves most."""
         moved: dict[int, float] = {}
-        for position in self.packs:
-            use, size = self.tensors[position], self.buffers.bytes[position]
-            block = use.at[use.last]
-            if position != self.output and use.last and is_worth_asking(block.lines, block.pieces, size, self.machine):
-                moved[position] = self.walk.runs[use.last] * block.lines
-        return max(moved, key=lambda position: moved[position], default=None) if not self.moves else None
+        for position, use in enumerate(self.tensors[: self.output]):
+            packed, size = position in self.packs, self.buffers.bytes[position]
+            depth = use.last if packed else 0 if position in self.elements else self._depth_in_place(position)
+            block = use.at[depth]
+            if depth and is_worth_asking(block.lines, block.pieces, size, self.machine, packed):
+                moved[position] = self.walk.runs[depth] * block.lines
+        is_asked = not self.moves and operation.accumulate.kind is not Kind.COMPLEX
+        return max(moved, key=lambda position: moved[position], default=None) if is_asked else None
+
+    def _depth_in_place(self, position: int) -> int:
+        """Return how many loops stand around a block that is read in place and that kernels may ask for; 0: none is.
+
+        Inside are loops alone, and the innermost loop with enough to ask for has no shorter block at its end.
+        """
+        loops, at = self.schedule.loops, self.tensors[position].at
+        outermost = max((pack.loop for pack in self.schedule.packs), default=0)
+        for depth in range(len(loops), outermost, -1):
+            loop = loops[depth - 1]
+            if loop.kind is not ExecType.SEQ:
+                return 0
+            around = (each.step for each in loops[: depth - 1] if each.axis == loop.axis)
+            span = min((*around, self.walk.extents[self.walk.axes[depth]]))
+            is_even = span % loop.step == 0 or span > (MANY_TRIPS - 1) * loop.step
+            is_enough = at[depth].lines >= max(FEW_IN_PLACE, PIECE_IN_PLACE * at[depth].pieces)
+            if is_even and is_enough and at[depth - 1].lines > at[depth].lines:
+                return depth
+        return 0
 
     def _forget(self) -> None:
         """Decide what caches and translation buffers forget at each depth."""
