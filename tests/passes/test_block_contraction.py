@@ -277,7 +277,7 @@ def test_a_large_input_is_read_along_its_runs_or_packed() -> None:
         pytest.param(
             "e 32 m, f 32 k, c 36 m, a 36 m, d 36 m, b 24 n",
             ("efcad", "bf", "abcde"),
-            "fuse cad=c*a*d seq cad:1296 seq e:1 prim m=cad n=b k=f pack out@1 b e cad",
+            "fuse ad=a*d seq c:1 seq ad:108 seq e:1 prim m=ad n=b k=f pack out@2 b e ad",
             id="several axes that are one run there",
         ),
         pytest.param(

@@ -87,17 +87,18 @@ def schedules_of_far_input(
 
 
 def _where_it_lies(operation: Operation, prims: Prims, machine: Machine, most: int | None) -> Iterator[Schedule]:
-    """Yield schedules with vectors along m and the axes around it as one, and along m alone.
+    """Yield schedules with vectors along m and the axes around it as one, and along m with the next one, and alone.
 
-    What is many times as large as the output may be copied, in rows as it lies.
+    Blocks of three axes hold all of the inner two, which may be more than a cache does. What is many times as large as
+    the output may be copied, in rows as it lies.
     """
     operand = operation.inputs[vector_operand(operation, prims)]
     if prims.m is None or operation.stride(operand, prims.m) != 1:
         return
     run = _run(operation, operand, operation.axis(prims.m).role, operation.points)
     yield from _along(operation, prims, run, machine, most, LARGE if _is_large(operation, operand) else IN_PLACE)
-    if len(run) > 1:
-        yield from _along(operation, prims, run[-1:], machine, most, IN_PLACE)
+    for length in range(min(len(run) - 1, 2), 0, -1):
+        yield from _along(operation, prims, run[-length:], machine, most, IN_PLACE)
 
 
 def _is_large(operation: Operation, operand: Operand) -> bool:

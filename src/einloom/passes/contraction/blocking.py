@@ -283,6 +283,8 @@ class Blocking:
         self._block_side(self.a, max(staged, 1), runs)
         if self.b is not None and math.prod(self.b.steps.values()) > self.b.tile and self._lie_apart():
             self.a.in_panels, self.a.tile = True, PANEL_TILES * self.a.tile
+            if self.a.prim is not None and self.a.steps[self.a.prim] > self.a.tile:
+                self.a.steps[self.a.prim] -= self.a.steps[self.a.prim] % self.a.tile
 
     def _lie_apart(self) -> bool:
         """Whether rows of the vector operand lie in pages of their own: nothing reads on from one to the next."""
