@@ -36,7 +36,7 @@ EVERY_BLOCK = (
     "seq e:1 seq c:1 seq b:1 seq a:48 prim m=a n=b k=d pack in0@2 a:48 d a",
     "seq e:1 seq c:1 prim m=a n=b k=d",
     "seq e:1 seq c:2 seq c:1 seq a:96 prim m=a n=b k=d",
-    "seq e:1 seq c:1 seq b:1 seq a:48 prim m=a n=b k=d",
+    "seq e:1 seq c:1 seq a:192 prim m=a n=b k=d",
 )
 """Schedules whose blocks, packed or read in place, follow each other in the tensor."""
 
@@ -78,8 +78,8 @@ def _fused(row: int) -> Operation:
     return Operation(axes, operands, Primitive.GEMM, Touch(Primitive.ZERO))
 
 
-def _small(vector: str, l2: int = 64 * 1024) -> Machine:
-    """A machine whose second-level cache holds two blocks, but not the tensor."""
+def _small(vector: str, l2: int = 256 * 1024) -> Machine:
+    """A machine whose second-level cache holds eight blocks, but not the tensor."""
     return replace(host().with_vector(vector), l2=l2)
 
 

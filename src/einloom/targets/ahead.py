@@ -16,7 +16,7 @@ from itertools import chain, pairwise
 from einloom.dtypes import Kind
 from einloom.ir.nest import Access, Call, Iteration, Loop, Nest, Node, Pack, walk
 from einloom.ir.schedule import ExecType
-from einloom.kernels.contraction.ahead import FEW_IN_PLACE, MANY_TRIPS, PIECE_IN_PLACE, is_worth_asking
+from einloom.kernels.contraction.ahead import COLUMNS, FEW_IN_PLACE, MANY_TRIPS, PIECE_IN_PLACE, is_worth_asking
 from einloom.kernels.specs import Ahead
 from einloom.machine import Machine
 from einloom.targets.loops import LoopLowering
@@ -92,7 +92,8 @@ def _blocks_in_place(nest: Nest, nodes: Sequence[Node], around: tuple[Loop, ...]
         if isinstance(node, Loop):
             yield from _blocks_in_place(nest, node.body, (node, *around))
         elif isinstance(node, Call) and node.primitive is nest.operation.main:
-            vectors = (access for access in node.accesses[:-1] if access.strides[0] == 1)
+            is_shared = node.blocks[1].size * node.blocks[1].unit >= COLUMNS
+            vectors = (access for access in node.accesses[:-1] if access.strides[:2] == (1, 0) and is_shared)
             yield from filter(None, (_read_in_place(nest, access, around) for access in vectors))
 
 
@@ -101,9 +102,10 @@ def _read_in_place(nest: Nest, read: Access, around: tuple[Loop, ...]) -> Asked 
     if read.buffer not in {buffer.name for buffer in nest.buffers[: len(nest.operation.inputs)]}:
         return None
     for depth, loop in enumerate(around):
-        if loop.kind is not ExecType.SEQ or loop.carries or len(loop.body) > 1:
+        inside = _besides_packs(loop.body)
+        if loop.kind is not ExecType.SEQ or loop.carries or len(inside) > 1:
             return None
-        found = _levels(nest, read.buffer, loop.body)
+        found = _levels(nest, read.buffer, inside)
         if found is None:
             return None
         levels, lowest = found
@@ -113,6 +115,10 @@ def _read_in_place(nest: Nest, read: Access, around: tuple[Loop, ...]) -> Asked 
         if dict(loop.advances).get(read.buffer) and is_enough and is_even:
             return _asked(read.buffer, loop, around[depth:], levels, lowest, _calls(nest, loop.body))
     return None
+
+
+def _besides_packs(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    return tuple(node for node in nodes if not isinstance(node, Pack))
 
 
 def _asked(
@@ -186,7 +192,7 @@ def _walked(source: str, nodes: tuple[Node, ...]) -> list[tuple[int, int]] | Non
             directions.append((node.trips, moves))
         else:
             add(node.axis, node.trips, moves)
-        nodes = node.body
+        nodes = _besides_packs(node.body)
     calls = [node for node in walk(nodes) if isinstance(node, Call)]
     strides = next((access.strides for access in calls[0].accesses if access.buffer == source), None) if calls else None
     if strides is None:

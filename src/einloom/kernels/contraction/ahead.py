@@ -15,7 +15,7 @@ from einloom.kernels.verbs.frame import Frame
 from einloom.kernels.verbs.scalar import A, R
 from einloom.machine import Machine
 
-__all__ = ["FEW_IN_PLACE", "MANY_TRIPS", "PIECE_IN_PLACE", "AskAhead", "is_worth_asking"]
+__all__ = ["COLUMNS", "FEW_IN_PLACE", "MANY_TRIPS", "PIECE_IN_PLACE", "AskAhead", "is_worth_asking"]
 
 LINE = 64
 """Bytes of a cache line."""
@@ -26,13 +26,16 @@ FEW, FEW_IN_PLACE = 256, 64
 MANY_TRIPS = 8
 """Blocks of a loop from which on it may end with a shorter one, for which too much is asked."""
 
-PIECE, PIECE_IN_PLACE = 16, 6
+PIECE, PIECE_IN_PLACE = 16, 5
 """Nor are packed blocks of shorter pieces, in lines: along longer ones processors fetch on by themselves. Each request
 that memory answers keeps a buffer meanwhile that kernels need. For pieces that they read in place they would wait, one
 after the other."""
 
-ROOM = 2
+ROOM, ROOM_IN_PLACE = 2, 8
 """The block takes at most one part in so many of the second-level cache, which keeps it until it is wanted."""
+
+COLUMNS = 4
+"""Columns that share the rows of a block in place: of fewer processors see far enough what is read next."""
 
 WORD = 8
 """Bytes of an address, and of what is left of a level."""
@@ -43,8 +46,8 @@ AT, LEFT, STATE = "ahead_at", "ahead_left", "ahead"
 
 def is_worth_asking(lines: float, pieces: float, size: int, machine: Machine, packed: bool = True) -> bool:
     """Whether kernels ask ahead for blocks of so many lines in so many pieces, of a tensor of `size` bytes."""
-    few, piece = (FEW, PIECE) if packed else (FEW_IN_PLACE, PIECE_IN_PLACE)
-    return few <= lines <= machine.l2 // ROOM // LINE and lines >= piece * pieces and size > machine.l2
+    few, piece, room = (FEW, PIECE, ROOM) if packed else (FEW_IN_PLACE, PIECE_IN_PLACE, ROOM_IN_PLACE)
+    return few <= lines <= machine.l2 // room // LINE and lines >= piece * pieces and size > machine.l2
 
 
 class AskAhead(Generic[R, A]):

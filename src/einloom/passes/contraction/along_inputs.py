@@ -60,7 +60,11 @@ def schedules_along_inputs(
     turned = operation.inputs[vector_operand(operation, prims)]
     for role, operand in ((DimType.M, operation.inputs[0]), (DimType.N, operation.inputs[-1])):
         run = _run(operation, operand, role, TILES * lanes if short else 1)
-        if not run or (len(run) == 1 and run[0] is m):
+        if not run:
+            continue
+        if len(run) == 1 and run[0] is m:  # Nothing is turned, but several axes may be one run of the input.
+            if _columns(operation, m.role) > COLUMNS:
+                yield from schedules_of_far_input(operation, prims, machine, most)
             continue
         along = prims_along(operation, run[-1])
         if short:
@@ -79,11 +83,15 @@ def schedules_of_far_input(
     With many columns a copy that turns it would cost little. Of a batch each product counts by itself.
     """
     operand, role = operation.inputs[vector_operand(operation, prims)], operation.axis(prims.m or "").role
-    columns = math.prod(axis.extent for axis in operation.axes if axis.role not in (role, DimType.K, DimType.C))
     products = math.prod(axis.extent for axis in operation.axes if axis.role is DimType.C)
     each = operation.elements(operand) // max(products, 1) * operand.dtype.size
-    if each > min(machine.last_level, SHARE * machine.l2) and columns <= FEW_COLUMNS:
+    if each > min(machine.last_level, SHARE * machine.l2) and _columns(operation, role) <= FEW_COLUMNS:
         yield from _where_it_lies(operation, prims, machine, most)
+
+
+def _columns(operation: Operation, role: DimType) -> int:
+    """Return how many columns share the rows of the operand whose axes have a role."""
+    return math.prod(axis.extent for axis in operation.axes if axis.role not in (role, DimType.K, DimType.C))
 
 
 def _where_it_lies(operation: Operation, prims: Prims, machine: Machine, most: int | None) -> Iterator[Schedule]:

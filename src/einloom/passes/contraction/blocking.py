@@ -276,6 +276,8 @@ class Blocking:
         Kernels take all of a row for each few columns; of rows in pages of their own they take a few tiles.
         """
         staged = (self.targets.turned if self.plan.long_runs else self.targets.staged) // common
+        if self.places.get(self.prims.m or "") == 1 and not self.plan.long_runs:
+            staged = self.targets.small // common  # Nothing is turned: it leaves while the next one is computed.
         if self.b is not None:
             rows = self.a.tile * math.prod(runs.get(axis.name, 1) for axis in self.a.axes if axis.name != self.prims.m)
             self._block_side(self.b, max(min(self.targets.alone // inside, staged // rows), 1), runs)

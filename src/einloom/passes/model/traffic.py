@@ -14,7 +14,7 @@ from typing import NamedTuple
 from einloom.dtypes import Kind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import OUTPUT, ExecType, Schedule, ScheduledPack
-from einloom.kernels.contraction.ahead import FEW_IN_PLACE, MANY_TRIPS, PIECE_IN_PLACE, is_worth_asking
+from einloom.kernels.contraction.ahead import COLUMNS, FEW_IN_PLACE, MANY_TRIPS, PIECE_IN_PLACE, is_worth_asking
 from einloom.kernels.contraction.tiles import Fragment
 from einloom.kernels.elementwise.few import MOST
 from einloom.kernels.elementwise.stream_turned import SHORTEST
@@ -127,11 +127,12 @@ class Flow:
     def _depth_in_place(self, position: int) -> int:
         """Return how many loops stand around a block that is read in place and that kernels may ask for; 0: none is.
 
-        Inside are loops alone, and the innermost loop with enough to ask for has no shorter block at its end.
+        It is what the innermost loop with enough to ask for reads, if that has no shorter block at its end.
         """
-        loops, at = self.schedule.loops, self.tensors[position].at
-        outermost = max((pack.loop for pack in self.schedule.packs), default=0)
-        for depth in range(len(loops), outermost, -1):
+        loops, at, n = self.schedule.loops, self.tensors[position].at, self.schedule.prims.n
+        if n is None or self.walk.spans[self.buffers.places[n]] < COLUMNS:
+            return 0
+        for depth in range(len(loops), 0, -1):
             loop = loops[depth - 1]
             if loop.kind is not ExecType.SEQ:
                 return 0
