@@ -187,6 +187,38 @@ def test_vectors_of_several_short_runs_equal_the_interpreter(vector: str) -> Non
     assert sum(len(found(seed)[2]) for seed in range(80)) > 12
 
 
+def _rows_across(rng: random.Random) -> Operation:
+    """Two axes of the vector operand are one run in the output; the outer one is contiguous in the input."""
+    a, b, n, k = rng.randint(16, 24), rng.randint(7, 12), rng.randint(9, 16), rng.randint(120, 160)
+    axes = tuple(map(Axis, "abnk", (a, b, n, k), map(DimType, "mmnk")))
+    strides = ((1, a, 0, a * b), (0, 0, 1, n), (b, 1, a * b, 0))
+    operands = tuple(Operand(name, FLOAT64, each) for name, each in zip(("in0", "in1", "out"), strides))
+    return Operation(axes, operands, Primitive.GEMM, Touch(Primitive.ZERO))
+
+
+def _in_whole_lines(operation: Operation, machine: Machine) -> tuple[Operation, list[Schedule]]:
+    """The schedules whose blocks of the vector operand are as many rows wide as a cache line has elements."""
+    wide = f"seq ab:{8 * operation.axis('b').extent} "
+    fused, every = _proposals(operation, replace(machine, l1d=1024, l2=3 * 2**15, l3=2**18))
+    return fused, [each.schedule for each in every if wide in str(each.schedule)]
+
+
+def test_blocks_of_whole_cache_lines_equal_the_interpreter(vector: str) -> None:
+    machine = host().with_vector(vector)
+
+    def complaint(seed: int) -> str | None:
+        operation = _rows_across(random.Random(seed))
+        fused, schedules = _in_whole_lines(operation, machine)
+        wrong = (difference(operation, fused, each, machine, random.Random(seed)) for each in schedules)
+        return next((f"seed {seed}\n{each}" for each in wrong if each), None)
+
+    assert run_guarded(range(12), complaint) is None
+    tried = [
+        _in_whole_lines(_rows_across(random.Random(seed)), each)[1] for seed in range(12) for each in (AVX512, AVX2)
+    ]
+    assert sum(map(len, tried)) > 12
+
+
 def test_rows_that_panels_cut_and_sums_of_many_axes_are_among_what_was_tried() -> None:
     cut = summed = extras = 0
     for seed in range(360):
