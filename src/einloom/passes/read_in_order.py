@@ -70,6 +70,7 @@ def _sums_along_runs(operation: Operation, large: Operand, run: Axis, machine: M
     kept = [axis for axis in operation.axes if axis.role is not DimType.K]
     alone = [axis for axis in kept if not any(operation.stride(operand, axis.name) for operand in others)]
     rows = min(alone, key=lambda axis: operation.distance(large, axis), default=None)
+    # L2 has to hold a piece of the other input while eight rows go by.
     piece = _piece(run, machine.l2 // 2 // (ROWS + 1 if rows is not None and others else 1), operation)
     loops = _around(operation, large, {run.name, rows.name if rows else run.name})
     loops += [ScheduledLoop(run.name, piece)] if piece < run.extent else []
