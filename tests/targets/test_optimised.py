@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from einloom.dtypes import FLOAT32, FLOAT64, DType
-from einloom.ir.operation import Axis, DimType, Operation
+from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
+from einloom.ir.schedule import OUTPUT
 from einloom.jit.host import host
 from einloom.machine import Machine
 from einloom.passes.contraction.large_input import vectorise_large_input
@@ -17,7 +18,7 @@ from einloom.passes.pipeline import optimize_operation
 from einloom.passes.read_in_order import read_in_order
 from einloom.passes.values import Options
 
-from ..ir.strategies import random_operation, random_reading, random_single_use
+from ..ir.strategies import random_operation, random_reading, random_single_use, touched
 from ..kernels.guarded import run_guarded
 from .programs import difference
 
@@ -101,3 +102,29 @@ def test_contractions_that_use_elements_once_equal_the_interpreter(vector: str) 
     read = [read_in_order(random_single_use(random.Random(seed), FLOAT32), machine) for seed in range(200)]
     assert sum(schedule is not None for schedule in read) > 60
     assert _complaint(vector, random_single_use, range(200)) is None
+
+
+def _written_once(rng: random.Random, dtype: DType) -> Operation:
+    """Products element by element, and sums of a few, with long rows; the second input may lie in any order."""
+    extents = {"a": rng.randint(2, 40), "k": rng.choice((1, 1, 3, 8)), "b": rng.choice((256, 300, 515))}
+    shared = DimType.C if rng.random() < 0.7 else DimType.M
+    axes = tuple(Axis(name, extents[name], DimType.K if name == "k" else shared) for name in extents)
+
+    def dense(names: str) -> tuple[int, ...]:
+        strides, stride = dict.fromkeys(extents, 0), 1
+        for name in reversed(names):
+            strides[name], stride = stride, stride * extents[name] + rng.choice((0, 0, 3))
+        return tuple(strides.values())
+
+    second = rng.sample("akb", 3) if shared is DimType.C else ["k"]
+    operands = (("in0", rng.choice(("akb", "kab"))), ("in1", "".join(second)), ("out", "ab"))
+    operation = Operation(axes, tuple(Operand(name, dtype, dense(names)) for name, names in operands), Primitive.GEMM)
+    return touched(rng, operation)
+
+
+def test_large_outputs_that_are_written_once_equal_the_interpreter(vector: str) -> None:
+    tiny = _machines(vector)[1]
+    staged = [read_in_order(_written_once(random.Random(seed), FLOAT32), tiny) for seed in range(200)]
+    packs = [[pack.operand for pack in schedule.packs] for schedule in staged if schedule is not None]
+    assert packs.count([OUTPUT]) > 10 and packs.count([1, OUTPUT]) > 8
+    assert _complaint(vector, _written_once, range(200)) is None
