@@ -90,8 +90,15 @@ def test_others_are_left_to_blocks(operation: Operation) -> None:
     assert read_in_order(operation, AVX512) is None
 
 
-def test_it_says_why() -> None:
-    product = contraction("i 4000 m, j 4000 k", "ij", "j", "i")
-    assert "each element of in0 is used once: read as it lies, vectors along the sum over j" in explain_passes(
-        product, AVX512
-    )
+@pytest.mark.parametrize(
+    "operation, way",
+    [
+        (contraction("i 4000 m, j 4000 k", "ij", "j", "i"), "vectors along the sum over j"),
+        (contraction("i 4000 k, j 4000 m", "ij", "i", "j"), "rows are added"),
+        (contraction("a 900 c, b 5000 m", "ab", "a", "ab"), "pieces of the output pass the caches"),
+        (contraction("a 90 c, b 500 m", "ab", "a", "ab"), "rows are written as they are read"),
+    ],
+)
+def test_it_says_why(operation: Operation, way: str) -> None:
+    said = f"each element of in0 is used once: read as it lies, {way}"
+    assert said in explain_passes(operation, replace(AVX512, l2=2**20))

@@ -207,8 +207,12 @@ def _explain(before: State, after: State, context: Context) -> str:
         return "no: elements of the inputs are used more than once, or the larger one has no long runs"
     operation, schedule = after
     large = max(operation.inputs, key=operation.elements)
-    along = operation.contiguous_axis(large) is not operation.contiguous_axis(operation.output)
-    way = f"vectors along the sum over {schedule.prims.k}" if along else "rows are added"
+    if any(pack.operand == OUTPUT for pack in schedule.packs):
+        way = "pieces of the output pass the caches"
+    elif operation.contiguous_axis(large) is not operation.contiguous_axis(operation.output):
+        way = f"vectors along the sum over {schedule.prims.k}"
+    else:
+        way = "rows are added" if schedule.prims.k else "rows are written as they are read"
     return f"each element of {large.name} is used once: read as it lies, {way}"
 
 
