@@ -108,3 +108,21 @@ def test_sums_of_bytes_wrap_where_32_bits_end(dtype: str, count: int) -> None:
     a, b = np.full((2, count), least, dtype), np.full((count, 3), least, dtype)
     exact = np.full((2, 3), int(least) ** 2 * count)
     assert np.array_equal(el.einsum("ab,bc->ac", a, b, dtype="int32"), exact.astype(np.int32))
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("shape", [(5,), (4, 5), (64, 700), (700, 1600)])
+def test_copies_that_operators_finish_are_rounded_once(dtype: Any, shape: tuple[int, ...]) -> None:
+    labels = "ab"[: len(shape)]
+    (given,) = operands(f"{labels}->{labels}", dtype, dict(zip(labels, shape)), 5)
+    expected = np.maximum(np.float32(3) * given.astype(np.float32), 0).astype(dtype)
+    for order in {labels, labels[::-1]}:
+        for threads in (1, 2):
+            result = el.einsum(f"{labels}->{order}", given, alpha=3, epilogue=("relu",), threads=threads)
+            assert np.array_equal(result, expected if order == labels else expected.T)
+
+
+def test_beta_and_operators_together_are_refused_for_bfloat16_in_words_that_say_why() -> None:
+    given, out = (np.ones(4, ml_dtypes.bfloat16) for _ in range(2))
+    with pytest.raises(el.DTypeError, match="beta and operators together would round"):
+        el.einsum("a->a", given, out=out, beta=1, epilogue=("relu",))

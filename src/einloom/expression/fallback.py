@@ -66,6 +66,11 @@ def travel_of(label: str, dtype: np.dtype[Any], is_copy: bool, finish: Finish, w
     unit = COMPUTED.get(label)
     if unit is not None and _is_finished_in_code(unit, finish):
         return Travel(unit)
+    if unit is not None and label in FOREIGN:
+        raise DTypeError(
+            f"beta and operators together would round sums of type {label} in between\n  {where}\n"
+            "  Give dtype='float32' and convert the result, or call with one of them after the other."
+        )
     if label in FOREIGN or not (is_copy or computed_by_numpy(dtype)):
         raise DTypeError(f"no arithmetic on operands of type {label}\n  {where}\n  {ADVICE}")
     allow_fallback(label, where)

@@ -17,6 +17,7 @@ from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, S
 from einloom.machine import Machine
 from einloom.passes.contraction.choose import Costed, listed
 from einloom.passes.contraction.families import Proposal
+from einloom.passes.contraction.narrow import staged_in_computed_type
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.sizes import equal_part
 from einloom.passes.parallelise import parallelise
@@ -78,7 +79,10 @@ def _points(operation: Operation) -> int:
 
 
 def _direct(operation: Operation, prims: Prims, order: Operand) -> Schedule:
-    """Loops over whole axes outside; blocks of the two axes that the primitive takes where it transposes."""
+    """Loops over whole axes outside; blocks of the two axes that the primitive takes where it transposes.
+
+    What is rounded as it is stored, and read by a last touch, goes through scratch in the type that is computed in.
+    """
     rest = [axis for axis in operation.axes if axis.name not in prims.names]
     loops = [ScheduledLoop(axis.name, 1) for axis in operation.outermost_first(order, rest)]
     if prims.m and prims.n and len(operation.inputs) == 1 and _transposes(operation, prims):
@@ -86,7 +90,7 @@ def _direct(operation: Operation, prims: Prims, order: Operand) -> Schedule:
             step = equal_part(operation.axis(name).extent, COPY_BLOCK)
             if step < operation.axis(name).extent:
                 loops.append(ScheduledLoop(name, step))
-    return Schedule(tuple(loops), prims)
+    return staged_in_computed_type(operation, Schedule(tuple(loops), prims))
 
 
 def _transposes(operation: Operation, prims: Prims) -> bool:

@@ -53,13 +53,15 @@ def widening(operation: Operation, schedule: Schedule, cost: Cost) -> Cost:
 def staged_in_computed_type(operation: Operation, schedule: Schedule, always: bool = False) -> Schedule:
     """Stage an output that would be rounded more than once, or that tiles of another type are added to.
 
-    With `always` any narrow output is: some kernels store what they compute in alone.
+    Copied integers wrap after each operator as they would at the end, and are not staged. With `always` any narrow
+    output is: some kernels store what they compute in alone.
 
     before: seq j:288 seq l:320 seq i:8 prim …
     after:  seq j:288 seq l:320 seq i:8 prim … pack out@1 i j
     """
     staged = any(pack.operand == OUTPUT for pack in schedule.packs)
-    if staged or not operation.main.is_contraction or not operation.narrows:
+    wraps = operation.output.dtype.is_integer and not operation.main.is_contraction
+    if staged or wraps or not operation.narrows:
         return schedule
     view = FusedView.of(operation, schedule.fused)
     operation = view.stand_in(operation)
