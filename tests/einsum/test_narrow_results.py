@@ -203,3 +203,20 @@ def test_only_sums_of_integers_are_scaled_and_first_of_all() -> None:
     for name in ("float32", "int64", "uint32", "bool"):
         with pytest.raises(DTypeError, match="'scale' makes float32 of int32"):
             el.einsum("mk,kn->mn", a.astype(name), a.astype(name), scale, epilogue=(("scale", "m"),))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "bfloat16"])
+@pytest.mark.parametrize("shape", [(1025, 31, 4, 6), (1025, 31, 4, 1)])
+def test_rows_and_columns_of_one_input_beside_a_vector(dtype: str, shape: tuple[int, ...]) -> None:
+    a, b, c, d = shape
+    whole, vector = drawn(3, (d, c, 1, a), dtype_of(dtype)), drawn(4, (a,), dtype_of(dtype))
+    matrices = np.broadcast_to(whole.transpose(3, 2, 1, 0), (a, b, c, d))
+    for threads in (1, 2):
+        result = el.einsum(
+            "abcd,a->bcd", matrices, vector, dtype="float32" if dtype == "bfloat16" else dtype, threads=threads
+        )
+        if dtype == "bfloat16":
+            expected = np.einsum("abcd,a->bcd", matrices.astype(np.float64), vector.astype(np.float64))
+            assert np.allclose(result, expected, rtol=1e-5, atol=1e-3)
+        else:
+            assert np.array_equal(result, np.einsum("abcd,a->bcd", matrices, vector))

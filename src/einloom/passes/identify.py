@@ -52,8 +52,9 @@ def vector_operand(operation: Operation, prims: Prims) -> int:
 
 
 def takes_outer_products(operation: Operation, prims: Prims) -> bool:
-    """Whether m and n of the primitive each belong to one input alone, so that every row meets every column."""
-    return not any(name is not None and operation.axis(name).role is DimType.C for name in (prims.m, prims.n))
+    """Whether m and n of the primitive belong to one input each, not to the same: every row meets every column."""
+    roles = [operation.axis(name).role for name in (prims.m, prims.n) if name is not None]
+    return DimType.C not in roles and len(set(roles)) == len(roles)
 
 
 def prims_of_one_product(operation: Operation) -> tuple[Prims, ...]:
