@@ -10,7 +10,7 @@ import pytest
 
 from einloom.dtypes import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, DType
 from einloom.ir.bind import bind
-from einloom.ir.nest import Call, Pack, walk
+from einloom.ir.nest import Call, Loop, Pack, walk
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_operation
@@ -25,6 +25,7 @@ from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.parallelise import parallelise
 from einloom.passes.pipeline import optimize_operation
 from einloom.passes.values import Context
+from einloom.targets.ahead import asked_ahead
 
 from ..ir.strategies import (
     random_complex_reading,
@@ -148,25 +149,46 @@ def _proposals(operation: Operation, machine: Machine) -> tuple[Operation, list[
     return fused, [each.proposal for each in costed_element_wise(fused, identified, Context(machine))]
 
 
+@pytest.fixture
+def kernels_ask_for_the_smallest_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the tensor exceeds the second-level cache: of tiny caches."""
+    for name, value in (("FEW", 1), ("PIECE", 1), ("FEW_IN_PLACE", 1), ("PIECE_IN_PLACE", 1), ("ROOM_IN_PLACE", 1)):
+        monkeypatch.setattr(f"einloom.kernels.contraction.ahead.{name}", value)
+    for name in ("FEW_IN_PLACE", "PIECE_IN_PLACE"):
+        monkeypatch.setattr(f"einloom.targets.ahead.{name}", 1)
+
+
 @pytest.mark.soak
+@pytest.mark.usefixtures("kernels_ask_for_the_smallest_blocks")
 def test_every_proposal_equals_the_interpreter(vector: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("einloom.passes.parallelise.LEAST_WORK", 1)  # Threads share even the smallest work.
-    monkeypatch.setattr("einloom.kernels.contraction.ahead.FEW", 1)  # And kernels ask for the smallest blocks.
-    monkeypatch.setattr("einloom.kernels.contraction.ahead.PIECE", 1)
     monkeypatch.setattr("einloom.passes.contraction.large_input.LEAST", 1)
     machine = host().with_vector(vector)
 
     def complaint(seed: int) -> str | None:
         rng = random.Random(seed)
         operation = _operation(rng)
-        fused, found = _proposals(operation, rng.choice((machine, _tiny(machine))))
+        caches = rng.choice((machine, _tiny(machine)))
+        fused, found = _proposals(operation, caches)
         for proposal in found:
             schedule = parallelise(fused, proposal.schedule, rng.choice((1, 2)))
-            if wrong := difference(operation, fused, schedule, machine, random.Random(seed)):
+            if wrong := difference(operation, fused, schedule, caches, random.Random(seed)):
                 return f"seed {seed}, {proposal.family}\n{wrong}"
         return None
 
     assert run_guarded(range(soak_count(OPERATIONS, share=0.05)), complaint) is None
+
+
+@pytest.mark.usefixtures("kernels_ask_for_the_smallest_blocks")
+def test_kernels_ask_ahead_in_some_of_what_was_tried() -> None:
+    packed = in_place = 0
+    for seed in range(80):
+        operation, found = _proposals(_operation(random.Random(seed)), _tiny(AVX512))
+        nests = [bind(operation, each.schedule) for each in found]
+        asked = [each for each in (asked_ahead(nest, _tiny(AVX512)) for nest in nests) if each is not None]
+        packed += sum(isinstance(each.at, Pack) for each in asked)
+        in_place += sum(isinstance(each.at, Loop) for each in asked)
+    assert packed > 40 and in_place > 4
 
 
 def test_vectors_of_several_short_runs_equal_the_interpreter(vector: str) -> None:
