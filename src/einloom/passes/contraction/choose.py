@@ -283,7 +283,7 @@ def _as_inputs_lie(operation: Operation, context: Context) -> Iterator[Costed]:
 
 def _restored_all(reals: Reals, proposals: Iterable[Proposal], context: Context) -> Iterator[Costed]:
     model = CostModel(reals.operation, context.machine)
-    for proposal in proposals:
+    for proposal in _distinct(proposals):
         restored = _restored(reals, Costed(proposal, model.cost(proposal.schedule, context.options.threads)))
         if restored is not None:
             yield restored
