@@ -361,12 +361,15 @@ class Flow:
     def _goes_on(self, position: int) -> bool:
         """Whether tiles read an input where it lies, each right behind what the last one has read.
 
-        Where L1 cannot hold what one tile reads, since it falls into few sets, each tile reads it all anew.
+        Where L1 cannot hold the vectors that one tile reads, since they fall into few sets, each tile reads them all
+        anew; of elements there are too few to wait for.
         """
-        prims = self.schedule.prims
-        along = self.buffers.places.get((prims.n if position in self.elements else prims.m) or "")
+        prims, by_element = self.schedule.prims, position in self.elements
+        along = self.buffers.places.get((prims.n if by_element else prims.m) or "")
         if self.moves or position in self.packs or not self.buffers.tensors[position].is_contiguous(along):
             return False
+        if by_element:
+            return True
         tile = self.tensors[position].at[self.tile]
         return tile.room <= self.machine.l1d or tile.room <= CROWDED * LINE * tile.lines
 
