@@ -128,17 +128,22 @@ def _lies(operation: Operation, axis: Axis, stride: int, inner: Axis) -> bool:
 
 def _in_whole_panels(walked: Operation, rows: int, schedule: Schedule) -> Schedule:
     """The schedule with blocks that end with a panel where they ended inside one: twice as wide, of half of k."""
-    loops, prims = list(schedule.loops), schedule.prims
+    loops, prims = schedule.loops, schedule.prims
     steps = {loop.axis: loop.step for loop in reversed(loops)}
     halved = (axis.name for axis in walked.axes if axis.role is DimType.K and steps.get(axis.name, 1) % 2 == 0)
     half, m = next(halved, None), prims.m
     panel = min((loop.step for loop in loops if loop.axis == m), default=1)
     if m is None or half is None or steps.get(m, 0) % panel == 0 or 2 * steps[m] % math.lcm(rows, panel):
         return schedule
-    wide = {m: 2 * steps[m], half: steps[half] // 2}
-    first = {name: next(i for i, loop in enumerate(loops) if loop.axis == name) for name in wide}
-    for name, place in first.items():
-        loops[place] = loops[place]._replace(step=wide[name])
+    return _with_blocks(schedule, {m: 2 * steps[m], half: steps[half] // 2})
+
+
+def _with_blocks(schedule: Schedule, steps: dict[str, int]) -> Schedule:
+    """The schedule with other steps of the outermost loop over each of some axes."""
+    loops = list(schedule.loops)
+    for name, step in steps.items():
+        place = next(i for i, loop in enumerate(loops) if loop.axis == name)
+        loops[place] = loops[place]._replace(step=step)
     return replace(schedule, loops=tuple(loops))
 
 
@@ -154,15 +159,12 @@ def _in_whole_lines(walked: Operation, view: FusedView, schedule: Schedule, line
         return None
     across = next(i for i, part in enumerate(parts) if abs(part.stride) == 1)
     wide = math.prod(part.extent for part in parts[across + 1 :]) * min(line, parts[across].extent)
-    loops = list(schedule.loops)
-    places = [i for i, loop in enumerate(loops) if loop.axis == m]
-    deep = next((i for i, loop in enumerate(loops) if loop.step > 1 and walked.axis(loop.axis).role is DimType.K), None)
-    if len(places) != 2 or deep is None or loops[place := places[0]].step >= wide:  # Blocks of several panels.
+    blocks = [loop.step for loop in schedule.loops if loop.axis == m]
+    deep = next((loop for loop in schedule.loops if loop.step > 1 and walked.axis(loop.axis).role is DimType.K), None)
+    if len(blocks) != 2 or deep is None or blocks[0] >= wide:  # Blocks of several panels.
         return None
-    step = -(-loops[deep].step * loops[place].step // wide)
-    loops[place] = loops[place]._replace(step=wide)
-    loops[deep] = loops[deep]._replace(step=equal_block(walked.axis(loops[deep].axis).extent, step))
-    return replace(schedule, loops=tuple(loops))
+    depth = equal_block(walked.axis(deep.axis).extent, -(-deep.step * blocks[0] // wide))
+    return _with_blocks(schedule, {m: wide, deep.axis: depth})
 
 
 def in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule, cut: bool = False) -> Schedule | None:
