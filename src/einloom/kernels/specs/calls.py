@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from einloom.dtypes import FLOAT32, FLOAT64, INT32, LOWERED, RAISED, DType, Kind, promoted
+from einloom.dtypes import COMPLEX64, FLOAT32, FLOAT64, INT32, LOWERED, RAISED, DType, Kind, promoted
 from einloom.errors import InternalError
 from einloom.ir.nest import Access, Call, Turned
 from einloom.ir.operation import Operation, Primitive
@@ -50,6 +50,8 @@ def kernel_spec(
     m, n = sizes
     if call.pair is not None:
         return _spec_of_pair(call.pair, sizes, types[0], *(_two(_divided(along, 2)) for along in strides)), (0, 1)
+    if call.streams and types[0] == types[1] == COMPLEX64:
+        return Stream(FLOAT64, m, n, a=_two(strides[0]), b=_two(strides[-1])), (0, 1)  # Of the same bits.
     if call.primitive is Primitive.IDENTITY and dtype.kind is Kind.COMPLEX:
         parts = Turned(0), Turned(1, call.conjugated[0])
         return _spec_of_pair(parts, sizes, dtype.real, *map(_two, strides)), (0, 1)
