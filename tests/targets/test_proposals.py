@@ -59,8 +59,25 @@ def _operation(rng: random.Random) -> Operation:
 
 def _complex(rng: random.Random) -> Operation:
     dtype = rng.choice((COMPLEX64, COMPLEX128))
-    made = rng.choice((random_complex_reading, random_gate, None, None))
+    makers = (random_complex_reading, random_gate, random_gate, _complex_counted_products, _complex_long_rows)
+    made = rng.choice((*makers, None, None))
     return random_product(rng, dtype, points=4000) if made is None else made(rng, dtype)
+
+
+def _complex_counted_products(rng: random.Random, dtype: DType) -> Operation:
+    return _conjugated(rng, _counted_products(rng, dtype))
+
+
+def _complex_long_rows(rng: random.Random, dtype: DType) -> Operation:
+    """Few columns meet rows of several tiles, more of them than processors follow."""
+    extents = {"m": rng.randint(50, 120), "n": rng.randint(1, 3), "k": rng.randint(65, 90)}
+    return _conjugated(rng, _product(dtype, extents))
+
+
+def _conjugated(rng: random.Random, operation: Operation) -> Operation:
+    """The operation with some factors conjugated."""
+    factors = (replace(operand, conjugated=rng.random() < 0.5) for operand in operation.inputs)
+    return replace(operation, operands=(*factors, operation.output))
 
 
 def _small_sums(rng: random.Random, dtype: DType) -> Operation:
@@ -119,17 +136,22 @@ def _long_rows(rng: random.Random, dtype: DType) -> Operation:
     """Rows of several tiles: a few times as many products as elements, or sums so short that writing takes longer."""
     few = {"n": rng.randint(1, 3), "k": rng.randint(65, 90)}
     extents = {"m": rng.randint(50, 120)} | rng.choice((few, {"n": rng.randint(13, 30), "k": rng.randint(1, 4)}))
-    return _product(rng, dtype, extents)
+    return _perhaps_touched(rng, _product(dtype, extents))
 
 
 def _batch_of_rows(rng: random.Random, dtype: DType) -> Operation:
     """Products of a batch, with rows of two tiles."""
     extents = {"b": rng.randint(2, 3), "m": rng.choice((16, 32, 64)) - rng.randint(0, 2)}
-    return _product(rng, dtype, extents | {"n": rng.randint(10, 20), "k": rng.randint(13, 30)})
+    extents |= {"n": rng.randint(10, 20), "k": rng.randint(13, 30)}
+    return _perhaps_touched(rng, _product(dtype, extents))
 
 
-def _product(rng: random.Random, dtype: DType, extents: dict[str, int]) -> Operation:
-    """`km,kn->nm`, or the same of a batch b, perhaps with touches."""
+def _perhaps_touched(rng: random.Random, operation: Operation) -> Operation:
+    return touched(rng, operation) if rng.random() < 0.5 else operation
+
+
+def _product(dtype: DType, extents: dict[str, int]) -> Operation:
+    """`km,kn->nm`, or the same of a batch b."""
     operands = list[Operand]()
     for name, labels in (("in0", "bkm"), ("in1", "bkn"), ("out", "bnm")):
         strides, stride = dict.fromkeys(extents, 0), 1
@@ -137,8 +159,7 @@ def _product(rng: random.Random, dtype: DType, extents: dict[str, int]) -> Opera
             strides[label], stride = stride, stride * extents[label]
         operands.append(Operand(name, dtype, tuple(strides.values())))
     axes = tuple(Axis(name, extent, DimType("c" if name == "b" else name)) for name, extent in extents.items())
-    operation = Operation(axes, tuple(operands), Primitive.GEMM, Touch(Primitive.ZERO))
-    return touched(rng, operation) if rng.random() < 0.5 else operation
+    return Operation(axes, tuple(operands), Primitive.GEMM, Touch(Primitive.ZERO))
 
 
 def _proposals(operation: Operation, machine: Machine) -> tuple[Operation, list[Proposal]]:
@@ -266,6 +287,21 @@ def test_every_family_is_among_what_was_tried() -> None:
     families += ["vector block, fused", "element once, fused", "five loops, fused", "batch inside, fused", "direct"]
     families += [f"{way}, in the order of the {name}" for way in ("direct", "staged") for name in ("input", "output")]
     assert {family: tried.get(family, 0) for family in families if tried.get(family, 0) <= 3} == {}
+
+
+def test_complex_products_of_a_batch_are_computed_one_by_one() -> None:
+    turned = in_place = 0
+    for seed in range(40):
+        operation = _complex_counted_products(random.Random(seed), COMPLEX64)
+        found = [each.schedule for each in _proposals(operation, AVX512)[1] if each.family == "one by one"]
+        turned += sum(any(pack.turned for pack in schedule.packs) for schedule in found)
+        in_place += sum(len(schedule.packs) == 1 for schedule in found)
+    assert min(turned, in_place) > 10
+
+
+def test_rows_of_complex_elements_are_read_in_order() -> None:
+    found = _proposals(_complex_long_rows(random.Random(0), COMPLEX64), AVX512)[1]
+    assert any(each.family == "rows in order" and not each.schedule.packs for each in found)
 
 
 def test_large_complex_inputs_are_read_in_order() -> None:

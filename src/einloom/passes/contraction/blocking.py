@@ -132,7 +132,7 @@ class Blocking:
     def _counting_axis(self) -> Axis | None:
         """The output's innermost axis where a staged block turns products, an input's where copies read along it."""
         if self.plan.staging is Staging.PRODUCTS:
-            return self.operation.contiguous_axis(self.operation.output)
+            return min(self.common, key=lambda axis: self.operation.distance(self.operation.output, axis))
         if not self.plan.several:
             return None
         innermost = [self.operation.contiguous_axis(operand) for operand in self.operation.inputs]
@@ -211,7 +211,8 @@ class Blocking:
         limits = {self.prims.n: max(run, self.targets.tile_n)}
         limits[self.prims.m] = COMMON_VECTORS * self.targets.lanes if self.packed else UNPACKED_VECTOR
         if self.counting is not None:
-            run = self.targets.line if self.plan.several else PRODUCTS_RUN // self._size
+            run = self.targets.run if self.plan.long_runs else PRODUCTS_RUN // self._size
+            run = self.targets.line if self.plan.several else run
             limits[self.counting.name] = equal_block(self.counting.extent, run)
         return {axis.name: max(min(limits.get(axis.name, 1), axis.extent), 1) for axis in self.common}
 
@@ -262,13 +263,19 @@ class Blocking:
             return
         taken = common * math.prod([runs.get(axis.name, 1) for side in self.sides[1:] for axis in side.axes])
         for side, budget in zip(self.sides, self._budgets()):
-            most = max(budget // inside, 1)
+            most = max(budget // (inside // self._counted_apart(side)), 1)
             if staged:
                 most = min(most, max(self._staged_budget() // taken, 1))
             self._block_side(side, most, runs)
             if side is self.a:
                 self._fill_tiles()
             taken = common * math.prod(side.steps.values())
+
+    def _counted_apart(self, side: Side) -> int:
+        """Return how many products a block has of which kernels and copies see one operand at a time."""
+        if self.plan.staging is not Staging.PRODUCTS or not self.plan.long_runs or self.counting is None:
+            return 1
+        return self.common_steps[self.counting.name] if not side.packed or self._is_packed_alone(side) else 1
 
     def _block_turned(self, common: int, inside: int, runs: dict[str, int]) -> None:
         """Choose as many columns as stay near beside a tile, and rows as long as a staged block of them has room for.

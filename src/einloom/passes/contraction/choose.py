@@ -14,12 +14,15 @@ from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.families import (
     FAMILIES,
     VARIATIONS,
+    Family,
     Proposal,
     Setting,
     far_input,
     in_place,
     large_input,
     neighbours,
+    products,
+    rows_in_order,
 )
 from einloom.passes.contraction.groups import grouped_schedules
 from einloom.passes.contraction.large_input import prims_of_large_input
@@ -28,7 +31,7 @@ from einloom.passes.contraction.outer import outer_schedules
 from einloom.passes.contraction.pairs import Reals
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.contraction.short_runs import ShortRuns
-from einloom.passes.identify import prims_along
+from einloom.passes.identify import prims_along, prims_of_one_product
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.parallelise import parallelise
@@ -81,7 +84,7 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
     if operation.multiplies_pairs:
         reals = Reals.of(operation, schedule.prims)
         turned = _of_pairs(reals, costed(*reals.undecided, context), context)
-        others = _of_complex(operation, schedule, context)
+        others = (_unpacked if 4 * operation.points <= LITTLE else _of_complex)(operation, schedule, context)
         return sorted([*others, *turned], key=_seconds)
     setting = _setting(operation, schedule, context)
     if operation.points <= LITTLE or not context.options.packing:
@@ -231,21 +234,30 @@ def _with_short_runs(reals: Reals, found: Costed) -> Costed:
 def _of_complex(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:
     """Return the proposals for complex numbers that are none for reals."""
     return [
-        *_where_they_lie(operation, schedule, context),
-        *_in_short_runs(operation, context),
+        *_unpacked(operation, schedule, context, (in_place, rows_in_order)),
         *_large_input(operation, context),
         *_as_inputs_lie(operation, context),
+        *_one_by_one(operation, context),
     ]
 
 
-def _where_they_lie(operation: Operation, schedule: Schedule, context: Context) -> Iterator[Costed]:
+def _unpacked(
+    operation: Operation, schedule: Schedule, context: Context, families: Sequence[Family] = (in_place,)
+) -> list[Costed]:
+    """Return the proposals for complex numbers without any packs."""
+    return [*_where_they_lie(operation, schedule, context, families), *_in_short_runs(operation, context)]
+
+
+def _where_they_lie(
+    operation: Operation, schedule: Schedule, context: Context, families: Sequence[Family]
+) -> Iterator[Costed]:
     """Yield what multiplies complex numbers without packs."""
     reals = Reals.where_they_lie(operation, schedule.prims)
     if reals is None:
         return
     setting = _setting(*reals.undecided, context)
     model, small = CostModel(reals.operation, context.machine), 4 * operation.points <= LITTLE
-    for proposal in _made(setting, in_place(setting)):
+    for proposal in _distinct(_made(setting, (each for family in families for each in family(setting)))):
         cost = NOTHING if small else model.cost(proposal.schedule, context.options.threads)
         restored = _restored(reals, Costed(proposal, cost))
         if restored is not None:
@@ -279,6 +291,16 @@ def _as_inputs_lie(operation: Operation, context: Context) -> Iterator[Costed]:
         reals = Reals.where_they_lie(operation, prims_along(operation, m), staged=True)
         if reals is not None:
             yield from _restored_all(reals, far_input(_setting(*reals.undecided, context)), context)
+
+
+def _one_by_one(operation: Operation, context: Context) -> Iterator[Costed]:
+    """Yield what computes each product of a batch on its own, with packs or where elements lie."""
+    for prims in prims_of_one_product(operation) if context.options.packing else ():
+        for reals in (Reals.of(operation, prims, staged=True), Reals.where_they_lie(operation, prims, staged=True)):
+            if reals is not None:
+                setting = _setting(*reals.undecided, context)
+                proposed = (products(setting, reals.packs, long_runs) for long_runs in (False, True))
+                yield from _restored_all(reals, chain.from_iterable(proposed), context)
 
 
 def _restored_all(reals: Reals, proposals: Iterable[Proposal], context: Context) -> Iterator[Costed]:

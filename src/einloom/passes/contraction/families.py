@@ -21,7 +21,18 @@ from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import prims_of_one_product, prims_with_batch_as_columns, vector_operand
 from einloom.passes.values import Options
 
-__all__ = ["FAMILIES", "VARIATIONS", "Family", "Proposal", "Setting", "Variation", "far_input", "neighbours"]
+__all__ = [
+    "FAMILIES",
+    "VARIATIONS",
+    "Family",
+    "Proposal",
+    "Setting",
+    "Variation",
+    "far_input",
+    "neighbours",
+    "products",
+    "rows_in_order",
+]
 
 SHORT_SUM = 4
 """Products up to which sums are so short that the output takes longer than all else."""
@@ -156,15 +167,20 @@ def one_by_one(setting: Setting) -> Iterator[Proposal]:
 
     Vectors along such an axis want it innermost in both inputs as well: else every copy of them is a transposition.
     """
-    operation = setting.operation
-    for prims in prims_of_one_product(operation) if setting.options.packing else ():
-        blocking = Blocking(operation, prims, setting.machine, setting.options.max_kernel_size)
-        gathers = operation.stride(operation.inputs[vector_operand(operation, prims)], prims.m or "") != 1
-        for packs_vector, packs_element in ((gathers, False), (gathers, True)):
-            plan = Plan("one by one", packs_vector, packs_element, staging=Staging.PRODUCTS)
-            schedule = blocking.schedule(plan)
-            if schedule is not None:
-                yield Proposal(plan.family, schedule)
+    operation, options = setting.operation, setting.options
+    for prims in prims_of_one_product(operation) if options.packing else ():
+        blocking = Blocking(operation, prims, setting.machine, options.max_kernel_size)
+        alone = replace(setting, prims=prims, blocking=blocking)
+        yield from products(alone, alone.gathers)
+
+
+def products(setting: Setting, packs_vector: bool, long_runs: bool = False) -> Iterator[Proposal]:
+    """What computes each product of a batch on its own, where the primitive takes the axes of one."""
+    for packs_element in (False, True):
+        plan = Plan("one by one", packs_vector, packs_element, staging=Staging.PRODUCTS, long_runs=long_runs)
+        schedule = setting.blocking.schedule(plan)
+        if schedule is not None:
+            yield Proposal(plan.family, schedule)
 
 
 def along_an_input(setting: Setting) -> Iterator[Proposal]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from einloom.ir.operation import Axis, DimType, Operand, Operation
-from einloom.ir.schedule import Digit, Prims, Schedule
+from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule
 from einloom.ir.turned import PART, TERM
 from einloom.passes.identify import vector_operand
 
@@ -95,8 +95,8 @@ class Reals:
 
     def restored(self, schedule: Schedule) -> Schedule | None:
         """Return a schedule for reals as one for complex elements; None if it would cut pairs, or packs otherwise."""
-        packed = {pack.operand for pack in schedule.packs}
-        if (self.vector in packed) != self.packs or schedule.prims.k != self.prims.k:
+        packed = {pack.operand for pack in schedule.packs} - {OUTPUT}
+        if (self.vector not in packed if self.packs else packed) or schedule.prims.k != self.prims.k:
             return None
         parts = {each.name: each.parts for each in schedule.fused}
         m = schedule.prims.m

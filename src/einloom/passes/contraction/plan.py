@@ -39,8 +39,9 @@ class Plan:
         panels: whether a packed block of the element operand is cut into panels, where a straight copy would do, and
             whether kernels take one panel of it at a time where nothing is packed.
         k_parts: into how many parts a block of k is cut that would suit L1.
-        long_runs: whether packed blocks reach over long runs of their tensor before anything else; and a block of the
-            output that is turned over long rows of an input that is read where it lies.
+        long_runs: whether packed blocks reach over long runs of their tensor before anything else; a block of the
+            output that is turned over long rows of an input that is read where it lies; and a block of products over
+            many of them, since kernels see one at a time.
         several: whether packed blocks hold several products of a batch, where an input's contiguous axis counts them.
         batch_inside: whether what would be the primitive's batch is its k, and blocks hold it before the other.
         few_steps: whether blocks of k are so short that processors follow all of their rows, where nothing is packed.
