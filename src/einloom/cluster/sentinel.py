@@ -1,12 +1,12 @@
 """The program that `watch` starts on every host: it says which rank died first, and ends the others there.
 
 It imports the standard library alone, so it starts in some milliseconds. It runs in a session of its own, where an
-`mpiexec` that ends all ranks does not find it; and the kernel lists the ends of processes in the order in which they
-came, so the first one is known however soon the others follow.
+`mpiexec` that ends all ranks does not find it. It holds the other end of a connection of every rank, and the kernel
+lists the ends of connections in the order in which they came, so the first one is known however soon the others follow.
 
 Its arguments are what was computed, what to say of finished work (`{}` stands for how many units are kept), the folder
-and the beginning of the names of these, and `RANK:PROCESS` for every rank of this host. A byte on standard input says
-that all is well; where the input ends before, the rank that held it has died, which is the first of them.
+and the beginning of the names of these, and `RANK:PROCESS:DESCRIPTOR` for every rank of this host. It closes its output
+when it watches. A byte from any rank says that all is well; a rank whose connection ends without one has died.
 """
 
 from __future__ import annotations
@@ -18,43 +18,29 @@ import sys
 
 __all__ = ["main"]
 
-PATIENCE = 1.0
-"""Seconds that a process may take to end after its pipe."""
 
-
-def main(what: str, advice: str, folder: str, kept: str, *processes: str) -> None:
+def main(what: str, advice: str, folder: str, kept: str, *watched: str) -> None:
     """Wait until a rank dies, or all is well."""
-    ranks: dict[int, str] = {}
+    ranks: dict[int, tuple[str, int]] = {}
     with select.epoll() as ends:
-        for each in processes:
-            rank, _, process = each.partition(":")
-            descriptor = os.pidfd_open(int(process))
-            ranks[descriptor] = f"rank {rank}, process {process} on {os.uname().nodename},"
-            ends.register(descriptor, select.EPOLLIN)
-        ends.register(0, select.EPOLLIN)
-        print("ready", flush=True)
-        dead = _first(ends, holder=next(iter(ranks)))
-    if dead:
+        for each in watched:
+            rank, process, descriptor = each.split(":")
+            ranks[int(descriptor)] = rank, int(process)
+            ends.register(int(descriptor), select.EPOLLIN)
+        os.close(1)
+        first, _ = ends.poll(maxevents=1)[0]
+        if os.read(first, 1):
+            return
+        rank, process = ranks[first]
         finished = _finished(folder, kept) if kept else 0
         print(
-            f"DeviceError: {ranks[dead]} died in {what}\n  {advice.format(f'{finished:,}')}",
+            f"DeviceError: rank {rank}, process {process} on {os.uname().nodename}, died in {what}\n"
+            f"  {advice.format(f'{finished:,}')}",
             file=sys.stderr,
             flush=True,
         )
-        _end([descriptor for descriptor in ranks if descriptor != dead])
-
-
-def _first(ends: select.epoll, holder: int) -> int:
-    """Return the first process that ended; 0: all is well.
-
-    A process is listed a little after its pipes have ended. Where that is the input, its holder was the first,
-    whoever has been ended meanwhile.
-    """
-    for descriptor, _ in ends.poll():
-        if descriptor or os.read(0, 1):
-            return descriptor
-        break
-    return holder if select.select([holder], [], [], PATIENCE)[0] else 0
+        ended = [descriptor for descriptor, _ in ends.poll(0)]
+    _end([process for descriptor, (_, process) in ranks.items() if descriptor not in ended])
 
 
 def _finished(folder: str, kept: str) -> int:
@@ -63,9 +49,9 @@ def _finished(folder: str, kept: str) -> int:
 
 def _end(others: list[int]) -> None:
     """End ranks that would wait for ever, where `mpiexec` leaves them."""
-    for descriptor in others:
+    for process in others:
         try:
-            signal.pidfd_send_signal(descriptor, signal.SIGTERM)
+            os.kill(process, signal.SIGTERM)
         except ProcessLookupError:
             continue
 
