@@ -300,7 +300,7 @@ def _first_apart(blocks: Blocks) -> Blocks:
 def _described(tile: Tile, tail: int) -> str:
     """Return the comment above a tile in the listing."""
     if tile.group > 1:
-        grouped = f"{tail} rows with {tile.group} products side by side"
+        grouped = f"{tail} rows with {tile.group} {'columns' if tile.across else 'products'} side by side"
         whole = f"{tile.vectors} vectors and " if tile.vectors else ""
         return f"tile of {whole}{grouped}, {tile.columns} columns"
     return f"tile of {tile.vectors} vectors x {tile.columns} columns" + (f", last {tail} lanes" if tail else "")

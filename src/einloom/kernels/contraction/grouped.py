@@ -1,12 +1,16 @@
-"""`GroupedRows`: the last few rows of a tile, several products of k side by side in one register.
+"""The last few rows of a tile, which fill at most half (or a quarter) of a vector: 2 (or 4) of them share a register.
 
-Where rows fill at most half (or a quarter) of a vector, 2 (or 4) consecutive k share a register: lanes (row, k). A's
-columns are put together by one permutation, B's elements of consecutive k come from one broadcast, and one FMA does the
-work of 2 (or 4). The sum over the lanes of a row is taken once at the end, for 2 (or 4) columns of C together.
+`GroupedProducts`: consecutive products of k do, in lanes (row, k). A's columns are put together by one permutation, B's
+elements of consecutive k come from one broadcast, and one FMA does the work of 2 (or 4). The sum over the lanes of a
+row is taken once at the end, for 2 (or 4) columns of C together.
+
+`GroupedColumns`: neighbouring columns do, in lanes (row, column), where B's elements of those lie side by side. Each of
+A's elements is repeated by one permutation, B's come from one broadcast. At the end a permutation parts the columns.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Generic
 
@@ -14,21 +18,21 @@ from einloom.kernels.verbs.abilities import GroupingVerbs
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import ArithmeticVerbs, V
 
-__all__ = ["GroupedRows"]
+__all__ = ["GroupedColumns", "GroupedProducts", "GroupedRows"]
 
 PlaceOf = Callable[[int, int], A]  # (step, bytes to add) -> address in A; (column, step) -> address in B
 
 
-class GroupedRows(Generic[R, V, A]):
+class GroupedRows(ABC, Generic[R, V, A]):
     """Accumulators, steps and end of the grouped rows of one tile.
 
     Args:
         vec: the vector verbs.
         grouping: those that put several products side by side.
         rows: how many rows.
-        group: how many products share a register.
+        group: how many products, or columns, share a register.
         columns: columns of the tile.
-        registers: `columns` accumulators for each set.
+        registers: the accumulators of each set.
         free: three free registers; the third one may serve others between steps.
         joined_a: whether A's columns follow each other without gap, so that one load fetches a group.
         joined_c: whether C's columns do, so that one store writes `group` columns.
@@ -59,14 +63,63 @@ class GroupedRows(Generic[R, V, A]):
         self.joined_c = joined_c
 
     def clear(self) -> None:
-        """Set the accumulators to zero; without it the first group of each set overwrites them."""
+        """Set the accumulators to zero; without it the first products of each set overwrite them."""
         for which in sorted(self.fresh):
             for register in self.sets[which]:
                 self.vec.zero(register)
         self.fresh.clear()
 
+    @abstractmethod
     def step(self, step: int, is_last: bool, a: PlaceOf[A], b: PlaceOf[A]) -> None:
-        """Fetch one column of A; with the last one of a group add the group's products."""
+        """Fetch one column of A, and add its products or, with the last one of a group, those of the group."""
+
+    def combine(self) -> None:
+        """Sum over the sets, and bring what a column needs side by side: `blocks` holds `group` columns a register."""
+        started = [registers for which, registers in enumerate(self.sets) if which not in self.fresh] or self.sets[:1]
+        for other in started[1:]:
+            for target, source in zip(started[0], other):
+                self.vec.add(target, target, source)
+        self.blocks[:] = self._columns(started[0])
+
+    @abstractmethod
+    def _columns(self, sums: list[V]) -> list[V]:
+        """Return the registers of `group` columns each, `pitch` lanes from one to the next."""
+
+    @property
+    def pitch(self) -> int:
+        """Lanes from one column to the next in the registers that are stored."""
+        return self.rows if self.joined_c else self.width
+
+    def part(self, column: int) -> tuple[V, int, int | None] | None:
+        """Return the register of a column of C, the bytes by which its place shifts, and the mask of its lanes.
+
+        None for a column that is stored together with one before it.
+        """
+        index = column % self.group
+        if self.joined_c:
+            count = min(self.group, self.columns - column)
+            return None if index else (self.blocks[column // self.group], 0, self.vec.mask(count * self.rows))
+        mask = self.grouping.mask(((1 << self.rows) - 1) << index * self.width)
+        return self.blocks[column // self.group], -index * self.width * self.vec.dtype.size, mask
+
+    def masks(self, steps: set[int]) -> list[int]:
+        """Return the lanes of every mask that is needed for straight code of so many steps."""
+        pieces = [((1 << self.rows) - 1) << index * self.width for index in range(self.group)]
+        masks = self._masks_of_a(pieces, steps) if self.joined_c else [*pieces, *self._masks_of_a(pieces, steps)]
+        if self.joined_c:
+            masks += [(1 << n * self.rows) - 1 for n in {min(self.group, self.columns), self.columns % self.group} if n]
+        whole = (1 << self.vec.lanes) - 1
+        return [mask for mask in dict.fromkeys(masks) if mask != whole]
+
+    @abstractmethod
+    def _masks_of_a(self, pieces: list[int], steps: set[int]) -> list[int]:
+        """Return the lanes of every mask that A's rows are loaded with, given those of each part of a register."""
+
+
+class GroupedProducts(GroupedRows[R, V, A]):
+    """Rows of which consecutive products of k share a register."""
+
+    def step(self, step: int, is_last: bool, a: PlaceOf[A], b: PlaceOf[A]) -> None:
         piece = step % self.group
         is_complete = is_last or piece == self.group - 1
         if not self.joined_a:
@@ -97,43 +150,49 @@ class GroupedRows(Generic[R, V, A]):
             operation(accumulator, self.fragment, self.multiplier)
         self.fresh.discard(which)
 
-    def combine(self) -> None:
-        """Sum over the sets and over the lanes of each row: `blocks` then holds `group` columns a register."""
-        started = [registers for which, registers in enumerate(self.sets) if which not in self.fresh] or self.sets[:1]
-        for other in started[1:]:
-            for target, source in zip(started[0], other):
-                self.vec.add(target, target, source)
-        registers = started[0]
-        self.blocks.clear()
-        for first in range(0, self.columns, self.group):
-            block = registers[first : first + self.group]
+    def _columns(self, sums: list[V]) -> list[V]:
+        blocks = [sums[first : first + self.group] for first in range(0, self.columns, self.group)]
+        for block in blocks:
             self.grouping.sum_groups(block, self.group, self.pitch, self.multiplier)
-            self.blocks.append(block[0])
+        return [block[0] for block in blocks]
 
-    @property
-    def pitch(self) -> int:
-        """Lanes from one column to the next in the registers that are stored."""
-        return self.rows if self.joined_c else self.width
+    def _masks_of_a(self, pieces: list[int], steps: set[int]) -> list[int]:
+        if not self.joined_a:
+            return pieces
+        return [(1 << count * self.rows) - 1 for count in {self.group, *(n % self.group for n in steps)} if count]
 
-    def part(self, column: int) -> tuple[V, int, int | None] | None:
-        """Return the register of a column of C, the bytes by which its place shifts, and the mask of its lanes.
 
-        None for a column that is stored together with one before it.
-        """
-        index = column % self.group
-        if self.joined_c:
-            count = min(self.group, self.columns - column)
-            return None if index else (self.blocks[column // self.group], 0, self.vec.mask(count * self.rows))
-        mask = self.grouping.mask(((1 << self.rows) - 1) << index * self.width)
-        return self.blocks[column // self.group], -index * self.width * self.vec.dtype.size, mask
+class GroupedColumns(GroupedRows[R, V, A]):
+    """Rows of which neighbouring columns share a register; `pieces` holds how lanes are repeated."""
 
-    def masks(self, steps: set[int]) -> list[int]:
-        """Return the lanes of every mask that is needed for straight code of so many steps."""
-        masks = [((1 << self.rows) - 1) << index * self.width for index in range(self.group)]
-        if self.joined_a:
-            masks += [(1 << count * self.rows) - 1 for count in {self.group, *(n % self.group for n in steps)} if count]
-        if self.joined_c:
-            masks += [(1 << n * self.rows) - 1 for n in {min(self.group, self.columns), self.columns % self.group} if n]
-        own = masks if not (self.joined_a and self.joined_c) else masks[self.group :]
-        whole = (1 << self.vec.lanes) - 1
-        return [mask for mask in dict.fromkeys(own) if mask != whole]
+    is_ready = False
+
+    def clear(self) -> None:
+        self._get_ready()
+        super().clear()
+
+    def _get_ready(self) -> None:
+        """Load, once and before any loop over k, how lanes are repeated."""
+        if not self.is_ready:
+            self.grouping.load_repeats(self.pieces, self.group)
+            self.is_ready = True
+
+    def step(self, step: int, is_last: bool, a: PlaceOf[A], b: PlaceOf[A]) -> None:
+        self._get_ready()
+        self.grouping.load_piece(self.fragment, a(step, 0), 0, self.rows, self.group)
+        self.grouping.repeat_rows(self.fragment, self.pieces)
+        which = step % len(self.sets)
+        operation = self.vec.product if which in self.fresh else self.vec.fma
+        for first, accumulator in zip(range(0, self.columns, self.group), self.sets[which]):
+            count = min(self.group, self.columns - first)
+            self.grouping.broadcast_group(self.multiplier, b(first, step), self.group, count)
+            operation(accumulator, self.fragment, self.multiplier)
+        self.fresh.discard(which)
+
+    def _columns(self, sums: list[V]) -> list[V]:
+        for register in sums:
+            self.grouping.part_columns(register, self.group, self.pitch, self.multiplier)
+        return sums
+
+    def _masks_of_a(self, pieces: list[int], steps: set[int]) -> list[int]:
+        return pieces[:1] if self.rows < self.width else []

@@ -106,7 +106,7 @@ class Plan(Generic[R, V, A]):
 
     def _steps_of(self, band: Band) -> Steps:
         """Return how the tiles of a band sum over k."""
-        together = max((tile.group * max(tile.sets, tile.group_sets) for tile, _ in band.blocks), default=1)
+        together = max((tile.together for tile, _ in band.blocks), default=1)
         product = self.product
         body = BODY if self.km.scales and product.steps < LONG_SUM else 2 * BODY
         return Steps.of(product.k, band.vectors * band.columns, together, body, can_overwrite=product.batch == 1)

@@ -138,6 +138,16 @@ class Product:
     @property
     def can_group(self) -> bool:
         """Whether several products of k fit side by side in a register: A's columns and B's k are contiguous."""
+        return self._is_by_element and self.b is not None and self.b.strides[2] == 1
+
+    @property
+    def can_share(self) -> bool:
+        """Whether several columns fit side by side in a register: A's columns and B's are contiguous."""
+        return self._is_by_element and self.b is not None and self.b.strides[1] == 1
+
+    @property
+    def _is_by_element(self) -> bool:
+        """Whether vectors of A meet an element of B for each column, all of one type."""
         return (
             self.b is not None
             and self.is_uniform
@@ -145,7 +155,6 @@ class Product:
             and not self.a.per_column
             and self.b.fetch is BROADCAST
             and self.b.per_column
-            and self.b.strides[2] == 1
         )
 
     @property

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Generic
 
 from einloom.kernels.contraction.cursor import Cursor
-from einloom.kernels.contraction.grouped import GroupedRows
+from einloom.kernels.contraction.grouped import GroupedColumns, GroupedProducts, GroupedRows
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.contraction.tiles import Tile
 from einloom.kernels.fetch import STRIDED
@@ -72,14 +72,16 @@ class TileRegisters(Generic[R, V, A]):
     def _grouped_rows(self, rows: int, registers: list[V]) -> GroupedRows[R, V, A]:
         """Return the rows behind the whole vectors; they take two registers for themselves and borrow one."""
         tile, cursor = self.tile, self.setting.inputs[0]
-        sets = [registers[s * tile.columns : (s + 1) * tile.columns] for s in range(tile.group_sets)]
+        count = tile.grouped // tile.group_sets
+        sets = [registers[s * count : (s + 1) * count] for s in range(tile.group_sets)]
         own, self.free = [*self.free[-2:], self.free[0]], self.free[:-2] or self.free
         column = rows * self.vec.dtype.size
         joined_a, joined_c = (
             not tile.vectors and stride == column for stride in (cursor.strides[2], self.setting.output[1])
         )
         assert self.vec.grouping is not None
-        return GroupedRows(self.vec, self.vec.grouping, rows, tile.group, tile.columns, sets, own, joined_a, joined_c)
+        kind = GroupedColumns[R, V, A] if tile.across else GroupedProducts[R, V, A]
+        return kind(self.vec, self.vec.grouping, rows, tile.group, tile.columns, sets, own, joined_a, joined_c)
 
     @property
     def above(self) -> int:

@@ -92,9 +92,9 @@ PLAIN: tuple[Fragment, ...] = ((VECTOR, False), (BROADCAST, True))
 class Tile:
     """Registers of C: `vectors` along m times `columns`, in `sets` copies over which the sum is distributed.
 
-    With `group` > 1 there is one more register a column, for rows of which `group` products of k lie side by side, in
-    `group_sets` copies. A `biased` one has one column more, whose sums are taken off all others, and kept for the tiles
-    beside it.
+    With `group` > 1 there are more registers for a few more rows, in `group_sets` copies: one a column, in which
+    `group` products of k lie side by side, or, `across`, one for `group` columns. A `biased` one has one column more,
+    whose sums are taken off all others, and kept for the tiles beside it.
     """
 
     vectors: int
@@ -103,6 +103,7 @@ class Tile:
     group: int = 1
     group_sets: int = 1
     biased: bool = False
+    across: bool = False
 
     @property
     def accumulators(self) -> int:
@@ -112,7 +113,14 @@ class Tile:
     @property
     def grouped(self) -> int:
         """Registers of grouped rows."""
-        return self.columns * self.group_sets if self.group > 1 else 0
+        if self.group == 1:
+            return 0
+        return (-(-self.columns // self.group) if self.across else self.columns) * self.group_sets
+
+    @property
+    def together(self) -> int:
+        """Consecutive products of k that share a register or go to different ones."""
+        return (1 if self.across else self.group) * max(self.sets, self.group_sets)
 
 
 class Cost(NamedTuple):
@@ -135,6 +143,7 @@ class TileCosts:
         embedded: whether an FMA takes a broadcast element from memory.
         far: whether A's rows are more than L1 holds until the next tile of the row.
         biased: whether the first tile of a row has one column more; that costs little beside all others.
+        across: whether it is columns that share a register in grouped rows.
     """
 
     def __init__(
@@ -147,8 +156,9 @@ class TileCosts:
         embedded: bool,
         far: bool = False,
         biased: bool = False,
+        across: bool = False,
     ) -> None:
-        self.biased = biased
+        self.biased, self.across = biased, across
         self.isa, self.lanes, self.fragments, self.spare, self.embedded = isa, lanes, fragments, spare, embedded
         self.pace = PACES[isa.family]
         self.vector_loads = 1.0 if aligned else 1.0 + self.pace.split
@@ -162,7 +172,7 @@ class TileCosts:
             vectors: whole ones, the masked one included.
             columns: of the tile.
             masked: whether the last vector is a part of one.
-            group: products that share a register in the rows behind the vectors; 1: there are no such rows.
+            group: products or columns that share a register in the rows behind the vectors; 1: there are no such rows.
         """
         key = (vectors, columns, masked, group)
         known = self._known.get(key)
@@ -183,11 +193,12 @@ class TileCosts:
 
     def _distributed(self, vectors: int, columns: int, masked: bool, group: int) -> list[Cost]:
         costs: list[Cost] = []
+        across = self.across and group > 1
         for sets in range(1, MOST_SETS + 1):
             if vectors:
-                tile = Tile(vectors, columns, sets, group, biased=self.biased)
+                tile = Tile(vectors, columns, sets, group, sets if across else 1, self.biased, across)
             else:
-                tile = Tile(0, columns, 1, group, sets)
+                tile = Tile(0, columns, 1, group, sets, across=across)
             if not self.fits(tile):
                 break
             cost = self._cost(tile, masked)
@@ -215,9 +226,9 @@ class TileCosts:
 
     def _cost(self, tile: Tile, masked: bool) -> Cost:
         pace, fmas, group = self.pace, self.isa.fmas_per_cycle, tile.group
-        per_group = (group + 1 + tile.columns) / group if group > 1 else 0.0
+        per_group = self._per_group(tile)
         loads = per_group + (self._loads(tile, masked) if tile.vectors else 0.0)
-        chains = tile.sets if tile.vectors else group * tile.group_sets
+        chains = tile.sets if tile.vectors else tile.group_sets * (1 if tile.across else group)
         sums = tile.vectors * tile.columns
         busy = (sums + per_group) / fmas + (loads + tile.vectors) * pace.load
         busy += tile.vectors * self.far_vector
@@ -226,8 +237,17 @@ class TileCosts:
         end = TILE_END + sums * (pace.register + (tile.sets - 1) / fmas)
         end += tile.columns * pace.masked_register if masked else 0.0
         if group > 1:
-            end += tile.columns * (GROUP_END + (tile.group_sets - 1) / fmas)
+            end += tile.columns * GROUP_END + tile.grouped * (1 - 1 / tile.group_sets) / fmas
         return Cost(step, end, tile)
+
+    @staticmethod
+    def _per_group(tile: Tile) -> float:
+        """Return the loads of grouped rows in a step of the sum, about as many as their multiply-adds and shuffles."""
+        if tile.group == 1:
+            return 0.0
+        if tile.across:
+            return 1 + -(-tile.columns // tile.group)
+        return (tile.group + 1 + tile.columns) / tile.group
 
     def _loads(self, tile: Tile, masked: bool) -> float:
         """Return the loads of a step; strided ones count for each lane."""
@@ -266,7 +286,7 @@ class Demand:
         columns: n.
         steps: products that are summed.
         tail: rows in the last vector, 0 for all its lanes.
-        group: how many products of k can share a register in the last rows; 1: they cannot.
+        group: how many products of k, or columns, can share a register in the last rows; 1: they cannot.
     """
 
     costs: TileCosts
@@ -291,9 +311,10 @@ class Demand:
         embedded = isa.embedded_broadcast and product.is_uniform and product.groups not in LOADED_FIRST
         far = product.m * product.steps * size > machine.l1d
         costs_of = block_costs if product.has_blocks else tile_costs
-        costs = costs_of(isa, lanes, fragments, 2 if strided else 0, aligned, embedded, far, product.is_biased)
+        across = product.can_share
+        costs = costs_of(isa, lanes, fragments, 2 if strided else 0, aligned, embedded, far, product.is_biased, across)
         tail = product.m % lanes
-        group = group_size(tail, lanes) if embedded and product.can_group else 1
+        group = group_size(tail, lanes) if embedded and (across or product.can_group) else 1
         return Demand(costs, -(-product.m // lanes), product.n, product.steps, tail, group)
 
 
@@ -325,15 +346,15 @@ def fastest(costs: TileCosts, vectors: int, columns: int, steps: int, tail: int,
     """
     masked = tail & (tail - 1) > 0
     found = costs.of(vectors, columns, masked, 1)[: max(steps, 1)]
-    if group > 1 and steps > 1:
-        found += costs.of(vectors - 1, columns, False, group)[: max(steps // group, 1)]
+    if group > 1 and (steps > 1 or costs.across):
+        found += costs.of(vectors - 1, columns, False, group)[: max(steps // (1 if costs.across else group), 1)]
     if len(found) == 1:
         return found[0]
     return min(found, key=lambda cost: cost.step * steps + cost.end, default=None)
 
 
 def group_size(rows: int, lanes: int) -> int:
-    """Return how many products of k share a register of so few rows."""
+    """Return how many products of k, or columns, share a register of so few rows."""
     if rows == 0 or rows > lanes // 2:
         return 1
     return 4 if lanes == 16 and rows <= 4 else 2

@@ -16,7 +16,7 @@ A = TypeVar("A")
 
 
 class GroupingVerbs(ABC, Generic[V, A]):
-    """Verbs that put several products of k side by side in a register: lanes (row, k), or (k, row) as in memory."""
+    """Verbs that put several products of k, or columns, side by side in a register: lanes (row, k) or (row, column)."""
 
     @abstractmethod
     def mask(self, lanes: int) -> int:
@@ -29,6 +29,18 @@ class GroupingVerbs(ABC, Generic[V, A]):
     @abstractmethod
     def order_rows(self, dst: V, pieces: V | A, group: int, pitch: int) -> None:
         """dst = lanes (row, k) from lanes (k, row), `pitch` lanes from one k to the next, of a register or place."""
+
+    @abstractmethod
+    def load_repeats(self, dst: V, group: int) -> None:
+        """dst = what `repeat_rows` needs to repeat lanes `group` times."""
+
+    @abstractmethod
+    def repeat_rows(self, rows: V, repeats: V) -> None:
+        """rows = lanes (row, column) from the first lanes of the same register, one for each row."""
+
+    @abstractmethod
+    def part_columns(self, register: V, group: int, pitch: int, temporary: V) -> None:
+        """register = lanes (column, row), `pitch` lanes from one column to the next, from lanes (row, column)."""
 
     @abstractmethod
     def broadcast_group(self, dst: V, place: A, group: int, count: int) -> None:

@@ -1,4 +1,4 @@
-"""Several products of k side by side in a register of AVX-512: permutations and broadcasts of pairs and fours."""
+"""Products of k, or columns, side by side in a register of AVX-512: permutations, broadcasts of pairs and fours."""
 
 from __future__ import annotations
 
@@ -36,9 +36,26 @@ class Avx512Grouping(GroupingVerbs[Vector, Address]):
         source = [(lane % group * pitch + lane // group) % lanes for lane in range(lanes)]
         self._permute(dst, pieces, dst, source)
 
+    def load_repeats(self, dst: Vector, group: int) -> None:
+        self._load_index(dst, [lane // group for lane in range(self.vec.lanes)])
+
+    def repeat_rows(self, rows: Vector, repeats: Vector) -> None:
+        self._permuted(rows, repeats, rows)
+
+    def part_columns(self, register: Vector, group: int, pitch: int, temporary: Vector) -> None:
+        lanes = self.vec.lanes
+        source = [(lane % pitch * group + lane // pitch) % lanes for lane in range(lanes)]
+        self._permute(register, register, temporary, source)
+
     def _permute(self, dst: Vector, src: Vector | Address, index: Vector, lanes: list[int]) -> None:
+        self._load_index(index, lanes)
+        self._permuted(dst, index, src)
+
+    def _load_index(self, dst: Vector, lanes: list[int]) -> None:
         code = "<16I" if self.vec.is_single else "<8Q"
-        self.asm.vmovdqu64(index, mem(self.asm.data(struct.pack(code, *lanes), 64)))
+        self.asm.vmovdqu64(dst, mem(self.asm.data(struct.pack(code, *lanes), 64)))
+
+    def _permuted(self, dst: Vector, index: Vector, src: Vector | Address) -> None:
         (self.asm.vpermps if self.vec.is_single else self.asm.vpermpd)(dst, index, src)
 
     def broadcast_group(self, dst: Vector, place: Address, group: int, count: int) -> None:
