@@ -11,7 +11,7 @@ import pytest
 from einloom.dtypes import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, DType
 from einloom.ir.bind import bind
 from einloom.ir.nest import Call, Loop, Pack, walk
-from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
+from einloom.ir.operation import NO_TOUCH, Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_operation
 from einloom.jit.host import host
@@ -59,8 +59,8 @@ def _operation(rng: random.Random) -> Operation:
 
 def _complex(rng: random.Random) -> Operation:
     dtype = rng.choice((COMPLEX64, COMPLEX128))
-    makers = (random_complex_reading, random_gate, random_gate, _complex_counted_products, _complex_long_rows)
-    made = rng.choice((*makers, None, None))
+    makers = (_complex_counted_products, _complex_long_rows, _complex_rows_of_sums, random_complex_reading)
+    made = rng.choice((*makers, random_gate, random_gate, None, None))
     return random_product(rng, dtype, points=4000) if made is None else made(rng, dtype)
 
 
@@ -72,6 +72,23 @@ def _complex_long_rows(rng: random.Random, dtype: DType) -> Operation:
     """Few columns meet rows of several tiles, more of them than processors follow."""
     extents = {"m": rng.randint(50, 120), "n": rng.randint(1, 3), "k": rng.randint(65, 90)}
     return _conjugated(rng, _product(dtype, extents))
+
+
+def _complex_rows_of_sums(rng: random.Random, dtype: DType) -> Operation:
+    """Both inputs lie along an axis that is summed; others, and a batch, stand around it."""
+    extents = dict(zip("bmnyk", (rng.randint(1, 3), *(rng.choice((1, 2, 5, 9)) for _ in "mn"), rng.randint(1, 4), 1)))
+    extents["k"] = rng.choice((8, 13, 40, 100))
+    orders = ([*rng.sample("bmy", 3), "k"], [*rng.sample("bny", 3), "k"], rng.sample("bmn", 3))
+    strides = [
+        {name: math.prod(extents[n] for n in order[i + 1 :]) for i, name in enumerate(order)} for order in orders
+    ]
+    axes = tuple(Axis(name, extents[name], DimType(role)) for name, role in zip("bmnyk", "cmnkk"))
+    operands = tuple(
+        Operand(name, dtype, tuple(each.get(axis.name, 0) for axis in axes))
+        for name, each in zip(("in0", "in1", "out"), strides)
+    )
+    first = rng.choice((NO_TOUCH, Touch(Primitive.ZERO)))
+    return _conjugated(rng, Operation(axes, operands, Primitive.GEMM, first))
 
 
 def _conjugated(rng: random.Random, operation: Operation) -> Operation:
@@ -297,6 +314,13 @@ def test_complex_products_of_a_batch_are_computed_one_by_one() -> None:
         turned += sum(any(pack.turned for pack in schedule.packs) for schedule in found)
         in_place += sum(len(schedule.packs) == 1 for schedule in found)
     assert min(turned, in_place) > 10
+
+
+def test_vectors_of_complex_elements_run_along_sums() -> None:
+    made = [_proposals(_complex_rows_of_sums(random.Random(seed), COMPLEX64), _tiny(AVX512))[1] for seed in range(40)]
+    found = [[each.schedule for each in every if each.family == "along a sum"] for every in made]
+    assert sum(len(schedules) == 2 for schedules in found) > 10
+    assert any(len(schedule.loops) > 3 for schedules in found for schedule in schedules)
 
 
 def test_rows_of_complex_elements_are_read_in_order() -> None:

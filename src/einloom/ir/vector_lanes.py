@@ -17,10 +17,16 @@ from dataclasses import dataclass
 from itertools import accumulate, product
 from typing import NamedTuple
 
-__all__ = ["Digit", "LaneAxis", "Lanes", "lanes_of"]
+__all__ = ["FEWEST", "Digit", "LaneAxis", "Lanes", "lanes_of"]
 
 MOST_COLUMNS = 16
 """Vectors of C that are emitted one behind the other."""
+
+FEWEST = 8
+"""Vectors of A that repay loading vectors of B's elements."""
+
+OTHERS = 3
+"""Registers beside the sums and B's elements: a vector of A, the same with its parts exchanged, and a spare one."""
 
 
 class LaneAxis(NamedTuple):
@@ -90,6 +96,15 @@ class Lanes:
     def sums_lanes(self) -> bool:
         """Whether elements of the same vector are summed."""
         return any(digit.column is not None for digit in self.digits)
+
+    def columns_at_once(self, registers: int) -> int:
+        """Return for how many columns the vectors of B's elements and the sums fit registers."""
+        each = 2 * len(self.summed) * (1 + len(self.exchanges)) + 1
+        return min((registers - OTHERS) // each, len(self.columns))
+
+    def repays(self, registers: int) -> bool:
+        """Whether registers hold B's elements, and more vectors of A meet them than it takes to load them."""
+        return self.rows.extent >= FEWEST * self.each and self.columns_at_once(registers) > 0
 
     @property
     def exchanges(self) -> list[int]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Generic, TypeAlias
 
-from einloom.ir.vector_lanes import LaneAxis, Lanes, lanes_of
+from einloom.ir.vector_lanes import FEWEST, LaneAxis, Lanes, lanes_of
 from einloom.kernels.contraction.add_c import add_c
 from einloom.kernels.parts import parts
 from einloom.kernels.specs import PairProduct, signature
@@ -29,19 +29,13 @@ Places: TypeAlias = tuple[tuple[int, int], ...]
 PART = 3
 """Which part of L1 vectors of A take, one in so many."""
 
-FEWEST = 8
-"""Vectors of A that repay loading vectors of B's elements."""
-
-OTHERS = 3
-"""Registers beside the sums and B's elements: a vector of A, the same with its parts exchanged, and a spare one."""
-
 
 def lane_product(km: KernelMachine[R, V, A], spec: PairProduct) -> LaneProduct[R, V, A] | None:
     """Return the generator for a spec; None where lanes do not lie so, registers are too few, or rows do not repay."""
     vec = km.vectors(spec.dtype)
     for names, each in (("ab", spec), ("ba", spec.with_other_first)):
         lanes = lanes_of(_axes(each), vec.lanes // 2)
-        if lanes is not None and _repays(lanes) and _columns_at_once(lanes, len(vec.working)):
+        if lanes is not None and lanes.repays(len(vec.working)):
             return LaneProduct(km, vec, each, names, lanes)
     return None
 
@@ -70,7 +64,7 @@ class LaneProduct(Generic[R, V, A]):
         lanes, frame = self.lanes, self.frame
         self.km.asm.comment(f"sums over lanes: {lanes.digits}")
         frame.enter()
-        width = _columns_at_once(lanes, len(self.registers))
+        width = lanes.columns_at_once(len(self.registers))
         groups = [lanes.columns[at : at + width] for at in range(0, len(lanes.columns), width)]
         whole, tail = divmod(lanes.rows.extent, lanes.each)
         for vectors, times in parts(whole, whole if len(groups) == 1 else self._kept()):
@@ -176,14 +170,3 @@ def _axes(spec: PairProduct) -> Iterator[LaneAxis]:
     yield LaneAxis(spec.k, spec.a[2], spec.b[2], 0)
     yield LaneAxis(spec.batch, spec.a[3], spec.b[3], 0)
     yield from (LaneAxis(*each) for each in spec.around)
-
-
-def _columns_at_once(lanes: Lanes, registers: int) -> int:
-    """Return for how many columns the vectors of B's elements and the sums fit registers."""
-    each = 2 * len(lanes.summed) * (1 + len(lanes.exchanges)) + 1
-    return min((registers - OTHERS) // each, len(lanes.columns))
-
-
-def _repays(lanes: Lanes) -> bool:
-    """Whether there are more vectors than it takes to load B's elements."""
-    return lanes.rows.extent >= FEWEST * lanes.each

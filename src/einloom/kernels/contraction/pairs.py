@@ -246,8 +246,7 @@ class _PairDot(Generic[R, V, A]):
     def __init__(self, km: KernelMachine[R, V, A], spec: PairProduct, along: PairProduct, names: Sequence[str]) -> None:
         self.km, self.vec, self.spec, (self.a, self.b) = km, km.vectors(spec.dtype), along, names
         self.size, self.each = 2 * spec.dtype.size, self.vec.lanes // 2
-        most = min(along.m, self.each, MOST_ROWS)
-        self.rows = most if along.c[0] == 1 else 1
+        self.rows = _rows_at_once(along, self.each)
         self.sets = max(1, min(MOST_ROWS // self.rows, along.k // self.each))
         arguments = signature(spec)
         hot = ["a_walk", "b_walk", "c", "k"]
@@ -323,9 +322,14 @@ class _PairDot(Generic[R, V, A]):
 
 
 def _along_k(spec: PairProduct) -> tuple[PairProduct, Sequence[str]] | None:
-    """Return the spec with m and n, or A and B, exchanged so that sums run along memory, B's column for all rows."""
+    """Return the spec with m and n, or A and B, exchanged so that sums run along memory, B's column for many rows."""
     fits = [each for each in _ways(spec) if each[0].a[2] == each[0].b[2] == 1 and each[0].b[0] == 0 and each[0].k > 1]
-    return max(fits, key=lambda each: each[0].m, default=None)
+    return max(fits, key=lambda each: (_rows_at_once(each[0], MOST_ROWS), each[0].m), default=None)
+
+
+def _rows_at_once(along: PairProduct, most: int) -> int:
+    """How many rows are summed at once: what follows each other in C is stored as one vector."""
+    return min(along.m, most, MOST_ROWS) if along.c[0] == 1 else 1
 
 
 def _runs_along_memory(spec: PairProduct) -> bool:

@@ -10,6 +10,7 @@ from einloom.ir.bind import bind
 from einloom.ir.held import packed_whole
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import Schedule
+from einloom.passes.contraction.along_sums import AlongSum
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.families import (
     FAMILIES,
@@ -84,7 +85,7 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
     if operation.multiplies_pairs:
         reals = Reals.of(operation, schedule.prims)
         turned = _of_pairs(reals, costed(*reals.undecided, context), context)
-        others = (_unpacked if 4 * operation.points <= LITTLE else _of_complex)(operation, schedule, context)
+        others = (_of_little if 4 * operation.points <= LITTLE else _of_complex)(operation, schedule, context)
         return sorted([*others, *turned], key=_seconds)
     setting = _setting(operation, schedule, context)
     if operation.points <= LITTLE or not context.options.packing:
@@ -234,18 +235,23 @@ def _with_short_runs(reals: Reals, found: Costed) -> Costed:
 def _of_complex(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:
     """Return the proposals for complex numbers that are none for reals."""
     return [
-        *_unpacked(operation, schedule, context, (in_place, rows_in_order)),
+        *_where_they_lie(operation, schedule, context, (in_place, rows_in_order)),
+        *_in_short_runs(operation, context),
+        *_along_sum(operation, context),
         *_large_input(operation, context),
         *_as_inputs_lie(operation, context),
         *_one_by_one(operation, context),
     ]
 
 
-def _unpacked(
-    operation: Operation, schedule: Schedule, context: Context, families: Sequence[Family] = (in_place,)
-) -> list[Costed]:
-    """Return the proposals for complex numbers without any packs."""
-    return [*_where_they_lie(operation, schedule, context, families), *_in_short_runs(operation, context)]
+def _of_little(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:
+    """Return the same of little work, of which the first is taken: nothing is packed."""
+    axes = AlongSum.of(operation, context.machine)
+    return [
+        *_where_they_lie(operation, schedule, context, (in_place,)),
+        *_in_short_runs(operation, context),
+        *(_along_sum(operation, context) if axes is not None and axes.has_few_rows else ()),
+    ]
 
 
 def _where_they_lie(
@@ -272,6 +278,17 @@ def _in_short_runs(operation: Operation, context: Context) -> Iterator[Costed]:
     schedule, small = runs.schedule(context.machine), 4 * operation.points <= LITTLE
     cost = NOTHING if small else runs.cost(schedule, context.machine, context.options.threads)
     yield Costed(Proposal(runs.family, schedule), cost)
+
+
+def _along_sum(operation: Operation, context: Context) -> Iterator[Costed]:
+    """Yield what multiplies rows of complex elements that both inputs have along a summed axis."""
+    axes = AlongSum.of(operation, context.machine)
+    if axes is None or context.options.max_kernel_size is not None:
+        return
+    small = 4 * operation.points <= LITTLE
+    for schedule in dict.fromkeys(axes.schedules(context.machine)):
+        cost = NOTHING if small else axes.cost(schedule, context.machine, context.options.threads)
+        yield Costed(Proposal("along a sum", schedule), cost)
 
 
 def _large_input(operation: Operation, context: Context) -> Iterator[Costed]:

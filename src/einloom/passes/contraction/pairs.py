@@ -15,7 +15,15 @@ from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule
 from einloom.ir.turned import PART, TERM
 from einloom.passes.identify import vector_operand
 
-__all__ = ["Reals"]
+__all__ = ["Reals", "lying_apart"]
+
+
+def lying_apart(operation: Operation) -> Operation:
+    """Return the operation on one part of each complex element: what it moves is what all of them move."""
+    operands = (
+        Operand(each.name, each.dtype.real, tuple(2 * stride for stride in each.strides)) for each in operation.operands
+    )
+    return replace(operation, operands=tuple(operands))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from einloom.ir.operation import Axis, DimType, Operand, Operation
+from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import Prims, Schedule, ScheduledLoop
 from einloom.ir.vector_lanes import LaneAxis, Lanes, lanes_of
+from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine
+from einloom.passes.contraction.pairs import lying_apart
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.sizes import equal_block
 
@@ -97,20 +99,20 @@ class ShortRuns:
         run, columns = self.along.extent if self.along else 1, math.prod(axis.extent for axis in self.columns)
         return machine.l1d // PART // (run * (self._products + columns) * self.operation.accumulate.size)
 
+    def keeps(self, lanes: Lanes, machine: Machine) -> bool:
+        """Whether kernels keep the other input in registers for a block."""
+        registers = vectors_of(machine.vectors, self.operation.accumulate.real).registers
+        return lanes.repays(registers) and self.most(machine) >= lanes.each
+
     @property
     def _products(self) -> int:
         return math.prod(axis.extent for axis in self.operation.axes if axis.role is DimType.K)
 
     def cost(self, schedule: Schedule, machine: Machine, threads: int) -> Cost:
         """Return the predicted seconds: transfers are those of reals that lie as far apart."""
-        operation = self.operation
-        operands = tuple(
-            Operand(each.name, each.dtype.real, tuple(2 * stride for stride in each.strides))
-            for each in operation.operands
-        )
-        model = CostModel(replace(operation, operands=operands), machine)
+        model = CostModel(lying_apart(self.operation), machine)
         transfers = model.cost(schedule, threads)
-        vectors = operation.points / self._products / self.elements
+        vectors = self.operation.points / self._products / self.elements
         return transfers._replace(arithmetic=vectors * (PRODUCT * self._products + END) * model.product / threads)
 
 
@@ -130,7 +132,7 @@ def _runs(operation: Operation, vector: int, machine: Machine) -> ShortRuns | No
     count = min(max(room // pitch, 1), across.extent if machine.vectors.masks_any else 1)
     runs = ShortRuns(operation, vector, across, along, count * run / max(-(-run // room), 1))
     lanes = lanes_of(_lane_axes(runs), room)
-    if lanes is not None and lanes.sums_lanes and runs.most(machine) >= lanes.each:
+    if lanes is not None and lanes.sums_lanes and runs.keeps(lanes, machine):
         return replace(runs, elements=room, lanes=lanes)
     # Single runs repay one call for many of them where it takes less than all columns anyway.
     repays = count > 1 or (2 * run >= room and len(runs.columns) > 1)
@@ -141,7 +143,7 @@ def _in_one_run(operation: Operation, vector: int, along: Axis, room: int, machi
     """Whole vectors of a long run, for which a small matrix of several columns stays in registers."""
     runs = ShortRuns(operation, vector, along, None, room, family="matrix in registers")
     lanes = lanes_of(_lane_axes(runs), room) if len(runs.columns) > 1 else None
-    return replace(runs, lanes=lanes) if lanes is not None and runs.most(machine) >= lanes.each else None
+    return replace(runs, lanes=lanes) if lanes is not None and runs.keeps(lanes, machine) else None
 
 
 def _lane_axes(runs: ShortRuns) -> Iterator[LaneAxis]:
