@@ -60,12 +60,16 @@ def _operation(rng: random.Random) -> Operation:
 def _complex(rng: random.Random) -> Operation:
     dtype = rng.choice((COMPLEX64, COMPLEX128))
     makers = (_complex_counted_products, _complex_long_rows, _complex_rows_of_sums, random_complex_reading)
-    made = rng.choice((*makers, random_gate, random_gate, None, None))
+    made = rng.choice((*makers, _complex_small_sums, random_gate, random_gate, None, None))
     return random_product(rng, dtype, points=4000) if made is None else made(rng, dtype)
 
 
 def _complex_counted_products(rng: random.Random, dtype: DType) -> Operation:
     return _conjugated(rng, _counted_products(rng, dtype))
+
+
+def _complex_small_sums(rng: random.Random, dtype: DType) -> Operation:
+    return _conjugated(rng, _small_sums(rng, dtype))
 
 
 def _complex_long_rows(rng: random.Random, dtype: DType) -> Operation:
@@ -321,6 +325,13 @@ def test_vectors_of_complex_elements_run_along_sums() -> None:
     found = [[each.schedule for each in every if each.family == "along a sum"] for every in made]
     assert sum(len(schedules) == 2 for schedules in found) > 10
     assert any(len(schedule.loops) > 3 for schedules in found for schedule in schedules)
+
+
+def test_vectors_of_complex_elements_run_along_inputs_where_the_output_is_short() -> None:
+    made = [_proposals(_complex_small_sums(random.Random(seed), COMPLEX64), AVX512)[1] for seed in range(40)]
+    found = [each.schedule for every in made for each in every if each.family == "along an input"]
+    assert sum(len(schedule.packs) == 1 for schedule in found) > 10
+    assert any(schedule.fused for schedule in found)
 
 
 def test_rows_of_complex_elements_are_read_in_order() -> None:

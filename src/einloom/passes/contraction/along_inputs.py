@@ -20,7 +20,7 @@ from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import LARGER, prims_along, vector_operand
 from einloom.passes.model.buffers import SHARE
 
-__all__ = ["schedules_along_inputs", "schedules_of_far_input"]
+__all__ = ["is_short", "schedules_along_inputs", "schedules_of_far_input", "schedules_where_it_lies"]
 
 SHORT = 64
 """Bytes of the output's innermost axis from which on it is long enough: a cache line."""
@@ -56,7 +56,7 @@ def schedules_along_inputs(
     m = operation.axis(prims.m) if prims.m else None
     if m is None or m.role is DimType.C:
         return
-    lanes, short = machine.vector_bits // 8 // operation.accumulate.size, m.extent * operation.accumulate.size < SHORT
+    lanes, short = machine.vector_bits // 8 // operation.accumulate.size, is_short(operation, m)
     turned = operation.inputs[vector_operand(operation, prims)]
     for role, operand in ((DimType.M, operation.inputs[0]), (DimType.N, operation.inputs[-1])):
         run = _run(operation, operand, role, TILES * lanes if short else 1)
@@ -70,9 +70,14 @@ def schedules_along_inputs(
         if short:
             yield from _along(operation, along, run, machine, most, COPIED)
         elif operand is turned and _is_large(operation, operand):
-            yield from _where_it_lies(operation, along, machine, most)
+            yield from schedules_where_it_lies(operation, along, machine, most)
         else:
             yield from schedules_of_far_input(operation, along, machine, most)
+
+
+def is_short(operation: Operation, m: Axis) -> bool:
+    """Whether vectors along the output's innermost axis are parts of cache lines."""
+    return m.extent * operation.accumulate.size < SHORT
 
 
 def schedules_of_far_input(
@@ -86,7 +91,7 @@ def schedules_of_far_input(
     products = math.prod(axis.extent for axis in operation.axes if axis.role is DimType.C)
     each = operation.elements(operand) // max(products, 1) * operand.dtype.size
     if each > min(machine.last_level, SHARE * machine.l2) and _columns(operation, role) <= FEW_COLUMNS:
-        yield from _where_it_lies(operation, prims, machine, most)
+        yield from schedules_where_it_lies(operation, prims, machine, most)
 
 
 def _columns(operation: Operation, role: DimType) -> int:
@@ -94,7 +99,9 @@ def _columns(operation: Operation, role: DimType) -> int:
     return math.prod(axis.extent for axis in operation.axes if axis.role not in (role, DimType.K, DimType.C))
 
 
-def _where_it_lies(operation: Operation, prims: Prims, machine: Machine, most: int | None) -> Iterator[Schedule]:
+def schedules_where_it_lies(
+    operation: Operation, prims: Prims, machine: Machine, most: int | None
+) -> Iterator[Schedule]:
     """Yield schedules with vectors along m and the axes around it as one, and along m with the next one, and alone.
 
     Blocks of three axes hold all of the inner two, which may be more than a cache does. What is many times as large as

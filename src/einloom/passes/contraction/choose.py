@@ -10,6 +10,7 @@ from einloom.ir.bind import bind
 from einloom.ir.held import packed_whole
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import Schedule
+from einloom.passes.contraction.along_inputs import is_short
 from einloom.passes.contraction.along_sums import AlongSum
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.families import (
@@ -24,6 +25,7 @@ from einloom.passes.contraction.families import (
     neighbours,
     products,
     rows_in_order,
+    where_it_lies,
 )
 from einloom.passes.contraction.groups import grouped_schedules
 from einloom.passes.contraction.large_input import prims_of_large_input
@@ -300,14 +302,20 @@ def _large_input(operation: Operation, context: Context) -> Iterator[Costed]:
 
 
 def _as_inputs_lie(operation: Operation, context: Context) -> Iterator[Costed]:
-    """Yield what reads complex elements of an input where they lie, and turns the output instead."""
+    """Yield what reads complex elements of an input where they lie, and turns the output instead.
+
+    The input comes from memory, or vectors along the output would be parts of cache lines.
+    """
+    innermost = operation.contiguous_axis(operation.output)
+    turns = innermost is not None and innermost.role is not DimType.C and is_short(operation, innermost)
     for operand in operation.inputs if operation.first_touch.initialises and context.options.packing else ():
         m = operation.contiguous_axis(operand)
         if m is None or m.role not in (DimType.M, DimType.N):
             continue
         reals = Reals.where_they_lie(operation, prims_along(operation, m), staged=True)
         if reals is not None:
-            yield from _restored_all(reals, far_input(_setting(*reals.undecided, context)), context)
+            family = where_it_lies if turns and m is not innermost else far_input
+            yield from _restored_all(reals, family(_setting(*reals.undecided, context)), context)
 
 
 def _one_by_one(operation: Operation, context: Context) -> Iterator[Costed]:

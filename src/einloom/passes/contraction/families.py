@@ -13,7 +13,11 @@ from dataclasses import dataclass, replace
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import Prims, Schedule
 from einloom.machine import Machine
-from einloom.passes.contraction.along_inputs import schedules_along_inputs, schedules_of_far_input
+from einloom.passes.contraction.along_inputs import (
+    schedules_along_inputs,
+    schedules_of_far_input,
+    schedules_where_it_lies,
+)
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.fused_rows import fused_schedules, staged_schedules
 from einloom.passes.contraction.large_input import vectorise_large_input
@@ -32,6 +36,7 @@ __all__ = [
     "neighbours",
     "products",
     "rows_in_order",
+    "where_it_lies",
 ]
 
 SHORT_SUM = 4
@@ -195,6 +200,13 @@ def far_input(setting: Setting) -> Iterator[Proposal]:
     """The vector operand is read as it lies, vectors along its innermost axis; copies turn the output."""
     most = setting.options.max_kernel_size
     for schedule in schedules_of_far_input(setting.operation, setting.prims, setting.machine, most):
+        yield Proposal("along an input", schedule)
+
+
+def where_it_lies(setting: Setting) -> Iterator[Proposal]:
+    """The same of an input of any size."""
+    most = setting.options.max_kernel_size
+    for schedule in schedules_where_it_lies(setting.operation, setting.prims, setting.machine, most):
         yield Proposal("along an input", schedule)
 
 
