@@ -109,7 +109,9 @@ class Plan(Generic[R, V, A]):
         together = max((tile.together for tile, _ in band.blocks), default=1)
         product = self.product
         body = BODY if self.km.scales and product.steps < LONG_SUM else 2 * BODY
-        return Steps.of(product.k, band.vectors * band.columns, together, body, can_overwrite=product.batch == 1)
+        along_k = ((operand.strides[2], operand.dtype.size) for operand in product.inputs)
+        apart = [stride * size for stride, size in along_k if isinstance(stride, int)]
+        return Steps.of(product.k, band.vectors * band.columns, together, body, product.batch == 1, apart)
 
     def _resolve_strides(self) -> None:
         product = self.product
