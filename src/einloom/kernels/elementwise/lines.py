@@ -35,6 +35,10 @@ class Lines(Generic[R, V, A]):
         self.vector = self.vec.lanes * FLOAT32.size
         self.source, self.target, self.end, self.rest = (frame.read(name) for name in self.variables)
 
+    def ask_for_last(self, size: int) -> None:
+        """Ask for the line in which a run of so many bytes from the target ends, to be written in part."""
+        self.km.prefetch(self.km.place(self.target, size - 1))
+
     def up_to_first(self) -> None:
         """Copy what lies before the first whole line."""
         km = self.km
@@ -65,7 +69,7 @@ class Lines(Generic[R, V, A]):
         for size in (size for size in sizes if size >= self.element):
             skip = km.asm.forward("shorter")
             km.branch("lt", self.rest, size, skip)
-            km.stream_part(self.target, self.source, size)
+            km.copy_part(self.target, self.source, size)
             self._move_on(size)
             km.add_constant(self.rest, -size)
             km.asm.bind(skip)

@@ -2,8 +2,8 @@
 
 An ordinary store to memory reads the line first; a non-temporal one does not, but it must fill whole lines. Where a
 column begins is known at run time only: what lies before its first whole line and behind its last one goes in steps of
-32, 16, 8, … bytes. Those are non-temporal too: columns often follow each other, and the processor joins two parts of a
-line. An ordinary store would fetch the line first, and every later store would wait for it.
+32, 16, 8, … bytes by ordinary stores. Memory takes parts of lines from non-temporal ones one by one, 50 to 80 ns each.
+An ordinary store fetches the line first, and later ones wait for it: so the line is asked for before.
 
 Transposed copies: see `stream_turned`.
 """
@@ -66,6 +66,7 @@ class _Columns(Generic[R, V, A]):
     def _column(self) -> None:
         self.km.move(self.lines.source, self.frame.read("a"))
         self.km.move(self.lines.target, self.frame.read("b"))
+        self.lines.ask_for_last(self.size)
         self.lines.up_to_first()
         self.km.sum_constant(self.lines.end, self.frame.read("b"), self.size)
         self.lines.whole()

@@ -118,15 +118,26 @@ class TurnedStream(Generic[R, V, A]):
         for chunk in _cut(length, step):
             with self.frame.loop(chunk.times, "chunks"):
                 m, n = (chunk.length, self.block.n) if self.joined else (rows, chunk.length)
+                size, runs = (m * n * self.element, 1) if self.joined else (n * self.element, m)
+                self._ask_for_ends(size, runs, chunk)
                 self._turn(m, n)
                 self.frame.copy("piece", "buffer")
                 self.frame.copy("run", "b")
-                size = (m * n if self.joined else n) * self.element
-                with self.frame.loop(1 if self.joined else m, "runs"):
+                with self.frame.loop(runs, "runs"):
                     self._leave(size, chunk)
                     self.frame.add("piece", self.apart)
                     self.frame.advance("run", self.b.strides[0], 1)
                 self.frame.add("b", size)
+
+    def _ask_for_ends(self, size: int, runs: int, chunk: _Chunk) -> None:
+        """Ask for the lines in which runs begin and end, to be written in part once they are turned."""
+        ends = [0] * chunk.first + [size - 1] * chunk.last
+        if ends:
+            self.frame.copy("run", "b")
+            with self.frame.loop(runs, "runs"):
+                for end in ends:
+                    self.km.prefetch(self.km.place(self.frame.read("run"), end))
+                self.frame.advance("run", self.b.strides[0], 1)
 
     def _turn(self, m: int, n: int) -> None:
         """Transpose a part of A into the buffer; its pointer ends where the next part begins."""

@@ -269,7 +269,7 @@ class AArch64Machine(KernelMachine[X, Arranged, Offset]):
     def pause(self) -> None:
         self.asm.hint(1)
 
-    def stream_part(self, target: X, source: X, size: int) -> None:
+    def copy_part(self, target: X, source: X, size: int) -> None:
         asm = self.asm
         load, store = {1: (asm.ldrb, asm.strb), 2: (asm.ldrh, asm.strh)}.get(size, (asm.ldr, asm.str))
         register = own if size >= 8 else w[own.number]

@@ -222,11 +222,8 @@ class ScalarVerbs(ABC, Generic[R, A]):
         """Say that this thread waits for another one's store."""
 
     @abstractmethod
-    def stream_part(self, target: R, source: R, size: int) -> None:
-        """The bytes at the target = those at the source: a power of two, at most half a cache line.
-
-        They pass the caches where the processor has such stores for so few bytes.
-        """
+    def copy_part(self, target: R, source: R, size: int) -> None:
+        """The bytes at the target = those at the source: a power of two, at most half a cache line."""
 
     @abstractmethod
     def prefetch(self, place: A) -> None:

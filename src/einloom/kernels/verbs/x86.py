@@ -265,12 +265,11 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
     def pause(self) -> None:
         self.asm.pause()
 
-    def stream_part(self, target: R64, source: R64, size: int) -> None:
+    def copy_part(self, target: R64, source: R64, size: int) -> None:
         register = {1: r11b, 2: r11w, 4: r11d}.get(size, r11)
-        store = self.asm.movnti if size >= 4 else self.asm.mov
         for offset in range(0, size, 8):
             self.asm.mov(register, mem(source, offset))
-            store(mem(target, offset), register)
+            self.asm.mov(mem(target, offset), register)
 
     def prefetch(self, place: Address) -> None:
         if "prefetchw" in self.machine.features:
