@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from keyword import iskeyword
+
 import pytest
 
 from einloom.asm import Assembler, Label
@@ -132,6 +134,30 @@ def test_an_unknown_mnemonic_is_no_attribute(asm: Assembler) -> None:
         asm.addd()
     assert not hasattr(asm, "frobnicate")
     assert not hasattr(asm, "_private")
+
+
+@pytest.mark.parametrize("isa", ["x86_64", "aarch64"])
+def test_the_plain_assembler_has_every_mnemonic(isa: str) -> None:
+    plain, suggesting = Assembler.plain(isa), Assembler(isa)
+    names = [f"{name}_" if iskeyword(name) else name for name in plain.mnemonics()]
+    assert all(callable(getattr(plain, name)) for name in names)
+    for asm in (plain, suggesting):
+        register = asm.rax if isa == "x86_64" else asm.x[0]
+        asm.and_(register, register, *[register] * (isa == "aarch64"))
+        asm.add(register, register, *[1] * (isa == "aarch64"))
+        asm.ret()
+    assert plain.bytes() == suggesting.bytes()
+    assert plain.listing() == suggesting.listing()
+
+
+def test_the_plain_assembler_suggests_nothing() -> None:
+    plain = Assembler.plain("x86_64")
+    assert isinstance(plain, Assembler)
+    with pytest.raises(AttributeError) as raised:
+        plain.addd()
+    assert not isinstance(raised.value, EncodingError)
+    with pytest.raises(EncodingError, match="no assembler for ISA 'z80'"):
+        Assembler.plain("z80")
 
 
 def test_a_refused_instruction_leaves_nothing(asm: Assembler) -> None:

@@ -2,6 +2,10 @@
 
 It knows no instruction. A subclass gives `form_encoder` (a mnemonic's encoder, made on first use), `text`, `padding`.
 
+There are two assemblers for each ISA. `Assembler(isa)` says which mnemonics are near one that does not exist: Python
+asks it for every attribute that it does not find, and looks up all attributes of such an object slowly. The compiler's,
+`Assembler.plain(isa)`, has all mnemonics as attributes from the beginning, and is asked for none.
+
 >>> asm = Assembler("aarch64")
 >>> top = asm.label("loop")
 >>> asm.sub(asm.x[0], asm.x[0], 1)
@@ -16,8 +20,11 @@ import importlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
+from functools import cache
+from keyword import iskeyword
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
+from types import MethodType
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias
 
 from einloom.errors import EncodingError
 
@@ -54,13 +61,13 @@ class Directive(Enum):
 # (form, operands, code); for a Directive the operand is its label, text or boundary. A record knows no position: the
 # same one may stand for every instruction with the same operands.
 Record: TypeAlias = tuple[Any, Any, bytes]
-Memory: TypeAlias = dict[tuple[Any, ...], Record]
+Memory = dict[tuple[Any, ...], Record]
 # encode(asm, operands): returns the record, and appends to `asm.fixups` where a label is used. The instruction will
 # start at `asm.size`. Raises EncodingError.
 Encoder: TypeAlias = Callable[["Assembler", tuple[Any, ...]], Record]
-# patch(code, position, target): writes the way to byte offset `target` into `code`. Raises EncodingError if that is
-# too far.
-Patch: TypeAlias = Callable[[bytearray, int, int], None]
+# patch(code, position, target, label): writes the way to byte offset `target`, where the label is, into `code`. Raises
+# EncodingError if that is too far.
+Patch: TypeAlias = Callable[[bytearray, int, int, "Label"], None]
 
 
 class Mark(NamedTuple):
@@ -93,19 +100,29 @@ class Assembler:
     """Assemble for an ISA, `"x86_64"` or `"aarch64"`: one method per mnemonic (`asm.add(…)`), made on first use.
 
     Mnemonics that Python reserves take a trailing underscore: `and_`, `or_`, `not_`.
+
+    Attributes:
+        instructions: the class that the ISA's methods are kept on.
     """
 
     isa: ClassVar[str] = ""
+    instructions: ClassVar[type[Assembler]]
     comment_prefix: ClassVar[str] = ";"
     code_width: ClassVar[int] = 24  # characters that the listing keeps for an instruction's code
 
     def __new__(cls, isa: str | None = None) -> Self:
         if cls is not Assembler:
             return super().__new__(cls)
-        if not isinstance(isa, str) or isa not in ISAS:
-            raise EncodingError(f"no assembler for ISA {isa!r}\n  There are: {', '.join(ISAS)}.")
-        module, name = ISAS[isa]
-        return super().__new__(getattr(importlib.import_module(module), name))
+        return super().__new__(_class_for(isa))
+
+    def __init_subclass__(cls) -> None:
+        if "isa" in vars(cls):
+            cls.instructions = cls
+
+    @staticmethod
+    def plain(isa: str) -> Assembler:
+        """Return an assembler that raises Python's own AttributeError for what is no mnemonic, and is faster for it."""
+        return _with_mnemonics(_class_for(isa).instructions)()
 
     def __init__(self, isa: str | None = None) -> None:
         self.buffer = bytearray()
@@ -152,18 +169,25 @@ class Assembler:
 
     # Emitting
 
-    def __getattr__(self, name: str) -> Any:
-        """Compile a mnemonic's method and keep it on the ISA's class; called on first use only."""
-        if name.startswith("_"):
-            raise AttributeError(name)
-        cls = type(self)
-        mnemonic = name.rstrip("_")
-        memory: Memory = {}
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    @classmethod
+    def method_of(cls, name: str) -> Callable[..., None] | None:
+        """Make the method of a mnemonic, as Python writes it, and keep it; None: there is no such mnemonic."""
+        mnemonic, memory = name.rstrip("_"), Memory()
         encode = cls.form_encoder(mnemonic, memory)
         if encode is None:
-            raise UnknownMnemonic(_unknown(mnemonic, cls))
-        setattr(cls, name, _method(mnemonic, encode, memory))
-        return getattr(self, name)
+            return None
+        method = cls.extended(mnemonic, _method(mnemonic, encode, memory))
+        setattr(cls.instructions, name, method)
+        return method
+
+    @classmethod
+    def extended(cls, mnemonic: str, emit: Callable[..., None]) -> Callable[..., None]:
+        """Return the method of a mnemonic that also takes what the ISA lets it be written with beside operands."""
+        return emit
 
     def label(self, name: str | None = None) -> Label:
         """Make a label and bind it here."""
@@ -270,7 +294,7 @@ class Assembler:
             places[label] = len(code)
             code += payload
         for position, label, patch in self.fixups:
-            patch(code, position, self._place(label, places))
+            patch(code, position, self._place(label, places), label)
         return bytes(code)
 
     def _place(self, label: Label, places: dict[Label, int]) -> int:
@@ -322,6 +346,52 @@ class Assembler:
 
     def _instructions(self) -> Iterator[Record]:
         return (record for record in self.records if not isinstance(record[0], Directive))
+
+
+class Suggesting(Assembler):
+    """An assembler that says what is near a mnemonic which does not exist."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            if self.method_of(name) is None:
+                raise UnknownMnemonic(_unknown(name.rstrip("_"), type(self)))
+            return getattr(self, name)
+
+
+class _Mnemonic:
+    """A method that is made when it is first asked for, and then takes this one's place."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, asm: Assembler | None, kind: type[Assembler]) -> Callable[..., None]:
+        method = kind.method_of(self.name)
+        assert method is not None, f"{self.name} is a mnemonic"
+        return method if asm is None else MethodType(method, asm)
+
+
+def _class_for(isa: object) -> Any:
+    """Return the class of `Assembler(isa)`."""
+    if not isinstance(isa, str) or isa not in ISAS:
+        raise EncodingError(f"no assembler for ISA {isa!r}\n  There are: {', '.join(ISAS)}.")
+    module, name = ISAS[isa]
+    return getattr(importlib.import_module(module), name)
+
+
+@cache
+def _with_mnemonics(kind: type[Assembler]) -> type[Assembler]:
+    """Return the class, which has all mnemonics as attributes from now on."""
+    taken = {name for each in kind.__mro__ for name in vars(each)}
+    for mnemonic in kind.mnemonics():
+        name = f"{mnemonic}_" if iskeyword(mnemonic) else mnemonic
+        if name not in taken:
+            setattr(kind, name, _Mnemonic(name))
+    return kind
 
 
 def _is_power_of_two(number: object) -> bool:

@@ -111,7 +111,7 @@ def prepare() -> None:
         for name in _compiler:
             import_module(f"einloom.{name}")
         if _ON_X86:
-            import_module("einloom.asm.x86.rows").rows()
+            import_module("einloom.asm").Assembler.plain("x86_64")
 
 
 def _sizes(operation: Operation, text: str, machine: Machine, threads: int) -> dict[str, tuple[int, ...]]:

@@ -57,7 +57,7 @@ def work_of(spec: Spec, machine: Machine) -> Work:
     Raises:
         UnsupportedTarget: the machine has no kernels, or none of the spec.
     """
-    assembler = Assembler(machine.isa)
+    assembler = Assembler.plain(machine.isa)
     emit_kernel(machine_for(assembler, machine), spec)
     kinds = kinds_of(assembler.isa)
     found, full = Counter[tuple[int, ...]](), 0

@@ -80,7 +80,7 @@ def _image(name: str, conjugated: tuple[bool, ...], machine: Machine) -> Image:
     from einloom.kernels.contraction.by_table import emit_by_table
     from einloom.kernels.select import machine_for
 
-    asm = Assembler(machine.isa)
+    asm = Assembler.plain(machine.isa)
     dtype = next(each for each in _TYPES if each.name == name)
     emit_by_table(machine_for(asm, machine), dtype, conjugated)
     return Image(asm.bytes(), asm.isa, frozenset(asm.features), 0, len(conjugated) + 1, 0, 1, labels=asm.labels)

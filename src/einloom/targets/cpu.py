@@ -64,7 +64,7 @@ class _Lowering:
     def __init__(self, nest: Nest, machine: Machine) -> None:
         self.nest = nest
         self.machine = machine
-        self.asm = Assembler(machine.isa)
+        self.asm = Assembler.plain(machine.isa)
         self.vm = machine_for(self.asm, machine)
         self.scratch_bytes = -(-nest.scratch_bytes // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
         self.shared_loops, self.body = _shared_loops(nest.body) if nest.team is None else ([], nest.body)

@@ -133,24 +133,21 @@ class LabelSpec(NamedTuple):
 
         return put
 
-    def patch(self, form: Form) -> Callable[[Label], Patch]:
-        """Return what makes a label's patch. Pages count from the start of the code, which itself lies on a page."""
+    def patch(self, form: Form) -> Patch:
+        """Return what writes the way to a label. Pages count from the start of the code, which lies on a page."""
         put, page = self.distance(form), self.page
 
-        def for_label(label: Label) -> Patch:
-            def patch(code: bytearray, position: int, target: int) -> None:
-                distance = (target >> 12) - (position >> 12) << 12 if page else target - position
-                word = int.from_bytes(code[position : position + 4], "little")
-                try:
-                    code[position : position + 4] = put(word, distance).to_bytes(4, "little")
-                except EncodingError as error:
-                    raise EncodingError(
-                        f"{form.mnemonic} at {position:#x} cannot reach label {label.name}: {error}"
-                    ) from None
+        def patch(code: bytearray, position: int, target: int, label: Label) -> None:
+            distance = (target >> 12) - (position >> 12) << 12 if page else target - position
+            word = int.from_bytes(code[position : position + 4], "little")
+            try:
+                code[position : position + 4] = put(word, distance).to_bytes(4, "little")
+            except EncodingError as error:
+                raise EncodingError(
+                    f"{form.mnemonic} at {position:#x} cannot reach label {label.name}: {error}"
+                ) from None
 
-            return patch
-
-        return for_label
+        return patch
 
 
 class ModifierSpec(NamedTuple):

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from einloom.asm.aarch64 import encoder, operands
 from einloom.asm.aarch64.immediates import bitmask
 from einloom.asm.aarch64.row import Form
-from einloom.asm.assembler import Assembler, Encoder, Memory
+from einloom.asm.assembler import Assembler, Encoder, Memory, Suggesting
 from einloom.errors import EncodingError
 
 __all__ = ["AArch64Assembler"]
@@ -25,7 +25,7 @@ __all__ = ["AArch64Assembler"]
 _NOP = 0xD503201F
 
 
-class AArch64Assembler(Assembler):
+class AArch64Instructions(Assembler):
     """Assemble for AArch64. Shifts and extensions are keywords: `asm.add(x0, x1, x2, lsl=3)`, `asm.movk(x0, 1, lsl=16)`
 
     Conditions are strings, `asm.csel(x0, x1, x2, "ne")`; a branch has them in its name too: `asm.b("ne", top)` is
@@ -106,17 +106,19 @@ class AArch64Assembler(Assembler):
         """Return the instruction word."""
         return f"{int.from_bytes(code, 'little'):08x}"
 
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        """Compile a mnemonic's method, as every assembler does; here some take keywords, lists or a condition."""
-        emit = super().__getattr__(name)
-        mnemonic = _mnemonic(name.rstrip("_"))
-        wrap = _with_keywords if encoder.takes_modifiers(mnemonic) else None
-        wrap = _with_lists if encoder.takes_lists(mnemonic) else wrap
-        wrap = _with_condition if mnemonic == "b" else wrap
-        if wrap is None:
-            return emit
-        setattr(type(self), name, wrap(getattr(type(self), name)))
-        return getattr(self, name)
+    @classmethod
+    def extended(cls, mnemonic: str, emit: Callable[..., None]) -> Callable[..., None]:
+        """Return a method that takes keywords, lists or a condition, where the mnemonic has them."""
+        name = _mnemonic(mnemonic)
+        if name == "b":
+            return _with_condition(emit)
+        if encoder.takes_lists(name):
+            return _with_lists(emit)
+        return _with_keywords(emit) if encoder.takes_modifiers(name) else emit
+
+
+class AArch64Assembler(Suggesting, AArch64Instructions):
+    """The same, which also says what is near a mnemonic that does not exist."""
 
 
 def _mnemonic(name: str) -> str:
@@ -129,7 +131,7 @@ def _with_keywords(emit: Callable[..., None]) -> Callable[..., None]:
 
     known = operands.Modifier.of
 
-    def emit_modified(self: AArch64Assembler, *given: Any, **modifiers: int) -> None:
+    def emit_modified(self: Assembler, *given: Any, **modifiers: int) -> None:
         for name in modifiers:
             given = (*given, known(name, modifiers[name]))
         emit(self, *given)
@@ -140,7 +142,7 @@ def _with_keywords(emit: Callable[..., None]) -> Callable[..., None]:
 def _with_lists(emit: Callable[..., None]) -> Callable[..., None]:
     """Return a method that makes tuples of lists, so that the encoder can remember instructions by them."""
 
-    def emit_listed(self: AArch64Assembler, *given: Any) -> None:
+    def emit_listed(self: Assembler, *given: Any) -> None:
         emit(self, *[tuple(operand) if type(operand) is list else operand for operand in given])
 
     return emit_listed
@@ -149,7 +151,7 @@ def _with_lists(emit: Callable[..., None]) -> Callable[..., None]:
 def _with_condition(emit: Callable[..., None]) -> Callable[..., None]:
     """Return the method `b`, which takes a condition before the label and is b.cond then."""
 
-    def emit_branch(self: AArch64Assembler, *given: Any) -> None:
+    def emit_branch(self: Assembler, *given: Any) -> None:
         if len(given) == 2:
             getattr(self, f"b_{given[0]}")(given[1])
         else:

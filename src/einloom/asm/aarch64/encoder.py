@@ -177,8 +177,7 @@ def _with_fixup(encode: Encoder, form: Form, position: int) -> Encoder:
 
     def encode_label(asm: Assembler, operands: tuple[Any, ...]) -> Record:
         record = encode(asm, operands)
-        label = operands[position]
-        asm.fixups.append((len(asm.buffer), label, patch(label)))
+        asm.fixups.append((len(asm.buffer), operands[position], patch))
         return record
 
     return encode_label

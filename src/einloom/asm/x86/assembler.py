@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from einloom.asm.assembler import Assembler, Encoder, Memory
+from einloom.asm.assembler import Assembler, Encoder, Memory, Suggesting
 from einloom.asm.x86 import operands as _operands
 from einloom.asm.x86.dispatch import dispatcher, notations
 from einloom.asm.x86.forms import Form, Row
@@ -35,7 +35,7 @@ NOPS = tuple(
 )
 
 
-class X86Assembler(Assembler):
+class X86Instructions(Assembler):
     """Assembler of x86-64 with AVX2, FMA and AVX-512. Registers and `mem` are attributes: `rax`, `zmm`, `k`, …"""
 
     isa = "x86_64"
@@ -68,4 +68,8 @@ class X86Assembler(Assembler):
 
 for _name, _value in vars(_operands).items():
     if isinstance(_value, (_operands.Register, _operands.Rounding, _operands.AddressMaker, tuple)):
-        setattr(X86Assembler, _name, _value)
+        setattr(X86Instructions, _name, _value)
+
+
+class X86Assembler(Suggesting, X86Instructions):
+    """The same, which also says what is near a mnemonic that does not exist."""

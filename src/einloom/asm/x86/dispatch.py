@@ -7,6 +7,7 @@ form, operands, code = encode(asm, (zmm[0], zmm[1], mem(rdi, 64)))
 from __future__ import annotations
 
 import operator
+from functools import cache
 from typing import Any
 
 from einloom.asm.assembler import Assembler, Encoder, Label, Memory, Record
@@ -72,16 +73,17 @@ def _encoder(rows: list[Row], types: tuple[type, ...], operands: tuple[Any, ...]
             raise EncodingError(
                 _refusal(rows, operands, "the size of the access is open; write mem.dword(…) or the like")
             )
-    encoders = [form_encoder(form, types) for form in forms]
-    return encoders[0] if len(encoders) == 1 else _first(encoders)
+    return form_encoder(forms[0], types) if len(forms) == 1 else _first(forms, types)
 
 
-def _first(encoders: list[FormEncoder]) -> FormEncoder:
-    """Return the encoder that tries several in turn."""
+def _first(forms: list[Form], types: tuple[type, ...]) -> FormEncoder:
+    """Return the encoder that tries several forms in turn; later ones are often never asked."""
+    encoder_of = cache(lambda place: form_encoder(forms[place], types))
+    places = range(len(forms))
 
     def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
-        for encoder in encoders:
-            record = encoder(asm, operands)
+        for place in places:
+            record = encoder_of(place)(asm, operands)
             if record is not None:
                 return record
         return None

@@ -6,16 +6,17 @@ Source: Intel SDM volume 2A, 2.1 and 2.2.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
-from einloom.asm.assembler import Assembler, Label, Record
+from einloom.asm.assembler import Assembler, Label, Patch, Record
 from einloom.asm.x86.forms import Form
 from einloom.asm.x86.registers import Register
 from einloom.asm.x86.vector import FormEncoder
 from einloom.errors import EncodingError
 
 BYTE = tuple(bytes((value,)) for value in range(256))
-FORCED = 8  # the index into `_heads` of a REX prefix without W, R, X or B
+FORCED = 8  # in `_Heads`: a REX prefix, even without W, R, X or B
 
 
 def legacy_encoder(form: Form, kinds: tuple[str, ...]) -> FormEncoder:
@@ -35,20 +36,25 @@ def _modrm_encoder(form: Form, kinds: tuple[str, ...]) -> FormEncoder:
     return _registers(form, kinds) if address is None else _memory(form, kinds, address)
 
 
-def _heads(form: Form) -> list[bytes]:
-    """Return prefixes, REX and opcode, by the REX bits R X B; then the same with REX even where it says nothing."""
-    encoding, letters = form.encoding, form.shape.letters
-    prefixes, wide = bytes.fromhex(encoding.prefix), 0
-    if not encoding.default64:
-        widest = next((letter for letter in "qdw" if letter in letters), "")
-        prefixes = b"\x66" * (widest == "w") + prefixes
-        wide = 8 * (widest == "q")
-    heads = []
-    for forced in (False, True):
-        for bits in range(8):
-            rex = bytes([0x40 | wide | bits]) if forced or wide or bits else b""
-            heads.append(prefixes + rex + encoding.opcode)
-    return heads
+class _Heads(dict[int, bytes]):
+    """Prefixes, REX and opcode of a form, by the REX bits R X B, FORCED added where REX stands though it says nothing.
+
+    Each is made when it is first asked for: most forms meet few of them.
+    """
+
+    def __init__(self, form: Form) -> None:
+        super().__init__()
+        self.encoding, letters = form.encoding, form.shape.letters
+        self.prefixes, self.wide = bytes.fromhex(form.encoding.prefix), 0
+        if not form.encoding.default64:
+            widest = next((letter for letter in "qdw" if letter in letters), "")
+            self.prefixes = b"\x66" * (widest == "w") + self.prefixes
+            self.wide = 8 * (widest == "q")
+
+    def __missing__(self, bits: int) -> bytes:
+        rex = bytes([0x40 | self.wide | bits & 7]) if self.wide or bits else b""
+        head = self[bits] = self.prefixes + rex + self.encoding.opcode
+        return head
 
 
 def _forced(register: Register) -> int:
@@ -58,7 +64,7 @@ def _forced(register: Register) -> int:
 
 def _fixed(form: Form) -> FormEncoder:
     """Return the encoder of a form that has no register and no address."""
-    head, finish = _heads(form)[0], _finisher(form, 0 if form.shape.slots else -1)
+    head, finish = _Heads(form)[0], _finisher(form, 0 if form.shape.slots else -1)
 
     def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
         return finish(operands, head)
@@ -68,7 +74,7 @@ def _fixed(form: Form) -> FormEncoder:
 
 def _opcode_register(form: Form) -> FormEncoder:
     """Return the encoder of a form whose opcode ends in a register's number."""
-    heads = _heads(form)
+    heads = _Heads(form)
     finish = _finisher(form, form.encoding.roles.find("I"))
 
     def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
@@ -81,8 +87,9 @@ def _opcode_register(form: Form) -> FormEncoder:
 
 def _registers(form: Form, kinds: tuple[str, ...]) -> FormEncoder:
     """Return the encoder of a form whose modrm names registers only."""
-    heads, roles = _heads(form), form.encoding.roles
-    rm, reg, finish = roles.index("M"), roles.find("R"), _finisher(form, roles.find("I"))
+    heads, roles = _Heads(form), form.encoding.roles
+    rm, reg, immediate = roles.index("M"), roles.find("R"), roles.find("I")
+    finish = None if immediate < 0 else _finisher(form, immediate)
     constant = 0xC0 | form.encoding.extension << 3
     bytewise = "b" in kinds
 
@@ -95,15 +102,17 @@ def _registers(form: Form, kinds: tuple[str, ...]) -> FormEncoder:
             rex |= number >> 3 << 2
         if bytewise:
             rex |= _forced(operands[rm]) | (_forced(operands[reg]) if reg >= 0 else 0)
-        return finish(operands, heads[rex] + BYTE[modrm])
+        code = heads[rex] + BYTE[modrm]
+        return (form, operands, code) if finish is None else finish(operands, code)
 
     return encode
 
 
 def _memory(form: Form, kinds: tuple[str, ...], address: int) -> FormEncoder:
     """Return the encoder of a form with an address."""
-    heads, roles = _heads(form), form.encoding.roles
-    reg, finish = roles.find("R"), _finisher(form, roles.find("I"))
+    heads, roles = _Heads(form), form.encoding.roles
+    reg, immediate = roles.find("R"), roles.find("I")
+    finish = None if immediate < 0 else _finisher(form, immediate)
     constant = form.encoding.extension << 3
     bytewise = "b" in kinds
 
@@ -116,7 +125,8 @@ def _memory(form: Form, kinds: tuple[str, ...], address: int) -> FormEncoder:
             rex |= number >> 3 << 2
             if bytewise:
                 rex |= _forced(operands[reg])
-        return finish(operands, heads[rex] + modrm.to_bytes(length, "little"))
+        code = heads[rex] + modrm.to_bytes(length, "little")
+        return (form, operands, code) if finish is None else finish(operands, code)
 
     return encode
 
@@ -171,11 +181,17 @@ def _jump(form: Form) -> FormEncoder:
 
 def add_relative_fixup(asm: Assembler, label: Label, position: int, rest: int, disp: int = 0) -> None:
     """Have 32 bits at `position` hold label + disp relative to the instruction's end, `rest` bytes after `position`."""
+    asm.fixups.append((position, label, _relative_patch(rest, disp)))
 
-    def patch(code: bytearray, position: int, target: int) -> None:
+
+@lru_cache(1024)
+def _relative_patch(rest: int, disp: int) -> Patch:
+    """Return what writes the distance to label + disp; it is the same for all jumps."""
+
+    def patch(code: bytearray, position: int, target: int, label: Label) -> None:
         distance = target + disp - position - rest
         if not -(1 << 31) <= distance < 1 << 31:
             raise EncodingError(f"{label.name} is {distance} bytes away: a relative address has 32 bits")
         code[position : position + 4] = distance.to_bytes(4, "little", signed=True)
 
-    asm.fixups.append((position, label, patch))
+    return patch
