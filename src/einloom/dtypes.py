@@ -88,8 +88,13 @@ class DType:
     sum: str = ""
     of: str = ""
 
+    # Names tell types apart, and keys of many tables have types in them.
+
     def __hash__(self) -> int:
-        return hash(self.name)  # Names tell types apart, and keys of many tables have types in them.
+        return hash(self.name)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is DType and self.name == other.name)
 
     @property
     def accumulate(self) -> DType:
@@ -195,6 +200,8 @@ def promoted(*types: object) -> DType:
     Raises:
         DTypeError: they have no common type.
     """
+    if types and isinstance(types[0], DType) and types.count(types[0]) == len(types):
+        return types[0]
     return _promoted(frozenset(each if isinstance(each, DType) else _known(each) for each in types))
 
 

@@ -25,6 +25,7 @@ class Epilogue(Generic[R, V, A]):
         self.view = self.setting.views["c"]
         self.is_vector = self.setting.product.c.fetch is VECTOR
         self.vector_bytes = self.vec.lanes * self.setting.product.c.dtype.size
+        self._masks = [registers.row_mask(row) for row in range(self.tile.vectors)]
 
     def emit(self, result: Sequence[V]) -> None:
         """Scale the sums, `vectors` registers for one column after another, add C as beta says, and store."""
@@ -40,10 +41,9 @@ class Epilogue(Generic[R, V, A]):
 
     def store(self, result: Sequence[V]) -> None:
         """Store the tile."""
-        vectors = self.tile.vectors
+        vectors, store = self.tile.vectors, self._store_vectors if self.is_vector else self._store_strided
         for column, base, offset in self.columns():
-            for row, register in enumerate(result[column * vectors : (column + 1) * vectors]):
-                self._store_block(register, base, offset, row)
+            store(result[column * vectors : (column + 1) * vectors], base, offset)
             for register, place, mask in self._grouped_part(column, base, offset):
                 self.vec.store(place, register, mask)
 
@@ -59,12 +59,12 @@ class Epilogue(Generic[R, V, A]):
         if beta == 0:
             return
         km, skip, vectors = self.setting.km, None, self.tile.vectors
+        add = self._add_vectors if self.is_vector else self._add_strided
         if beta is None:
             skip = km.asm.forward("overwrite")
             self.setting.frame.branch("eq", "beta", 0, skip)
         for column, base, offset in self.columns():
-            for row, register in enumerate(result[column * vectors : (column + 1) * vectors]):
-                self._add_block(register, base, offset, row)
+            add(result[column * vectors : (column + 1) * vectors], base, offset)
             for register, place, mask in self._grouped_part(column, base, offset):
                 self.vec.add_memory(register, place, mask)
         if skip is not None:
@@ -93,35 +93,37 @@ class Epilogue(Generic[R, V, A]):
                 km.add(walk, frame.read(stride))
             yield column, walk, 0
 
-    def _add_block(self, register: V, base: R, offset: int, row: int) -> None:
-        if self.is_vector:
-            self._add_vector(register, self.setting.km.place(base, offset + row * self.vector_bytes), row)
-            return
-        base, offset = self._row_base(base, offset, self.setting.output[0], row)
-        index = self.setting.indices["c"]
-        loaded, lanes = self.registers.free[0], self.registers.row_lanes(row)
-        self.view.load_strided(loaded, base, offset, index, lanes, self.registers.temporaries)
-        self.vec.add(register, register, loaded)
+    # A column: its vectors lie side by side in C, or their lanes lie a stride apart
 
-    def _add_vector(self, register: V, place: A, row: int) -> None:
-        mask, free = self.registers.row_mask(row), self.registers.free[0]
-        if self.view is self.vec:
-            self.vec.add_memory(register, place, mask, free)
-        else:
-            self.view.load(free, place, mask)
-            self.vec.add(register, register, free)
+    def _add_vectors(self, registers: Sequence[V], base: R, offset: int) -> None:
+        place, free = self.setting.km.place, self.registers.free[0]
+        for register, mask in zip(registers, self._masks):
+            if self.view is self.vec:
+                self.vec.add_memory(register, place(base, offset), mask, free)
+            else:
+                self.view.load(free, place(base, offset), mask)
+                self.vec.add(register, register, free)
+            offset += self.vector_bytes
 
-    def _store_block(self, register: V, base: R, offset: int, row: int) -> None:
-        if self.is_vector:
-            place = self.setting.km.place(base, offset + row * self.vector_bytes)
-            mask = self.registers.row_mask(row)
-            needs = mask is not None or self.view is not self.vec
-            self.view.store(place, register, mask, temporary=self.registers.free[0] if needs else None)
-            return
-        base, offset = self._row_base(base, offset, self.setting.output[0], row)
-        index = self.setting.indices["c"]
-        lanes, temporaries = self.registers.row_lanes(row), self.registers.temporaries
-        self.view.store_strided(base, offset, register, index, lanes, temporaries)
+    def _add_strided(self, registers: Sequence[V], base: R, offset: int) -> None:
+        loaded, index, temporaries = self.registers.free[0], self.setting.indices["c"], self.registers.temporaries
+        for row, register in enumerate(registers):
+            row_base, row_offset = self._row_base(base, offset, self.setting.output[0], row)
+            self.view.load_strided(loaded, row_base, row_offset, index, self.registers.row_lanes(row), temporaries)
+            self.vec.add(register, register, loaded)
+
+    def _store_vectors(self, registers: Sequence[V], base: R, offset: int) -> None:
+        place, store, converts = self.setting.km.place, self.view.store, self.view is not self.vec
+        for register, mask in zip(registers, self._masks):
+            temporary = self.registers.free[0] if converts or mask is not None else None
+            store(place(base, offset), register, mask, temporary=temporary)
+            offset += self.vector_bytes
+
+    def _store_strided(self, registers: Sequence[V], base: R, offset: int) -> None:
+        index, temporaries = self.setting.indices["c"], self.registers.temporaries
+        for row, register in enumerate(registers):
+            row_base, row_offset = self._row_base(base, offset, self.setting.output[0], row)
+            self.view.store_strided(row_base, row_offset, register, index, self.registers.row_lanes(row), temporaries)
 
     def _row_base(self, base: R, offset: int, stride: int | str, row: int) -> tuple[R, int]:
         if isinstance(stride, int):

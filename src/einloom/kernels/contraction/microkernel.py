@@ -120,16 +120,13 @@ class Microkernel(Generic[R, V, A]):
 
     def _products(self, step: int, which: int) -> None:
         """Emit the products of a step, and what is asked for meanwhile."""
-        free = list(self.registers.free)
-        inputs, vectors = self.setting.inputs, self.tile.vectors
+        free, inputs = list(self.registers.free), self.setting.inputs
         shared = [None if c.operand.per_column else self._shared(c, step, free) for c in inputs]
-        accumulate, sums = self._accumulation(which), self.registers.accumulators[which]
-        private = free.copy()
+        accumulate, private = self._accumulation(which), free.copy()
         sources = [repeat(ready) if ready else self._broadcasts(c, step, private) for ready, c in zip(shared, inputs)]
-        for column, columns in zip(range(self.tile.columns), zip(*sources)):
+        for column, (targets, *columns) in enumerate(zip(self.registers.columns[which], *sources)):
             if self.prefetches:
                 self._prefetch()
-            targets = sums[column * vectors : (column + 1) * vectors]
             if all(columns):
                 for operands in zip(targets, *columns):
                     accumulate(*operands)
@@ -144,7 +141,8 @@ class Microkernel(Generic[R, V, A]):
         if self.tile.biased:
             first, *_ = shared
             assert first is not None, "a biased product is taken as it is: A does not depend on n"
-            self._add_bias(accumulate, sums[self.tile.columns * vectors :], first, free.pop(0))
+            sums = self.registers.accumulators[which]
+            self._add_bias(accumulate, sums[self.tile.columns * self.tile.vectors :], first, free.pop(0))
 
     def _accumulation(self, which: int) -> Callable[..., None]:
         """Return what adds a product to an accumulator of a set, or begins the sum with it."""

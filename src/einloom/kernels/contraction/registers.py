@@ -49,7 +49,7 @@ class TileRegisters(Generic[R, V, A]):
 
     Attributes:
         mask: of the last vector of each column.
-        accumulators: of each set, `vectors` for one column after another.
+        accumulators: of each set, `vectors` for one column after another; columns: the same, a list for each column.
         grouped: the grouped rows, which have accumulators of their own, or None.
         free: registers that nothing holds between two steps.
         temporaries: those of them that strided accesses take.
@@ -64,6 +64,9 @@ class TileRegisters(Generic[R, V, A]):
         registers = self.vec.working
         used = tile.accumulators * tile.sets
         self.accumulators = [registers[s * tile.accumulators : (s + 1) * tile.accumulators] for s in range(tile.sets)]
+        vectors = tile.vectors
+        starts = range(0, vectors * tile.columns, vectors) if vectors else [0] * tile.columns
+        self.columns = [[sums[start : start + vectors] for start in starts] for sums in self.accumulators]
         self.free = registers[used + tile.grouped :]
         self.grouped = self._grouped_rows(tail, list(registers[used : used + tile.grouped])) if tile.group > 1 else None
         self.strided = setting.product.c.fetch is STRIDED or any(c.operand.fetch is STRIDED for c in setting.inputs)
