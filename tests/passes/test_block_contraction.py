@@ -272,7 +272,7 @@ def test_a_large_input_is_read_along_its_runs_or_packed() -> None:
         pytest.param(
             "d 84 m, e 84 k, c 84 m, a 84 m, b 24 n",
             ("deca", "be", "abcd"),
-            "seq c:1 seq d:1 prim m=a n=b k=e pack out@1 b d a",
+            "fuse ca=c*a seq ca:84 seq d:1 prim m=ca n=b k=e pack out@1 b d ca",
             id="all rows at once, which translation buffers hold",
         ),
         pytest.param(

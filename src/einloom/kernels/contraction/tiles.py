@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from einloom.dtypes import INT8, INT16, LOWERED, RAISED, UINT8
 from einloom.group_products import takes_scalable
@@ -17,7 +17,7 @@ from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine, VectorISA
 
-__all__ = ["PLAIN", "Cost", "Demand", "Fragment", "Tile", "TileCosts", "fastest", "plain_demand"]
+__all__ = ["PLAIN", "Cost", "Demand", "Fragment", "Neighbours", "Tile", "TileCosts", "fastest", "plain_demand"]
 
 FMA_LATENCY = 4
 """Of the processors that einloom runs on: Intel Golden Cove, AMD Zen 4 and 5, Arm Neoverse V1 and V2."""
@@ -83,6 +83,9 @@ PACES = {
 
 Fragment = tuple[Fetch, bool]
 """How an input is fetched, and whether it depends on n."""
+
+Neighbours: TypeAlias = Literal["n", "k"] | None
+"""The axis along which elements of the input that is broadcast are neighbours in memory."""
 
 PLAIN: tuple[Fragment, ...] = ((VECTOR, False), (BROADCAST, True))
 """Of a product whose vectors of m meet one element of each column."""
@@ -319,7 +322,13 @@ class Demand:
 
 
 def plain_demand(
-    isa: VectorISA, size: int, m: int, n: int, steps: int, fragments: tuple[Fragment, ...] = PLAIN
+    isa: VectorISA,
+    size: int,
+    m: int,
+    n: int,
+    steps: int,
+    fragments: tuple[Fragment, ...] = PLAIN,
+    neighbours: Neighbours = None,
 ) -> Demand:
     """Return the demand of a product of which nothing but its sizes is known, and how its inputs are fetched.
 
@@ -328,11 +337,14 @@ def plain_demand(
         size: of an element in bytes.
         m, n, steps: extents; m is vectorised.
         fragments: of the inputs; vectors that are not put together from single elements begin where cache lines do.
+        neighbours: of what is broadcast, by which a few rows can share registers.
     """
     lanes = isa.bits // 8 // size
     strided = any(fetch is STRIDED for fetch, _ in fragments)
-    costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, True, isa.embedded_broadcast)
-    return Demand(costs, -(-m // lanes), n, steps, m % lanes)
+    embedded, tail = isa.embedded_broadcast, m % lanes
+    costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, True, embedded, across=neighbours == "n")
+    group = group_size(tail, lanes) if neighbours and embedded and fragments == PLAIN else 1
+    return Demand(costs, -(-m // lanes), n, steps, tail, group)
 
 
 def fastest(costs: TileCosts, vectors: int, columns: int, steps: int, tail: int, group: int) -> Cost | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from einloom.kernels.contraction import bands
-from einloom.kernels.contraction.tiles import PLAIN, Fragment, plain_demand
+from einloom.kernels.contraction.tiles import PLAIN, Fragment, Neighbours, plain_demand
 from einloom.machine import VectorISA
 
 __all__ = ["CALL", "MANY", "MOVE", "Tiling", "copy_cycles", "tilings_of", "transposed_cycles"]
@@ -34,20 +34,23 @@ class Tiling:
 
 
 @lru_cache(64)
-def tilings_of(isa: VectorISA, size: int, fragments: tuple[Fragment, ...] = PLAIN) -> Callable[[int, int, int], Tiling]:
+def tilings_of(
+    isa: VectorISA, size: int, fragments: tuple[Fragment, ...] = PLAIN, neighbours: Neighbours = None
+) -> Callable[[int, int, int], Tiling]:
     """Return what says which tiles take the fewest cycles, of a contraction of m x n sums of k products each.
 
     Args:
         isa: the vector ISA; m is vectorised.
         size: of an element in bytes.
         fragments: how kernels fetch the inputs.
+        neighbours: of what they broadcast.
     """
     lanes = isa.bits // 8 // size
 
     @lru_cache(1024)
     def tiling(m: int, n: int, k: int) -> Tiling:
         steps = min(k, MANY) if k < 4 else min(1 << k.bit_length() - 1, MANY)
-        tiles = bands.tiling_of(plain_demand(isa, size, m, n, steps, fragments))
+        tiles = bands.tiling_of(plain_demand(isa, size, m, n, steps, fragments, neighbours))
         first = tiles.bands[0]
         return Tiling(first.vectors * lanes, first.columns, tiles.step * k + tiles.end)
 

@@ -15,7 +15,7 @@ from einloom.dtypes import Kind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import OUTPUT, ExecType, Schedule, ScheduledPack
 from einloom.kernels.contraction.ahead import COLUMNS, FEW_IN_PLACE, MANY_TRIPS, PIECE_IN_PLACE, is_worth_asking
-from einloom.kernels.contraction.tiles import Fragment
+from einloom.kernels.contraction.tiles import Fragment, Neighbours
 from einloom.kernels.elementwise.few import MOST
 from einloom.kernels.elementwise.stream_turned import SHORTEST
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
@@ -180,7 +180,7 @@ class Flow:
         for part in (ms, ns, ks, batches):
             calls /= sum([count for _, count in part])
         fragments, cycles = self._fragments(operation), 0.0
-        tiling = tilings_of(isa, size, fragments)
+        tiling = tilings_of(isa, size, fragments, self._neighbours(fragments))
         self.elements = {i for i, (fetch, _) in enumerate(fragments) if fetch is BROADCAST and i not in self.packs}
         calls *= PART if ms[0][0] * size * 8 < isa.bits else 1.0
         for m, each in ms:
@@ -236,6 +236,20 @@ class Flow:
         found = [(self._fetch(i, m), bool(self.buffers.tensors[i].along(n))) for i in range(len(operation.inputs))]
         found += [(BROADCAST, True)] if len(found) == 1 else []
         return tuple([(STRIDED if scatters and fetch is VECTOR else fetch, per_column) for fetch, per_column in found])
+
+    def _neighbours(self, fragments: tuple[Fragment, ...]) -> Neighbours:
+        """Along which axis of the primitive elements of the input are neighbours that kernels broadcast."""
+        broadcast = (BROADCAST, True)
+        if broadcast not in fragments[: len(self.buffers.tensors) - 1]:
+            return None
+        position, prims, places = fragments.index(broadcast), self.schedule.prims, self.buffers.places
+        n, k = places.get(prims.n or ""), places.get(prims.k or "")
+        if position in self.packs:
+            innermost = [places[digit.axis] for digit in self.packs[position].layout[-1:]]
+        else:
+            tensor = self.buffers.tensors[position]
+            innermost = [axis for axis in (n, k) if axis is not None and tensor.is_contiguous(axis)]
+        return "n" if n in innermost else "k" if k in innermost else None
 
     def _fetch(self, position: int, m: int | None) -> Fetch:
         tensor = self.buffers.tensors[position]
