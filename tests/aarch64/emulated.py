@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import einloom as el
-from einloom.jit import ExecutablePages, host, run_team, runtime_name
+from einloom.jit import ExecutablePages, host
 from einloom.machine import NEON
 
 NARROW = {"dotprod", "fp16"}
@@ -161,22 +161,6 @@ def test_tensor_operation(threads: int) -> None:
         out = np.full((3, 2, 12, 16), np.nan, "f4")
         el.TensorOperation(config, threads=threads).execute(a, b, out)
         close(out, expected, 32)
-
-
-TEAM = """
-import numpy as np, einloom as el
-from einloom.jit import runtime_name
-a, b = np.random.rand(64, 48).astype('f4'), np.random.rand(48, 70).astype('f4')
-assert np.allclose(el.einsum('ab,bc->ac', a, b, threads=3), a @ b, atol=1e-4)
-print(runtime_name())
-"""
-
-
-def test_threads_of_openmp_and_of_the_standard_library() -> None:
-    assert "gomp" in runtime_name() and callable(run_team)
-    without = "import einloom.jit.openmp as openmp\nopenmp._loadable_names = lambda: iter(())\n" + TEAM
-    shown = {python(text).stdout.strip().rpartition("/")[2] for text in (TEAM, without)}
-    assert shown == {"libgomp.so.1", "pool"} or shown == {"libgomp.so.1.0.0", "pool"}, shown
 
 
 def test_command_line() -> None:

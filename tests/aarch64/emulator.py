@@ -47,7 +47,7 @@ QEMU_SUITE = "sid"
 RIGHT_SINCE, SME_ALONE_SINCE = 9, 11
 """Versions of QEMU from which on sums of outer products of bytes are right, and SME needs no SVE."""
 
-LIBRARIES = ("libgomp1", "libstdc++6", "libgcc-s1")
+LIBRARIES = ("libstdc++6", "libgcc-s1")
 WHEELS = (
     "numpy",
     "opt_einsum",

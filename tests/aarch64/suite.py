@@ -54,8 +54,9 @@ LEFT_OUT = {
     "tests/jit/test_linked.py::test_later_processes_need_no_emitter": "as above",
     "tests/jit/test_debug.py::test_gdb_knows_the_names": "gdb sees the emulator",
     "tests/jit/test_pages.py::test_memory_limit_of_the_process": "QEMU sets no limit",
-    "tests/jit/test_threads.py::test_helpers_of_the_parent_are_replaced_in_a_forked_child": "threads in a forked child",
-    "tests/jit/test_threads.py::test_forked_child_uses_the_pool": "threads in a forked child",
+    "tests/jit/test_threads.py::test_a_forked_child_makes_its_own_workers": "threads in a forked child",
+    "tests/jit/test_threads.py::test_a_fork_while_the_pool_is_busy": "threads in a forked child",
+    "tests/jit/test_together.py::test_a_forked_child_meets_too": "threads in a forked child",
     "tests/einsum/test_interface.py::test_a_forked_child_computes": "threads in a forked child",
 }
 """What does not run under emulation, and why. QEMU 7.2 aborts when a forked child of several threads starts another."""

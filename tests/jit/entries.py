@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from functools import cache
 from typing import Any
 
 from einloom.asm import Assembler
-from einloom.jit import Kernel, host
+from einloom.jit import Kernel, host, run_team, threads
+from einloom.kernels.select import machine_for
 
 SHARES = 64  # most shares that a record has room for
 
@@ -105,48 +107,74 @@ def _nester_aarch64(asm: Any) -> None:
 
 
 @cache
-def adder() -> Kernel:
-    """Return `void entry(block, thread, threads)`: out[thread] = 1 * word 1 + 2 * word 2 + … up to a word 0.
+def gate() -> Kernel:
+    """Return `void entry(block, thread, threads)`: add 1 to word 0 of the block, then wait until word 1 is not 0.
 
-    Word 0 of the block is the address of out.
+    Shares below word 2 only wait until all shares have begun.
     """
-    asm: Any = Assembler(host().isa)
-    (_adder_x86 if host().isa == "x86_64" else _adder_aarch64)(asm)
-    return Kernel(asm, name="adder")
+    asm = Assembler(host().isa)
+    km = machine_for(asm, host())
+    block, share, shares, number = km.arguments[:4]
+    free, done = asm.forward("free"), asm.forward("open")
+    km.constant(number, 1)
+    km.fetch_add(number, block)
+    km.observe(number, block, 16)
+    km.branch("lt", share, number, free)
+    top = asm.label("wait")
+    km.observe(number, block, 8)
+    km.branch("ne", number, 0, done)
+    km.pause()
+    km.jump(top)
+    asm.bind(free)
+    km.pause()
+    km.observe(number, block, 0)
+    km.branch("lt", number, shares, free)
+    asm.bind(done)
+    km.return_()
+    return Kernel(asm, name="gate")
 
 
-def _adder_x86(asm: Any) -> None:
-    word, total, factor, product = asm.rdx, asm.rax, asm.r8, asm.r9
-    end = asm.forward("end")
-    asm.xor(asm.eax, asm.eax)
-    asm.mov(asm.r8d, 1)
-    top = asm.label("top")
-    asm.mov(word, asm.mem(asm.rdi, 0, factor, 8))
-    asm.test(word, word)
-    asm.je(end)
-    asm.mov(product, word)
-    asm.imul(product, factor)
-    asm.add(total, product)
-    asm.add(factor, 1)
-    asm.jmp(top)
-    asm.bind(end)
-    asm.mov(asm.rcx, asm.mem(asm.rdi))
-    asm.mov(asm.mem(asm.rcx, 0, asm.rsi, 8), total)
-    asm.ret()
+class Gate:
+    """A job that another Python thread calls within a `with` block: its shares wait until the gate opens or it ends."""
+
+    def __init__(self, shares: int, free: int = 0) -> None:
+        self.block = (ctypes.c_int64 * 3)(0, 0, free)
+        self._caller = threading.Thread(target=run_team, args=(gate().address, self.block, shares))
+
+    @property
+    def begun(self) -> int:
+        """How many shares have begun."""
+        return self.block[0]
+
+    @property
+    def has_returned(self) -> bool:
+        """Whether the caller has."""
+        return not self._caller.is_alive()
+
+    def open(self) -> None:
+        """Let them end."""
+        self.block[1] = 1
+
+    def __enter__(self) -> Gate:
+        self._caller.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.open()
+        self._caller.join()
 
 
-def _adder_aarch64(asm: Any) -> None:
-    x = asm.x
-    end = asm.forward("end")
-    asm.mov(x[3], 0)
-    asm.mov(x[4], 1)
-    top = asm.label("top")
-    asm.ldr(x[5], asm.mem(x[0], x[4], lsl=3))
-    asm.cbz(x[5], end)
-    asm.madd(x[3], x[5], x[4], x[3])
-    asm.add(x[4], x[4], 1)
-    asm.b(top)
-    asm.bind(end)
-    asm.ldr(x[6], asm.mem(x[0]))
-    asm.str(x[3], asm.mem(x[6], x[1], lsl=3))
-    asm.ret()
+class PoolWord:
+    """A word of the pool's memory, by its place."""
+
+    def __init__(self, place: int) -> None:
+        self.address = threads._pool().memory + place
+        self._word = ctypes.c_int64.from_address(self.address)
+
+    @property
+    def value(self) -> int:
+        return self._word.value
+
+    @value.setter
+    def value(self, number: int) -> None:
+        self._word.value = number

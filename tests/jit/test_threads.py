@@ -1,90 +1,177 @@
-"""Thread teams: every share exactly once, whatever runs them, however many threads there are."""
+"""Thread teams: every share exactly once, whoever does it, however many threads there are and whatever they do."""
 
 from __future__ import annotations
 
 import ctypes
+import os
+import signal
 import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from einloom.errors import DeviceError
-from einloom.jit import threads as module
+from einloom.jit import pool, threads
 from einloom.jit.host import host
-from einloom.jit.openmp import find_runtime
-from einloom.jit.pool import Pool, _Job
-from einloom.jit.threads import front_function, launch_address, run_team, runtime_name, team_function
-from tests.jit.entries import Record, adder, nester, recorder
+from einloom.jit.threads import launch_address, run_team
+from tests.emulation import times
+from tests.jit.entries import Gate, PoolWord, Record, gate, nester, recorder
 from tests.jit.processes import exit_code_in_child, python
 
 CHECK = """
-from tests.jit.entries import Record, recorder
-from einloom.jit.threads import run_team, runtime_name
-def check(threads, times=20):
-    for _ in range(times):
-        record = Record()
-        run_team(recorder().address, record.block, threads)
-        assert record.calls(threads) == [1] * threads, record.calls(threads)
-        assert record.threads(threads) == [threads] * threads
-    return record
+import ctypes, os
+from einloom.jit import pool
+from einloom.jit.threads import run_team
+from tests.jit.entries import Gate, PoolWord, Record, recorder
+from tests.jit.test_threads import check, until, workers
 """
 
 
-def check(threads: int, pool: Pool | None = None, turns: int = 0) -> Record:
+def check(shares: int, turns: int = 0) -> Record:
     record = Record(turns)
-    if pool:
-        pool.run(recorder().address, ctypes.addressof(record.block), threads, threads)
-    else:
-        run_team(recorder().address, record.block, threads)
-    assert record.calls(threads) == [1] * threads
-    assert record.threads(threads) == [threads] * threads
+    run_team(recorder().address, record.block, shares)
+    assert record.calls(shares) == [1] * shares
+    assert record.threads(shares) == [shares] * shares
     return record
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3, 4, 64])
-def test_every_share_is_called_once(threads):
-    for _ in range(20):
-        check(threads)
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what another thread does."""
+    while not condition():
+        time.sleep(0.001)
 
 
-def test_one_share_stays_on_the_calling_thread():
+def workers() -> int:
+    """Return how many threads this process has besides the one that it began with."""
+    return len(os.listdir("/proc/self/task")) - 1
+
+
+@pytest.fixture
+def limit() -> Iterator[PoolWord]:
+    """How many workers there may be, until the test ends."""
+    word = PoolWord(pool.LIMIT)
+    before = word.value
+    yield word
+    word.value = before
+
+
+@pytest.mark.parametrize("shares", [*range(1, 9), 15, 16, 17, 33, 63, 64])
+def test_every_share_is_called_once(shares: int) -> None:
+    for turns in (0, 0, 100, 10_000):
+        for _ in range(5):
+            check(shares, turns)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_with_any_number_of_workers(limit: PoolWord, count: int) -> None:
+    limit.value = count
+    for shares in (2, 3, 8, 64):
+        for turns in (0, 0, 1000, 100_000):
+            check(shares, turns)
+
+
+def test_one_share_stays_on_the_calling_thread() -> None:
     called = Record()
     recorder().call(called.block, 0, 1)
     assert abs(called.stacks(1)[0] - check(1).stacks(1)[0]) < 2**16
 
 
-def test_the_team_is_as_large_as_the_cores_and_no_larger():
-    stacks = {stack >> 16 for stack in check(64).stacks(64)}
-    assert runtime_name() == "pool" or len(stacks) == min(64, host().cores)
+def test_the_first_share_is_the_callers() -> None:
+    called = Record()
+    recorder().call(called.block, 0, 1)
+    for _ in range(20):
+        assert abs(called.stacks(1)[0] - check(8, 1000).stacks(1)[0]) < 2**16
 
 
-def test_a_team_of_no_threads_is_refused():
+def test_a_team_of_no_threads_is_refused() -> None:
     with pytest.raises(DeviceError, match="0 threads"):
         run_team(recorder().address, Record().block, 0)
 
 
-@pytest.mark.parametrize("words", [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17])
-@pytest.mark.parametrize("release_gil", [True, False])
-def test_words_arrive_in_order(words, release_gil):
-    call = team_function(words + 1, release_gil=release_gil)
-    values = [-3, 10**15, 7, 2**40 + 1, -1, 1, 5, -8, 9, 10, 11, 12, 13, 14, 15, 16][: words - 1]
-    expected = sum(number * value for number, value in enumerate(values, 1))
-    for threads in (1, 2, 3):
-        out = (ctypes.c_int64 * 4)()
-        call(adder().address, threads, ctypes.addressof(out), *values, 0)
-        assert list(out) == [expected] * threads + [0] * (4 - threads)
+def test_there_are_as_many_workers_as_other_shares_but_not_more_than_other_cores() -> None:
+    script = """
+    before, limit = workers(), PoolWord(pool.LIMIT)
+    limit.value = 3
+    seen = []
+    for shares in 1, 2, 2, 3, 64, 5:
+        check(shares)
+        seen.append(workers() - before)
+    print(seen, PoolWord(pool.WORKERS).value)
+    """
+    assert python(CHECK + dedented(script)) == "[0, 1, 1, 2, 3, 3] 3"
 
 
-def test_several_python_threads_at_once():
+def dedented(script: str) -> str:
+    return "\n".join(line[4:] for line in script.splitlines())
+
+
+def test_as_many_workers_as_other_cores_by_default() -> None:
+    assert PoolWord(pool.LIMIT).value == host().cores - 1
+
+
+@pytest.mark.parametrize("shares", [2, 5, 64])
+def test_the_caller_does_what_nobody_has_begun(shares: int) -> None:
+    """With workers that do not exist, which are waited for by whoever waits for workers."""
+    script = f"""
+    PoolWord(pool.WORKERS).value = PoolWord(pool.LIMIT).value = 64
+    before = workers()
+    stacks = {{stack >> 16 for _ in range(50) for stack in check({shares}, 100).stacks({shares})}}
+    print(workers() - before, max(stacks) - min(stacks) <= 1)
+    """
+    assert python(CHECK + dedented(script)) == "0 True"
+
+
+def test_a_worker_that_is_busy_for_long_keeps_nobody_waiting(limit: PoolWord) -> None:
+    check(2)
+    limit.value = PoolWord(pool.WORKERS).value
+    with Gate(limit.value + 1) as busy:
+        until(lambda: busy.begun == limit.value + 1)
+        for shares in (2, 3, 64):
+            for _ in range(20):
+                check(shares, 100)
+        assert busy.begun == limit.value + 1
+
+
+def test_the_caller_waits_for_what_others_have_begun(limit: PoolWord) -> None:
+    limit.value = 1
+    for pause in (0.0, 0.05):  # It looks at first, and then sleeps.
+        with Gate(2, free=1) as busy:
+            until(lambda: busy.begun == 2)
+            time.sleep(pause)
+            assert not busy.has_returned
+        assert busy.has_returned
+    check(2)
+
+
+def test_more_callers_than_slots(limit: PoolWord) -> None:
+    check(2)
+    gates = [Gate(2) for _ in range(pool.COUNT + 3)]
+    with ExitStack() as stack:
+        for each in gates:
+            stack.enter_context(each)
+        until(lambda: all(each.begun for each in gates))
+        for _ in range(20):
+            check(5)
+    assert all(each.begun == 2 for each in gates)
+    for place in range(pool.SLOTS, pool.SLOTS_END, pool.SLOT):
+        assert PoolWord(place + pool.OWNED).value == 0
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_eight_python_threads_at_once(limit: PoolWord, count: int) -> None:
+    limit.value = count
     failures = []
 
-    def many() -> None:
+    def many(number: int) -> None:
         try:
-            for _ in range(50):
-                check(3, turns=1000)
+            for turn in range(times(500)):
+                check(1 + (number + turn) % 9, turns=(0, 50, 3000)[turn % 3])
         except BaseException as error:
             failures.append(error)
 
-    callers = [threading.Thread(target=many) for _ in range(4)]
+    callers = [threading.Thread(target=many, args=(number,)) for number in range(8)]
     for caller in callers:
         caller.start()
     for caller in callers:
@@ -92,185 +179,126 @@ def test_several_python_threads_at_once():
     assert not failures
 
 
-def check_nested(run, outer: int, inner: int) -> list[list[int]]:
+def check_nested(outer: int, inner: int) -> list[list[int]]:
     records = [Record() for _ in range(outer)]
     blocks = [ctypes.addressof(record.block) for record in records]
     block = (ctypes.c_int64 * (3 + outer))(launch_address(), recorder().address, inner, *blocks)
-    run(nester().address, block, outer)
+    run_team(nester().address, block, outer)
     return [record.calls(inner) for record in records]
 
 
-def test_a_team_inside_a_team():
-    if runtime_name() != "pool":
-        assert check_nested(run_team, 3, 4) == [[1] * 4] * 3
-    assert check_nested(run_team, 3, 1) == [[1]] * 3
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_a_team_inside_a_team(limit: PoolWord, count: int) -> None:
+    limit.value = count
+    for outer, inner in ((3, 4), (3, 1), (12, 5)):
+        for _ in range(20):
+            assert check_nested(outer, inner) == [[1] * inner] * outer
 
 
-def test_forked_child_uses_the_pool():
+# ---- forks
+
+
+def test_a_forked_child_makes_its_own_workers() -> None:
+    script = """
+    PoolWord(pool.LIMIT).value = 3
     check(3)
-    front = front_function(2)
+    child = os.fork()
+    if not child:
+        begun = workers(), PoolWord(pool.WORKERS).value
+        PoolWord(pool.LIMIT).value = 3
+        for _ in range(50):
+            check(4)
+        os._exit(0 if (begun, workers()) == ((0, 0), 3) else 1)
+    print(os.waitpid(child, 0)[1])
+    check(4)
+    """
+    assert python(CHECK + dedented(script)) == "0"
 
+
+def test_a_forked_child_of_a_process_without_workers() -> None:
+    script = """
+    child = os.fork()
+    if not child:
+        check(3)
+        os._exit(0)
+    print(os.waitpid(child, 0)[1])
+    """
+    assert python(CHECK + dedented(script)) == "0"
+
+
+def test_a_fork_while_the_pool_is_busy(limit: PoolWord) -> None:
     def action() -> bool:
-        record = Record()
-        refused = front(recorder().address, 2, *record.block) == 1 and record.calls(2) == [0, 0]
-        alone = front(recorder().address, 1, *record.block) == 0 and record.calls(1) == [1]
-        check(1)
-        check(4)
-        again = Record()
-        team_function(2)(recorder().address, 3, *again.block)
-        return refused and alone and again.calls(3) == [1] * 3 and runtime_name() == "pool"
+        owned = [PoolWord(place + pool.OWNED).value for place in range(pool.SLOTS, pool.SLOTS_END, pool.SLOT)]
+        for shares in (1, 2, 3, 64):
+            check(shares, 100)
+        return not any(owned)
 
-    assert exit_code_in_child(action) == 0
+    limit.value = 2
+    with Gate(3) as first, Gate(2) as second:
+        until(lambda: first.begun > 0 and second.begun > 0)
+        assert exit_code_in_child(action) == 0
+        assert exit_code_in_child(action) == 0
     check(3)
 
 
-def test_forked_child_of_a_process_without_team_uses_the_pool():
-    shown = python(
-        CHECK
-        + """
-import os
-import einloom.jit
-child = os.fork()
-if not child:
-    check(3)
-    os._exit(0 if runtime_name() == "pool" else 1)
-print(os.waitpid(child, 0)[1])
-"""
-    )
-    assert shown == "0"
+def test_a_pool_that_could_not_be_made_leaves_nothing_to_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> bytes:
+        raise DeviceError("no executable memory")
+
+    before = list(threads._memories)
+    monkeypatch.setattr(threads, "linked_code", refuse)
+    with pytest.raises(DeviceError, match="no executable memory"):
+        threads._pool.function()
+    assert threads._memories == before
 
 
-def test_helpers_of_the_parent_are_replaced_in_a_forked_child():
-    shown = python(
-        CHECK
-        + """
-import os
-from types import SimpleNamespace
-from einloom.jit import threads
-real = threads.host()
-threads.host = lambda: SimpleNamespace(isa=real.isa, cores=3)
-threads.find_runtime = lambda: None
-def tasks():
-    return len(os.listdir("/proc/self/task"))
-before = tasks()
-check(3)
-assert tasks() == before + 2
-child = os.fork()
-if not child:
-    check(3)
-    os._exit(0 if tasks() == 3 else 1)
-print(os.waitpid(child, 0)[1])
-"""
-    )
-    assert shown == "0"
+# ---- signals, faults, and the end
 
 
-def test_no_runtime_is_no_obstacle():
-    shown = python(
-        CHECK
-        + """
-from einloom.jit import threads
-threads.find_runtime = lambda: None
-for number in 1, 2, 4:
-    check(number)
-print(runtime_name())
-"""
-    )
-    assert shown == "pool"
+def test_an_interrupt_comes_after_the_last_share() -> None:
+    block = (ctypes.c_int64 * 3)()
 
+    def interrupt() -> None:
+        until(lambda: block[0] > 0)
+        os.kill(os.getpid(), signal.SIGINT)
+        block[1] = 1
 
-@pytest.mark.parametrize("limit", ["1", "2", "3"])
-def test_a_runtime_that_grants_fewer_threads(limit):
-    script = f"""
-from types import SimpleNamespace
-from einloom.jit import threads
-real = threads.host()
-threads.host = lambda: SimpleNamespace(isa=real.isa, cores=4)
-stacks = {{stack >> 16 for stack in check(4).stacks(4)}}
-assert runtime_name() == "pool" or len(stacks) == {limit}, stacks
-check(7)
-"""
-    python(CHECK + script, OMP_THREAD_LIMIT=limit, OMP_DYNAMIC="false")
-
-
-# The pool by itself
-
-
-@pytest.mark.parametrize("threads", [1, 2, 3, 4, 9])
-def test_pool_calls_every_share_once(threads):
-    pool = Pool()
-    for turns in (0, 0, 0, 100_000):
-        check(threads, pool, turns)
-    assert pool.threads == threads - 1
-
-
-def test_pool_serves_several_callers_with_too_few_helpers():
-    pool = Pool()
-    check(2, pool)
-    failures = []
-
-    def many() -> None:
-        try:
-            for _ in range(50):
-                check(2, pool, 1000)
-        except BaseException as error:
-            failures.append(error)
-
-    callers = [threading.Thread(target=many) for _ in range(4)]
-    for caller in callers:
-        caller.start()
-    for caller in callers:
-        caller.join()
-    assert not failures and pool.threads == 1
-
-
-def test_pool_works_alone_where_no_thread_can_start(monkeypatch):
-    def refuse(function, arguments) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr("_thread.start_new_thread", refuse)
-    pool = Pool()
-    check(4, pool)
-    assert pool.threads == 0
-
-
-def test_an_interrupt_comes_after_the_last_share(monkeypatch):
-    record = Record()
-    work, interrupts = _Job.work, []
-
-    def interrupted(self) -> None:
-        """Be interrupted twice before and once after the work."""
-        if len(interrupts) == 2:
-            work(self)
-        interrupts.append(record.words[:4])
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(_Job, "work", interrupted)
+    other = threading.Thread(target=interrupt)
     with pytest.raises(KeyboardInterrupt):
-        Pool().run(recorder().address, ctypes.addressof(record.block), 4, 1)
-    assert interrupts == [[0] * 4, [0] * 4, [1] * 4]
+        other.start()
+        run_team(gate().address, block, 3)
+        until(lambda: False)
+    other.join()
+    assert block[0] == 3
+    check(3)
 
 
-def test_interrupts_before_the_work_lose_no_share(monkeypatch):
-    pool = Pool()
-
-    start = Pool._start
-
-    def interrupt(self, wanted: int) -> None:
-        start(self, wanted)
-        if wanted:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Pool, "_start", interrupt)
-    record = Record()
-    with pytest.raises(KeyboardInterrupt):
-        pool.run(recorder().address, ctypes.addressof(record.block), 3, 3)
-    assert record.calls(3) == [1] * 3
+def test_signals_come_to_pythons_threads() -> None:
+    check(2)
+    for tid in map(int, os.listdir("/proc/self/task")):
+        with open(f"/proc/self/task/{tid}/status") as file:
+            status = dict(line.split(":", 1) for line in file)
+        blocked = int(status["SigBlk"], 16)
+        if tid not in {thread.native_id for thread in threading.enumerate()} and blocked:
+            assert blocked >> (signal.SIGINT - 1) & 1 and blocked >> (signal.SIGTERM - 1) & 1
+            assert not blocked >> (signal.SIGSEGV - 1) & 1
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-def test_a_runtime_is_found_where_there_is_one():
-    try:
-        ctypes.CDLL("libgomp.so.1")
-    except OSError:
-        return
-    assert find_runtime() is not None and module.runtime_name() != "pool"
+@pytest.mark.parametrize("pause", ["", "import time; time.sleep(0.05)"])
+def test_the_process_ends_with_workers_awake_and_asleep(pause: str) -> None:
+    for _ in range(times(2)):
+        assert python(CHECK + f"for _ in range(100): check(4)\n{pause}") == ""
+
+
+def test_a_system_that_refuses_threads_is_not_asked_again() -> None:
+    script = """
+    libc, attributes = ctypes.CDLL(None), ctypes.c_void_p(PoolWord(pool.ATTRIBUTES).address)
+    assert libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(1 << 50)) == 0
+    limit = PoolWord(pool.LIMIT)
+    limit.value = 3
+    check(4)
+    print(limit.value, PoolWord(pool.WORKERS).value)
+    check(4)
+    """
+    assert python(CHECK + dedented(script)) == "0 0"

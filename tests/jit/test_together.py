@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from functools import cache
 
 import pytest
 
 from einloom.asm import Assembler
-from einloom.errors import DeviceError
 from einloom.jit import Kernel, host
-from einloom.jit.pool import run_apart
 from einloom.jit.threads import run_together
 from einloom.kernels.select import machine_for
+from tests.emulation import times
 from tests.jit.processes import exit_code_in_child, python
+from tests.jit.test_threads import check
 
 
 @cache
@@ -46,10 +47,41 @@ def test_all_run_at_the_same_time(threads: int) -> None:
         assert met(threads) == threads
 
 
-def test_threads_of_python_do_where_there_is_no_runtime() -> None:
-    counter = (ctypes.c_int64 * 1)()
-    run_apart(meeting().address, ctypes.addressof(counter), 4)
-    assert counter[0] == 4
+def test_two_callers_at_the_same_time() -> None:
+    failures = []
+
+    def many(threads: int) -> None:
+        try:
+            for _ in range(times(20)):
+                assert met(threads) == threads
+        except BaseException as error:
+            failures.append(error)
+
+    callers = [threading.Thread(target=many, args=(threads,)) for threads in (2, 3, 2)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert not failures
+
+
+def test_beside_teams_that_do_not_wait() -> None:
+    stop: list[None] = []
+
+    def others() -> None:
+        while not stop:
+            check(5, 1000)
+
+    callers = [threading.Thread(target=others) for _ in range(3)]
+    for caller in callers:
+        caller.start()
+    try:
+        for _ in range(times(10)):
+            assert met(3) == 3
+    finally:
+        stop.append(None)
+        for caller in callers:
+            caller.join()
 
 
 def test_a_forked_child_meets_too() -> None:
@@ -57,30 +89,20 @@ def test_a_forked_child_meets_too() -> None:
     assert exit_code_in_child(lambda: met(3) == 3) == 0
 
 
-def test_too_few_threads_are_an_error_and_nothing_is_done() -> None:
+def test_threads_that_the_system_refuses_are_an_error_and_nothing_is_done() -> None:
     code = """
 import pytest
+from einloom.errors import DeviceError
+from einloom.jit import pool
+from tests.jit.entries import PoolWord
 from tests.jit.test_together import *
+met(3)
+attributes = ctypes.c_void_p(PoolWord(pool.ATTRIBUTES).address)
+assert ctypes.CDLL(None).pthread_attr_setstacksize(attributes, ctypes.c_size_t(1 << 50)) == 0
 counter = (ctypes.c_int64 * 1)()
 with pytest.raises(DeviceError, match="4 threads have to run at the same time"):
     run_together(meeting().address, counter, 4)
-assert counter[0] == 0
+assert counter[0] == 0 and met(3) == 3 and met(2) == 2
+check(8)
 """
-    python(code, OMP_THREAD_LIMIT="2")
-
-
-def test_threads_that_the_system_refuses_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    import _thread
-
-    start, started = _thread.start_new_thread, []
-
-    def refuse(function, arguments):
-        if len(started) == 2:
-            raise RuntimeError("can't start new thread")
-        started.append(start(function, arguments))
-
-    monkeypatch.setattr(_thread, "start_new_thread", refuse)
-    counter = (ctypes.c_int64 * 1)()
-    with pytest.raises(DeviceError, match="refuses 3 threads"):
-        run_apart(meeting().address, ctypes.addressof(counter), 3)
-    assert counter[0] == 0
+    python(code)

@@ -50,7 +50,6 @@ def _facts(peak: bool) -> dict[str, Any]:
 
     import einloom
     from einloom.jit.host import host
-    from einloom.jit.threads import runtime_name
 
     machine = host()
     facts: dict[str, Any] = {
@@ -62,7 +61,6 @@ def _facts(peak: bool) -> dict[str, Any]:
         "features": sorted(machine.features),
         "caches": {"l1d": machine.l1d, "l2": machine.l2, "l3": machine.l3},
         "cores": machine.cores,
-        "threads": runtime_name() if machine.has_vectors else "none",
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "numpy": numpy.__version__,
         "system": f"{platform.system()} {platform.release()}",
@@ -107,7 +105,6 @@ def _fact_texts(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("features", " ".join(vector) or "none that kernels use"),
         ("caches", ", ".join(f"{level} {_bytes_text(size)}" for level, size in caches.items())),
         ("cores", str(facts["cores"])),
-        ("threads by", facts["threads"]),
         ("Python", f"{facts['python']}, NumPy {facts['numpy']}, {facts['system']}"),
     ]
     for peak in facts.get("peak", []):

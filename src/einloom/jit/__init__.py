@@ -10,16 +10,13 @@ from einloom.jit.arrays import array_address
 from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
 from einloom.jit.pages import ExecutablePages
-from einloom.jit.threads import front_function, launch_address, run_team, runtime_name, team_function
+from einloom.jit.threads import launch_address, run_team
 
 __all__ = [
     "ExecutablePages",
     "Kernel",
     "array_address",
-    "front_function",
     "host",
     "launch_address",
     "run_team",
-    "runtime_name",
-    "team_function",
 ]
