@@ -75,6 +75,7 @@ class _Session:
         start = output.copy() if work.accumulates else output
         prepared = self._module.prepare(work, operands, output, threads, target)
         verdict = check_result(work, operands, start, prepared.once())
+        settle()  # The check computes with NumPy.
         self._prepared, self._arrays, self._threads = prepared, [*operands, output], threads
         self._dtype = np.finfo(work.dtype).dtype.name  # which both parts of complex numbers are computed in
         seen = {"compile_seconds": prepared.compile_seconds, "note": prepared.note}
