@@ -333,7 +333,7 @@ def _check_kinds(schedule: Schedule) -> None:
         ("fused", given.fused, Fused),
     )
     for name, entries, kind in parts:
-        if not _is_a(tuple, entries) or [entry for entry in entries if not _is_a(kind, entry)]:
+        if not _is_a(tuple, entries) or (entries and {*map(type, entries)} != {kind}):
             raise ScheduleError(f"{name} is {entries!r:.80}; it is a tuple of {kind.__name__}")
     if not _is_a(Prims, given.prims):
         raise ScheduleError(f"prims is {given.prims!r:.80}; it is a Prims")
@@ -346,25 +346,26 @@ def _is_a(kind: type, value: object) -> bool:
 def _check_loops(loops: tuple[ScheduledLoop, ...]) -> None:
     if len(loops) > MOST_LOOPS:
         raise ScheduleError(f"the schedule has {len(loops):,} loops; at most {MOST_LOOPS} go\n  Leave some out.")
-    for loop in loops:
-        if loop.step < 1:
-            raise ScheduleError(f"the loop over {loop.axis} has step {loop.step}\n  Give it a step of at least 1.")
-        if loop.kind is PRIM:
+    for axis, step, kind, *_ in loops:
+        if step < 1:
+            raise ScheduleError(f"the loop over {axis} has step {step}\n  Give it a step of at least 1.")
+        if kind is PRIM:
             raise ScheduleError(
-                f"dimension {loop.axis} is prim outside the primitive\n  Name prim dimensions behind all loops."
+                f"dimension {axis} is prim outside the primitive\n  Name prim dimensions behind all loops."
             )
 
 
 def _check_without_team(loops: tuple[ScheduledLoop, ...]) -> None:
     sequential = None
     for loop in loops:
-        if loop.ways is not None or loop.barrier:
+        axis, _, kind, ways, barrier = loop
+        if ways is not None or barrier:
             raise ScheduleError(f"{loop} is for a team\n  Say how many threads there are: team 4 …")
-        if loop.kind is not SHARED:
-            sequential = sequential or loop.axis
+        if kind is not SHARED:
+            sequential = sequential or axis
         elif sequential:
             raise ScheduleError(
-                f"dimension {loop.axis} is shared inside the sequential dimension {sequential}\n"
+                f"dimension {axis} is shared inside the sequential dimension {sequential}\n"
                 "  Shared dimensions come first, or there is a team of so many threads: team 4 …",
             )
 
@@ -397,14 +398,15 @@ def _check_pack(pack: ScheduledPack, loops: int) -> None:
             f"a pack of {operand_name(pack.operand)} at loop {pack.loop} of {loops} loops\n"
             f"  Give 0 (outside all loops) to {loops} (inside all of them)."
         )
-    if len(pack.layout) > MOST_DIGITS:
+    layout = pack.layout
+    if len(layout) > MOST_DIGITS:
         raise ScheduleError(
-            f"the pack of {operand_name(pack.operand)} has {len(pack.layout):,} digits; at most {MOST_DIGITS} go\n"
+            f"the pack of {operand_name(pack.operand)} has {len(layout):,} digits; at most {MOST_DIGITS} go\n"
             "  Leave some out."
         )
-    for digit in pack.layout:
-        if digit.step < 1:
+    for axis, step in layout:
+        if step < 1:
             raise ScheduleError(
-                f"pack of {operand_name(pack.operand)}: the digit {digit.axis} has step {digit.step}\n"
+                f"pack of {operand_name(pack.operand)}: the digit {axis} has step {step}\n"
                 "  Give it a step of at least 1."
             )

@@ -73,7 +73,7 @@ def every_proposal(operation: Operation, schedule: Schedule, context: Context) -
         return [each.proposal for each in (*others, *turned)]
     setting = _setting(operation, schedule, context)
     found = list(_of_families(setting))
-    found += [each for other in found if other.plan for each in _varied(setting, other.plan)]
+    found += _varied(setting, [each.plan for each in found if each.plan])
     found += [each for other in found if other.plan for each in _made(setting, neighbours(other.plan))]
     model = CostModel(operation, context.machine)
     return [each for each in _distinct(found) if model.flow(each.schedule).scratch_bytes <= SCRATCH_LIMIT]
@@ -94,8 +94,7 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
         return _uncosted(_plainest(setting))
     choice = _Choice(setting)
     choice.add(_of_families(setting))
-    for plan in choice.best_plans():
-        choice.add(_varied(setting, plan))
+    choice.add(_varied(setting, choice.best_plans()))
     if (plan := choice.best.proposal.plan) is not None:
         choice.add(_made(setting, neighbours(plan)))
     return sorted(choice.found.values(), key=_seconds)
@@ -112,14 +111,17 @@ class _Choice:
         self.setting = setting
         self.model = CostModel(setting.operation, setting.machine)
         self.found: dict[Schedule, Costed] = {}
+        self.seen = set[Schedule]()
+        """Those that found too little scratch as well."""
 
     def add(self, proposals: Iterable[Proposal]) -> None:
         """Cost the proposals that are new and find enough scratch, as threads share them."""
         threads = self.setting.options.threads
         for proposal in proposals:
             schedule = proposal.schedule
-            if schedule in self.found:
+            if schedule in self.seen:
                 continue
+            self.seen.add(schedule)
             if threads > 1:
                 schedule = parallelise(self.setting.operation, schedule, threads)
             for operand in self.setting.options.held:
@@ -162,8 +164,8 @@ def _of_families(setting: Setting) -> Iterator[Proposal]:
     return _made(setting, (each for family in FAMILIES for each in family(setting)))
 
 
-def _varied(setting: Setting, plan: Plan) -> Iterator[Proposal]:
-    return _made(setting, (each for vary in VARIATIONS for each in vary(setting, plan)))
+def _varied(setting: Setting, plans: Sequence[Plan]) -> Iterator[Proposal]:
+    return _made(setting, (each for vary in VARIATIONS for each in vary(setting, plans)))
 
 
 def _made(setting: Setting, proposed: Iterable[Plan | Proposal]) -> Iterator[Proposal]:

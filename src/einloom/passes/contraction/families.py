@@ -1,13 +1,13 @@
 """Families of schedules for contractions: each function proposes a few; the cheapest of all is taken.
 
-A family is a function from a `Setting` to proposals; a variation is one from the plan that was cheapest so far as well.
+A family is a function from a `Setting` to proposals; a variation is one from the cheapest plans so far as well.
 A new one gets a function and a place in `FAMILIES` or `VARIATIONS`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from einloom.ir.operation import DimType, Operation
@@ -104,7 +104,7 @@ class Proposal:
 
 
 Family = Callable[[Setting], Iterator[Plan | Proposal]]
-Variation = Callable[[Setting, Plan], Iterator[Plan | Proposal]]
+Variation = Callable[[Setting, Sequence[Plan]], Iterator[Plan | Proposal]]
 
 
 def in_place(setting: Setting) -> Iterator[Plan]:
@@ -262,34 +262,33 @@ FAMILIES: tuple[Family, ...] = (
 """All families, the plainest first: of equally cheap proposals the first one is taken."""
 
 
-def staged(setting: Setting, plan: Plan) -> Iterator[Plan]:
+def staged(setting: Setting, plans: Sequence[Plan]) -> Iterator[Plan]:
     """Blocks or tiles of the output are computed in scratch and leave it in long runs past the caches."""
-    if setting.exceeds_cache:
-        yield Plan("staged blocks", packs_element=plan.packs_element, staging=Staging.BLOCKS)
-        tiles = Plan("staged tiles", packs_element=plan.packs_element, staging=Staging.TILES)
+    for packs_element in dict.fromkeys([plan.packs_element for plan in plans]) if setting.exceeds_cache else ():
+        yield Plan("staged blocks", packs_element=packs_element, staging=Staging.BLOCKS)
+        tiles = Plan("staged tiles", packs_element=packs_element, staging=Staging.TILES)
         yield from (tiles, replace(tiles, long_runs=True))
 
 
-def fused_rows(setting: Setting, plan: Plan) -> Iterator[Proposal]:
+def fused_rows(setting: Setting, plans: Sequence[Plan]) -> Iterator[Proposal]:
     """Axes that are one run in the output, but not in an input, are one axis of the kernels: full tiles."""
-    if not (plan.packs_vector and plan.packs_element):
-        plan = Plan("vector block")
-    most = setting.options.max_kernel_size
-    for schedule in fused_schedules(setting.operation, setting.prims, setting.machine, plan, most):
-        yield Proposal(f"{plan.family}, fused", schedule)
+    most, both = setting.options.max_kernel_size, Plan("vector block")
+    for plan in dict.fromkeys([plan if plan.packs_vector and plan.packs_element else both for plan in plans]):
+        for schedule in fused_schedules(setting.operation, setting.prims, setting.machine, plan, most):
+            yield Proposal(f"{plan.family}, fused", schedule)
 
 
-def staged_rows(setting: Setting, plan: Plan) -> Iterator[Proposal]:
+def staged_rows(setting: Setting, plans: Sequence[Plan]) -> Iterator[Proposal]:
     """Axes that lie apart in the output are one axis of the kernels, in a staged block: full tiles, for long sums."""
-    is_long = setting.summed > setting.blocking.targets.k
-    if is_long and plan.packs_vector and setting.operation.first_touch.initialises:
+    is_long, packs = setting.summed > setting.blocking.targets.k, any(plan.packs_vector for plan in plans)
+    if is_long and packs and setting.operation.first_touch.initialises:
         most = setting.options.max_kernel_size
         for schedule in staged_schedules(setting.operation, setting.prims, setting.machine, most):
             yield Proposal("staged rows", schedule)
 
 
 VARIATIONS: tuple[Variation, ...] = (staged, fused_rows, staged_rows)
-"""All that is tried of the cheapest plan of any family."""
+"""All that is tried of the cheapest plans of any family."""
 
 
 def neighbours(plan: Plan) -> Iterator[Plan]:
@@ -297,7 +296,8 @@ def neighbours(plan: Plan) -> Iterator[Plan]:
     yield replace(plan, long_runs=not plan.long_runs)
     if plan.packs_element:
         yield replace(plan, panels=not plan.panels)
-    if plan.packs_vector or plan.packs_element:
+    in_parts = plan.staging in (Staging.NONE, Staging.SUMS)  # Else a staged block is computed as a whole.
+    if in_parts and (plan.packs_vector or plan.packs_element):
         yield replace(plan, k_parts=2 * plan.k_parts)
-    if plan.packs_vector:
+    if plan.packs_vector and plan.staging is not Staging.TILES:  # These are as wide as the vector axis already.
         yield replace(plan, whole_rows=not plan.whole_rows)

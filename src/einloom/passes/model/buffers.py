@@ -20,6 +20,9 @@ CROWDED = 1.5
 FULL, OVER = 0.8, 1.2
 """Up to which share of a cache everything stays, and from which on nothing does."""
 
+NOTHING = Footprint(0.0, 0.0, 0.0, 0.0)
+"""What a buffer has inside the last loop in which it is used."""
+
 SHARE = 8
 """How many times what L2 holds of tensors stays in L3 from call to call."""
 
@@ -35,11 +38,20 @@ class Buffer:
     def __init__(self, strided: tuple[StridedAxis, ...], size: int, page: int) -> None:
         self.strided, self.size, self.page = strided, size, page
         self._along: dict[int | None, list[StridedAxis]] = {}
-        self._counted: dict[int, list[tuple[int, int, int]]] = {}
-        for place, each in enumerate(strided):
-            self._along.setdefault(each.axis, []).append(each)
-            self._counted.setdefault(each.axis, []).append((place, each.step, each.most))
+        for each in strided:
+            if each[1] in self._along:
+                self._along[each[1]].append(each)
+            else:
+                self._along[each[1]] = [each]
+        self._single = {
+            axis: (place, most)
+            for place, (_, axis, step, most) in enumerate(strided)
+            if step == 1 and len(self._along[axis]) == 1
+        }
+        """Axes that are neither cut nor fused: their places, and most of their indices."""
+        self._strides = [each[0] for each in strided]
         self._known: dict[tuple[float, ...], Footprint] = {}
+        self._crowded = False
 
     def along(self, axis: int | None) -> Sequence[StridedAxis]:
         """Return what the buffer is made of along an axis: nothing if it is the same everywhere, several if fused."""
@@ -52,26 +64,37 @@ class Buffer:
 
     def use(self, walk: Walk, first: int, last: int) -> Use:
         """Return the use of the buffer at the depths from `first` to `last`."""
+        loops, single, known = walk.loops, self._single, self._known
         inside = walk.inside(first) if first else walk.extents
-        counts = [_count(inside[axis], step, most) for _, axis, step, most in self.strided]
-        now = self._footprint(tuple(counts))
-        at, crowded = [now] * (first + 1), now.room > CROWDED * LINE * now.lines
-        for axis, size in zip(walk.axes[first + 1 : last + 1], walk.sizes[first + 1 :]):
-            if axis in self._counted:
-                for place, step, most in self._counted[axis]:
-                    counts[place] = _count(size, step, most)
-                now = self._footprint(tuple(counts))
-                crowded = crowded or now.room > CROWDED * LINE * now.lines
+        indices = [_indices(each, inside[each[1]]) for each in self.strided]
+        key = tuple(indices)
+        now = known.get(key) or self._footprint(key)
+        at = [now] * (first + 1)
+        for axis, size in loops[first + 1 : last + 1]:
+            if axis in single:
+                place, most = single[axis]
+                indices[place] = size if size < most else most
+            elif axis in self._along:
+                for place, each in enumerate(self.strided):
+                    if each.axis == axis:
+                        indices[place] = _indices(each, size)
+            else:
+                at.append(now)
+                continue
+            key = tuple(indices)
+            now = known.get(key) or self._footprint(key)
             at.append(now)
-        at += [now] * (len(walk.axes) - len(at))
-        return Use(self.strided, first, last, at, [each.lines for each in at], [each.pages for each in at], crowded)
+        if len(at) < len(loops):
+            at += [now if first else NOTHING] * (len(loops) - len(at))
+        lines, _, rooms, pages = zip(*at)
+        crowded = self._crowded and any(each.room > CROWDED * LINE * each.lines for each in at)
+        return Use(self.strided, first, last, at, lines, rooms, pages, crowded)
 
-    def _footprint(self, counts: tuple[float, ...]) -> Footprint:
-        """Return the footprint of the block with so many indices of each axis."""
-        found = self._known.get(counts)
-        if found is None:
-            strides = [each.stride for each in self.strided]
-            found = self._known[counts] = Footprint.of(zip(strides, counts), self.size, self.page)
+    def _footprint(self, indices: tuple[float, ...]) -> Footprint:
+        """Return the footprint of the block with so many indices of each axis, which is new."""
+        found = self._known[indices] = Footprint.of(zip(self._strides, indices), self.size, self.page)
+        if found[2] > CROWDED * LINE * found[0]:
+            self._crowded = True
         return found
 
 
@@ -131,8 +154,9 @@ class Buffers:
         return found
 
 
-def _count(size: float, step: int, most: int) -> float:
-    """Return how many steps of so many indices a block has of an axis that repeats after `most`."""
+def _indices(along: StridedAxis, size: float) -> float:
+    """Return how many indices of a part, or of a digit, a block with so many of the whole axis has."""
+    _, _, step, most = along
     if size > most:
         size = most
     return size / step if size > step else 1.0

@@ -200,8 +200,9 @@ def _seconds(traffic: Traffic, rates: Rates, first_line: float) -> tuple[float, 
     if streams:
         seconds = first * LINE / rates.stream
         return 0.0, seconds, STREAMED_PIECE * pieces * seconds
-    near = LINE * max(first - second, 0.0) / rates.l2
-    far = LINE * (max(second - third, 0.0) / rates.l3 + third / rates.memory)
+    near = LINE * (first - second) / rates.l2 if first > second else 0.0
+    beyond = (second - third) / rates.l3 if second > third else 0.0
+    far = LINE * (beyond + third / rates.memory)
     waits = first_line * pieces * far
     if copies or not writes:
         waits += ALONE * min(RESTART * pieces, 1.0) * far

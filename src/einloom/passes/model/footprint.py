@@ -47,30 +47,32 @@ class Footprint(NamedTuple):
         """Return the footprint of a block.
 
         Args:
-            axes: (stride in elements, indices in the block) of each axis that the tensor depends on, the smallest
-                stride first; indices may be averages.
+            axes: (stride in elements, without its sign, and indices in the block) of each axis that the tensor depends
+                on, the smallest stride first; indices may be averages.
             size: bytes of an element.
             page: bytes of a page.
         """
-        reach, pieces, apart, places = float(size), 1.0, 0, 1.0
-        span, groups = reach, 1.0
+        reach = span = float(size)
+        pieces = places = groups = 1.0
+        apart = 0
         for stride, count in axes:
             if count <= 1:
                 continue
-            distance = abs(stride) * size
+            distance = stride * size
             if distance < reach + LINE:
-                reach += (count - 1) * distance
-            else:
-                pieces *= count
-                apart = gcd(apart, distance)
-                places *= min(count, WAY // gcd(distance, WAY))
+                grown = (count - 1) * distance
+                reach, span = reach + grown, span + grown
+                continue
+            pieces *= count
+            apart, sets = gcd(apart, distance), WAY // gcd(distance, WAY)
+            places *= count if count < sets else sets
             if distance < span + page:
                 span += (count - 1) * distance
             else:
                 groups *= count
         pages = groups * (span / page + (1 - size / page if groups > 1 else 0))
         if pieces == 1:
-            lines = max(reach / LINE, 1.0)
+            lines = reach / LINE if reach > LINE else 1.0
             return Footprint(lines, 1.0, lines * LINE, pages)
         # Blocks follow each other: pieces begin at multiples of `grain` bytes, and some reach into one more line.
         grain = gcd(apart, LINE, max(round(reach), 1))

@@ -9,6 +9,7 @@ again, is what the last iteration touched still there? It is if all that one ite
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import add
 from typing import NamedTuple
 
 from einloom.dtypes import Kind
@@ -20,7 +21,7 @@ from einloom.kernels.elementwise.few import MOST
 from einloom.kernels.elementwise.stream_turned import SHORTEST
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.machine import Machine
-from einloom.passes.model.buffers import CROWDED, FULL, Buffers, share_forgotten
+from einloom.passes.model.buffers import CROWDED, FULL, OVER, Buffers, share_forgotten
 from einloom.passes.model.footprint import LINE
 from einloom.passes.model.kernel import CALL, MANY, MOVE, copy_cycles, tilings_of
 from einloom.passes.model.sizes import round_up
@@ -94,8 +95,8 @@ class Flow:
         self.output, self.moves = len(operation.operands) - 1, not operation.main.is_contraction
         self.packs = {self.output if pack.operand == OUTPUT else pack.operand: pack for pack in schedule.packs}
         self.walk = walk = Walk(buffers.extents)
-        for loop in schedule.loops:
-            walk.add(buffers.places[loop.axis], loop.step)
+        for axis, step, *_ in schedule.loops:
+            walk.add(buffers.places[axis], step)
         self.elements = set[int]()
         self.block = min((pack.loop for pack in schedule.packs if pack.operand == OUTPUT), default=walk.depth)
         self.cycles = self._add_tiles(operation) if operation.main.is_contraction else self._add_vectors(operation)
@@ -130,14 +131,14 @@ class Flow:
         It is what the innermost loop with enough to ask for reads, if that has no shorter block at its end.
         """
         loops, at, n = self.schedule.loops, self.tensors[position].at, self.schedule.prims.n
-        if n is None or self.walk.spans[self.buffers.places[n]] < COLUMNS:
+        if n is None or self.walk.spans[-1][self.buffers.places[n]] < COLUMNS:
             return 0
         for depth in range(len(loops), 0, -1):
             loop = loops[depth - 1]
             if loop.kind is not ExecType.SEQ:
                 return 0
             around = (each.step for each in loops[: depth - 1] if each.axis == loop.axis)
-            span = min((*around, self.walk.extents[self.walk.axes[depth]]))
+            span = min((*around, self.walk.extents[self.walk.loops[depth][0]]))
             is_even = span % loop.step == 0 or span > (MANY_TRIPS - 1) * loop.step
             is_enough = at[depth].lines >= max(FEW_IN_PLACE, PIECE_IN_PLACE * at[depth].pieces)
             if is_even and is_enough and at[depth - 1].lines > at[depth].lines:
@@ -146,17 +147,14 @@ class Flow:
 
     def _forget(self) -> None:
         """Decide what caches and translation buffers forget at each depth."""
-        depths = len(self.walk.axes)
-        rooms, pages = [0.0] * depths, [0.0] * depths
         past = self.tensors[self.output] if self.output in self.packs else None
-        for use in (*self.tensors, *self.scratch.values()):
-            needed, looked_up = [at.room for at in use.at] if self.moves else use.lines, use.pages
-            for depth in range(depths if use.first else use.last + 1):
-                pages[depth] += looked_up[depth]
-                if use is not past:
-                    rooms[depth] += needed[depth]
-        self.rooms = rooms = rooms if self.moves else [LINE * lines for lines in rooms]
-        self.forgets = [_forgotten(rooms, cache) for cache in self.buffers.caches]
+        uses = [*self.tensors, *self.scratch.values()]
+        pages = _added([use.pages for use in uses])
+        if self.moves:
+            self.rooms = _added([use.rooms for use in uses if use is not past])
+        else:
+            self.rooms = [LINE * lines for lines in _added([use.lines for use in uses if use is not past])]
+        self.forgets = [_forgotten(self.rooms, cache) for cache in self.buffers.caches]
         self.misses = [_forgotten(pages, entries) for entries, _ in TLBS]
 
     def _forgets_of(self, use: Use) -> list[Forgotten]:
@@ -166,8 +164,8 @@ class Flow:
         """
         if self.moves or not use.crowded:
             return self.forgets
-        rooms = [at.room for at in use.at]
-        return [_either(gone, _forgotten(rooms, cache)) for gone, cache in zip(self.forgets, self.buffers.caches)]
+        caches = zip(self.forgets, self.buffers.caches)
+        return [_either(gone, _forgotten(use.rooms, cache)) for gone, cache in caches]
 
     # ---- the kernel -------------------------------------------------------------------------------------------------
 
@@ -217,7 +215,7 @@ class Flow:
 
     def _add_steps(self, steps: Iterable[tuple[str | None, int]]) -> None:
         for name, step in steps:
-            if name is not None and step < self.walk.spans[axis := self.buffers.places[name]]:
+            if name is not None and step < self.walk.spans[-1][axis := self.buffers.places[name]]:
                 self.walk.add(axis, step)
 
     def _blocks(self, name: str | None) -> list[tuple[int, int]]:
@@ -225,7 +223,7 @@ class Flow:
         if name is None:
             return [(1, 1)]
         i = self.buffers.places[name]
-        step = self.walk.spans[i]
+        step = self.walk.spans[-1][i]
         whole, rest = divmod(self.walk.extents[i], step)
         return [(step, whole), (rest, 1)] if rest else [(step, whole)]
 
@@ -264,15 +262,12 @@ class Flow:
 
     def _packed(self, position: int, pack: ScheduledPack) -> tuple[StridedAxis, ...]:
         """The axes of a packed block, the innermost first; each block adds to the scratch."""
-        places, left, digits = self.buffers.places, [*self.buffers.extents], list[tuple[int, int, int]]()
-        for loop in self.schedule.loops[: pack.loop]:
-            axis = places[loop.axis]
-            left[axis] = min(left[axis], loop.step)
-        for digit in pack.layout:
-            axis, step = places[digit.axis], digit.step
-            digits.append((axis, step, left[axis] or 1))
+        places, left = self.buffers.places, [*self.walk.spans[pack.loop]]
+        digits, strided, stride = list[tuple[int, int, int]](), list[StridedAxis](), 1
+        for name, step in pack.layout:
+            axis = places[name]
+            digits.append((axis, step, left[axis]))
             left[axis] = step
-        strided, stride = list[StridedAxis](), 1
         for axis, step, span in reversed(digits):
             strided.append(StridedAxis(stride, axis, step, span))
             stride *= -(-span // step)
@@ -456,16 +451,29 @@ class Flow:
         return list(zip(packed, others))
 
 
-def _forgotten(rooms: list[float], cache: float) -> Forgotten:
+def _added(lists: Iterable[Sequence[float]]) -> Sequence[float]:
+    """Return the sums of lists, number by number."""
+    first, *others = lists
+    for each in others:
+        first = list(map(add, first, each))
+    return first
+
+
+def _forgotten(rooms: Sequence[float], cache: float) -> Forgotten:
     """Return what is gone of what was touched when a body of so much room, by depth, comes round again."""
-    shares, innermost, surely, full = [0.0] * len(rooms), 0, 0, FULL * cache
-    for depth, room in enumerate(rooms):
-        if room > full:
-            share = shares[depth] = share_forgotten(room, cache)
+    depths, innermost, surely, full, over = len(rooms), 0, 0, FULL * cache, OVER * cache
+    if max(rooms) <= full:
+        return Forgotten([0.0] * depths, 0, 0)
+    for depth in range(depths - 1, 0, -1):
+        if rooms[depth] > full:
             innermost = depth
-            if share == 1.0 and surely == depth - 1:
-                surely = depth
-    return Forgotten(shares, innermost, surely)
+            break
+    for room in rooms[1 : innermost + 1]:
+        if room < over:
+            break
+        surely += 1
+    partly = [share_forgotten(room, cache) for room in rooms[surely + 1 : innermost + 1]]
+    return Forgotten([1.0] * (surely + 1) + partly + [0.0] * (depths - 1 - innermost), innermost, surely)
 
 
 def _either(one: Forgotten, other: Forgotten) -> Forgotten:

@@ -2,8 +2,8 @@
 
 >>> walk = Walk([10])
 >>> walk.add(0, 4)
->>> walk.sizes[-1], walk.trips[-1]
-(3.3333333333333335, 3.0)
+>>> walk.loops[-1], walk.trips[-1]
+((0, 3.3333333333333335), 3.0)
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ class Walk:
 
     Attributes:
         extents: of the axes, 1 at least.
-        spans: indices of each axis in a whole block inside all loops.
-        axes: the axis of each loop, from 1 on: at 0 there is none.
-        sizes: indices of this axis inside the loop, on average.
+        spans: by depth, the indices of each axis in a whole block.
+        loops: the axis of each and its indices inside the loop, on average; from 1 on: at 0 there is none.
         trips: of each loop, on average; `runs`: of all loops up to it.
     """
 
     def __init__(self, extents: Sequence[int]) -> None:
-        self.extents, self.spans = extents, [*extents]
-        self.axes, self.sizes, self.trips, self.runs = [-1], [1.0], [1.0], [1.0]
+        self.extents, self.spans = extents, [[*extents]]
+        self.loops, self.trips, self.runs = [(-1, 1.0)], [1.0], [1.0]
         self._blocks = [1] * len(extents)
 
     def add(self, axis: int, step: int) -> None:
         """Add a loop inside all others."""
-        extent, spans = self.extents[axis], self.spans
+        extent, spans = self.extents[axis], self.spans[-1]
         count = -(-extent // step)
         trips = count / self._blocks[axis]
         self._blocks[axis] = count
         if step < spans[axis]:
+            spans = [*spans]
             spans[axis] = step
-        self.axes.append(axis)
-        self.sizes.append(extent / count)
+        self.spans.append(spans)
+        self.loops.append((axis, extent / count))
         self.trips.append(trips)
         self.runs.append(self.runs[-1] * trips)
 
@@ -55,8 +55,8 @@ class Walk:
     def inside(self, depth: int) -> list[float]:
         """Return the indices of each axis inside so many loops, on average."""
         sizes: list[float] = [*self.extents]
-        for loop in range(1, depth + 1):
-            sizes[self.axes[loop]] = self.sizes[loop]
+        for axis, size in self.loops[1 : depth + 1]:
+            sizes[axis] = size
         return sizes
 
 
@@ -89,7 +89,7 @@ class Use(NamedTuple):
     Attributes:
         strided: the axes that it is made of, the smallest stride first.
         first, last: the outermost and the innermost depth at which it is used.
-        at: its footprint at each depth; `lines`, `pages`: of these.
+        at: its footprint at each depth; `lines`, `rooms`, `pages`: of these.
         crowded: whether lines of some of its blocks fall into few sets of a cache.
     """
 
@@ -97,11 +97,12 @@ class Use(NamedTuple):
     first: int
     last: int
     at: list[Footprint]
-    lines: list[float]
-    pages: list[float]
+    lines: Sequence[float]
+    rooms: Sequence[float]
+    pages: Sequence[float]
     crowded: bool
 
-    def fetched(self, walk: Walk, forgotten: Sequence[Forgotten], reached: list[float]) -> list[float]:
+    def fetched(self, walk: Walk, forgotten: Sequence[Forgotten], reached: Sequence[float]) -> list[float]:
         """Return how much each cache fetches of the buffer from its first use on.
 
         Args:
