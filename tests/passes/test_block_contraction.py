@@ -248,6 +248,16 @@ def test_outer_products_write_a_few_whole_rows_at_a_time(machine: Machine) -> No
     assert str(best.schedule) == f"seq m:{tile} prim m=n n=m"
 
 
+@pytest.mark.parametrize("machine", [AVX2, AVX512])
+def test_large_outer_products_leave_scratch_in_pieces_of_rows(machine: Machine) -> None:
+    products = contraction("m 4000 m, n 4000 n", "m", "n", "mn")
+    assert str(_chosen(products, machine)).endswith("prim m=n n=m pack out@2 n")
+    best = costed(products, Schedule((), identify_primitive(products)), Context(machine))[0].proposal
+    assert best.family == "pieces in order"
+    sums = contraction("k 4 k, m 4000 m, n 4000 n", "km", "kn", "mn")
+    assert not any(pack.operand == OUTPUT for pack in _chosen(sums, machine).packs)
+
+
 def test_few_rows_are_read_as_a_whole_at_once() -> None:
     assert str(_chosen(contraction("j 1000 k, i 1000 m, b 5 n", "ji", "bj", "bi"), LARGE)) == (
         "seq j:25 prim m=i n=b k=j"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from einloom.ir.operation import DimType, Operation
-from einloom.ir.schedule import Prims, Schedule
+from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.contraction.along_inputs import (
     schedules_along_inputs,
@@ -23,6 +23,7 @@ from einloom.passes.contraction.fused_rows import fused_schedules, staged_schedu
 from einloom.passes.contraction.large_input import vectorise_large_input
 from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import prims_of_one_product, prims_with_batch_as_columns, vector_operand
+from einloom.passes.model.sizes import equal_part
 from einloom.passes.values import Options
 
 __all__ = [
@@ -44,6 +45,9 @@ SHORT_SUM = 4
 
 FEW_PRODUCTS = 24
 """Products up to which sums are so short that the order of the output may decide."""
+
+PIECE_SUM = 2
+"""Products up to which pieces of rows are staged (measured: of four, ordinary stores take as long)."""
 
 FEW_COLUMNS = 32
 """Columns up to which a product may be bound by reading the vector operand (measured: twice as many gain on AVX-512 and
@@ -130,6 +134,28 @@ def panels_in_order(setting: Setting) -> Iterator[Plan]:
     """
     if setting.prims.n is not None and not setting.gathers and setting.summed <= SHORT_SUM:
         yield Plan("panels in order", packs_vector=False, packs_element=False, panels=True)
+
+
+def pieces_in_order(setting: Setting) -> Iterator[Proposal]:
+    """As panels in order, a piece of one row at a time, which L1 holds: it leaves scratch past the caches.
+
+    before: i,j->ij                          (i 4000, j 4000, row-major)
+    after:  seq i:1 seq j:2000 prim m=j n=i pack out@2 j
+    """
+    operation, prims, m = setting.operation, setting.prims, setting.prims.m
+    if m is None or setting.gathers or setting.summed > PIECE_SUM or not setting.exceeds_cache:
+        return
+    if not setting.options.packing or setting.options.max_kernel_size or not operation.first_touch.initialises:
+        return
+    summed = [prims.k, prims.batch]
+    if any(axis.role is DimType.K and axis.name not in summed and axis.extent > 1 for axis in operation.axes):
+        return
+    beside = 3 * (1 + setting.summed) * operation.accumulate.size  # L1 holds pieces of the inputs as well.
+    piece = equal_part(operation.axis(m).extent, max(setting.machine.l1d // beside, 1))
+    others = [axis for axis in operation.axes if axis.role is not DimType.K and axis.name != m]
+    loops = [ScheduledLoop(axis.name, 1) for axis in operation.outermost_first(operation.output, others)]
+    loops.append(ScheduledLoop(m, piece))
+    yield Proposal("pieces in order", Schedule(tuple(loops), prims, (ScheduledPack(OUTPUT, len(loops), (Digit(m),)),)))
 
 
 def vector_block(setting: Setting) -> Iterator[Plan]:
@@ -255,6 +281,7 @@ FAMILIES: tuple[Family, ...] = (
     in_place,
     rows_in_order,
     panels_in_order,
+    pieces_in_order,
     vector_block,
     element_once,
     straight_copies,
