@@ -56,6 +56,16 @@ def test_model_and_code_ask_for_the_same(machine: Machine) -> None:
     assert sum(code is not None for _, code, _ in found) >= len(found) // 10
 
 
+def test_nothing_is_asked_for_that_kernels_of_pairs_read_in_place() -> None:
+    operation = _operation(CASES["dbea,ec->abcd"])
+    model, of_pairs = CostModel(operation, AVX512), CostModel(operation, AVX512, asks_in_place=False)
+    found = every_proposal(operation, Schedule((), identify_primitive(operation)), Context(AVX512))
+    asked = [(model.flow(each.schedule).asked, of_pairs.flow(each.schedule).asked, each.schedule) for each in found]
+    packed = [{pack.operand for pack in schedule.packs} for _, _, schedule in asked]
+    assert any(first is not None and second is None for first, second, _ in asked)
+    assert all(second is None or second in operands for (_, second, _), operands in zip(asked, packed))
+
+
 @pytest.mark.parametrize("row", ["dca,bd->abc", "bda,dc->abc"])
 @pytest.mark.parametrize("machine", [AVX512, AVX2], ids=lambda machine: machine.vector)
 def test_a_large_input_is_copied_in_blocks_that_stay_near(machine: Machine, row: str) -> None:

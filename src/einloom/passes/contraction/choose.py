@@ -266,7 +266,7 @@ def _where_they_lie(
     if reals is None:
         return
     setting = _setting(*reals.undecided, context)
-    model, small = CostModel(reals.operation, context.machine), 4 * operation.points <= LITTLE
+    model, small = CostModel(reals.operation, context.machine, asks_in_place=False), 4 * operation.points <= LITTLE
     for proposal in _distinct(_made(setting, (each for family in families for each in family(setting)))):
         cost = NOTHING if small else model.cost(proposal.schedule, context.options.threads)
         restored = _restored(reals, Costed(proposal, cost))
@@ -331,7 +331,7 @@ def _one_by_one(operation: Operation, context: Context) -> Iterator[Costed]:
 
 
 def _restored_all(reals: Reals, proposals: Iterable[Proposal], context: Context) -> Iterator[Costed]:
-    model = CostModel(reals.operation, context.machine)
+    model = CostModel(reals.operation, context.machine, asks_in_place=reals.packs)
     for proposal in _distinct(proposals):
         restored = _restored(reals, Costed(proposal, model.cost(proposal.schedule, context.options.threads)))
         if restored is not None:

@@ -98,10 +98,15 @@ class Cost(NamedTuple):
 
 
 class CostModel:
-    """The costs of one operation's schedules on one machine; what they have in common is derived once."""
+    """The costs of one operation's schedules on one machine; what they have in common is derived once.
 
-    def __init__(self, operation: Operation, machine: Machine) -> None:
-        self.operation, self.machine = operation, machine
+    Args:
+        operation, machine: what is computed, and on what.
+        asks_in_place: whether kernels ask for the next block of what they read in place: those of pairs do not.
+    """
+
+    def __init__(self, operation: Operation, machine: Machine, asks_in_place: bool = True) -> None:
+        self.operation, self.machine, self.asks_in_place = operation, machine, asks_in_place
         self.rates = rates_of(machine)
         self.size = operation.accumulate.size
         self.lanes = machine.vector_bits // 8 // self.size
@@ -119,7 +124,8 @@ class CostModel:
 
     def flow(self, schedule: Schedule, held: tuple[int, ...] = ()) -> Flow:
         """Return what a schedule needs and moves; of `held` inputs the packed blocks are there."""
-        return Flow(self.operation, schedule, self.machine, self._buffers_of(schedule.fused), held)
+        buffers = self._buffers_of(schedule.fused)
+        return Flow(self.operation, schedule, self.machine, buffers, held, self.asks_in_place)
 
     def cost_of_flow(self, flow: Flow, threads: int = 1) -> Cost:
         """Return the predicted seconds of a schedule by its flow."""

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from operator import add
 from typing import NamedTuple
 
-from einloom.dtypes import Kind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import OUTPUT, ExecType, Schedule, ScheduledPack
 from einloom.kernels.contraction.ahead import COLUMNS, FEW_IN_PLACE, MANY_TRIPS, PIECE_IN_PLACE, is_worth_asking
@@ -89,6 +88,7 @@ class Flow:
         machine: Machine,
         buffers: Buffers | None = None,
         held: tuple[int, ...] = (),
+        asks_in_place: bool = True,
     ) -> None:
         self.buffers = buffers = buffers or Buffers(operation, schedule.fused, machine)
         self.schedule, self.machine, self.held = schedule, machine, held
@@ -110,20 +110,20 @@ class Flow:
             if pack is not None:
                 packed = buffers.scratch(self._packed(position, pack), tensor.size)
                 self.scratch[position] = packed.use(walk, last, inner)
-        self.asked = self._asked(operation)
+        self.asked = self._asked(asks_in_place)
         self._forget()
 
-    def _asked(self, operation: Operation) -> int | None:
+    def _asked(self, in_place: bool) -> int | None:
         """The input that `targets.ahead` lets kernels ask for: of those that are worth it the one that moves most."""
         moved: dict[int, float] = {}
         for position, use in enumerate(self.tensors[: self.output]):
             packed, size = position in self.packs, self.buffers.bytes[position]
-            depth = use.last if packed else 0 if position in self.elements else self._depth_in_place(position)
+            may_ask = in_place and position not in self.elements
+            depth = use.last if packed else self._depth_in_place(position) if may_ask else 0
             block = use.at[depth]
             if depth and is_worth_asking(block.lines, block.pieces, size, self.machine, packed):
                 moved[position] = self.walk.runs[depth] * block.lines
-        is_asked = not self.moves and operation.accumulate.kind is not Kind.COMPLEX
-        return max(moved, key=lambda position: moved[position], default=None) if is_asked else None
+        return None if self.moves else max(moved, key=lambda position: moved[position], default=None)
 
     def _depth_in_place(self, position: int) -> int:
         """Return how many loops stand around a block that is read in place and that kernels may ask for; 0: none is.
