@@ -334,6 +334,12 @@ def test_vectors_of_complex_elements_run_along_inputs_where_the_output_is_short(
     assert any(schedule.fused for schedule in found)
 
 
+def test_the_smaller_factor_is_turned() -> None:
+    made = [_proposals(_complex_long_rows(random.Random(seed), COMPLEX64), AVX512)[1] for seed in range(10)]
+    found = [each.schedule for every in made for each in every if each.family == "along an input"]
+    assert sum(any(pack.turned and pack.operand == 1 for pack in schedule.packs) for schedule in found) > 5
+
+
 def test_rows_of_complex_elements_are_read_in_order() -> None:
     found = _proposals(_complex_long_rows(random.Random(0), COMPLEX64), AVX512)[1]
     assert any(each.family == "rows in order" and not each.schedule.packs for each in found)

@@ -20,7 +20,13 @@ from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import LARGER, prims_along, vector_operand
 from einloom.passes.model.buffers import SHARE
 
-__all__ = ["is_short", "schedules_along_inputs", "schedules_of_far_input", "schedules_where_it_lies"]
+__all__ = [
+    "is_short",
+    "schedules_along_inputs",
+    "schedules_of_far_input",
+    "schedules_of_packed_input",
+    "schedules_where_it_lies",
+]
 
 SHORT = 64
 """Bytes of the output's innermost axis from which on it is long enough: a cache line."""
@@ -92,6 +98,14 @@ def schedules_of_far_input(
     each = operation.elements(operand) // max(products, 1) * operand.dtype.size
     if each > min(machine.last_level, SHARE * machine.l2) and _columns(operation, role) <= FEW_COLUMNS:
         yield from schedules_where_it_lies(operation, prims, machine, most)
+
+
+def schedules_of_packed_input(
+    operation: Operation, prims: Prims, machine: Machine, most: int | None
+) -> Iterator[Schedule]:
+    """Yield schedules that pack an input, vectors along m, and turn the output."""
+    if prims.m is not None:
+        yield from _along(operation, prims, [operation.axis(prims.m)], machine, most, COPIED[1:])
 
 
 def _columns(operation: Operation, role: DimType) -> int:

@@ -23,6 +23,7 @@ from einloom.passes.contraction.families import (
     in_place,
     large_input,
     neighbours,
+    packed_input,
     products,
     rows_in_order,
     where_it_lies,
@@ -34,7 +35,7 @@ from einloom.passes.contraction.outer import outer_schedules
 from einloom.passes.contraction.pairs import Reals
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.contraction.short_runs import ShortRuns
-from einloom.passes.identify import prims_along, prims_of_one_product
+from einloom.passes.identify import LARGER, prims_along, prims_of_one_product, vector_operand
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.parallelise import parallelise
@@ -244,6 +245,7 @@ def _of_complex(operation: Operation, schedule: Schedule, context: Context) -> l
         *_along_sum(operation, context),
         *_large_input(operation, context),
         *_as_inputs_lie(operation, context),
+        *_smaller_turned(operation, schedule, context),
         *_one_by_one(operation, context),
     ]
 
@@ -318,6 +320,20 @@ def _as_inputs_lie(operation: Operation, context: Context) -> Iterator[Costed]:
         if reals is not None:
             family = where_it_lies if turns and m is not innermost else far_input
             yield from _restored_all(reals, family(_setting(*reals.undecided, context)), context)
+
+
+def _smaller_turned(operation: Operation, schedule: Schedule, context: Context) -> Iterator[Costed]:
+    """Yield what packs the smaller input in the form 1e, which writes four reals an element, and turns the output."""
+    vector = vector_operand(operation, schedule.prims)
+    if len(operation.inputs) != 2 or not operation.first_touch.initialises or not context.options.packing:
+        return
+    inputs = operation.inputs[vector], operation.inputs[1 - vector]
+    large, small, turned = map(operation.elements, (*inputs, operation.output))
+    own = [axis for axis in operation.axes if axis.role is (DimType.M if vector else DimType.N)]
+    if own and large > LARGER * small and large >= turned:
+        m = min(own, key=lambda axis: operation.distance(inputs[1], axis))
+        reals = Reals.of(operation, prims_along(operation, m), staged=True)
+        yield from _restored_all(reals, packed_input(_setting(*reals.undecided, context)), context)
 
 
 def _one_by_one(operation: Operation, context: Context) -> Iterator[Costed]:

@@ -16,6 +16,7 @@ from einloom.machine import Machine
 from einloom.passes.contraction.along_inputs import (
     schedules_along_inputs,
     schedules_of_far_input,
+    schedules_of_packed_input,
     schedules_where_it_lies,
 )
 from einloom.passes.contraction.blocking import Blocking
@@ -35,6 +36,7 @@ __all__ = [
     "Variation",
     "far_input",
     "neighbours",
+    "packed_input",
     "products",
     "rows_in_order",
     "where_it_lies",
@@ -240,6 +242,13 @@ def where_it_lies(setting: Setting) -> Iterator[Proposal]:
     """The same of an input of any size."""
     most = setting.options.max_kernel_size
     for schedule in schedules_where_it_lies(setting.operation, setting.prims, setting.machine, most):
+        yield Proposal("along an input", schedule)
+
+
+def packed_input(setting: Setting) -> Iterator[Proposal]:
+    """The vector operand is packed, vectors along an axis that is not the output's innermost."""
+    most = setting.options.max_kernel_size
+    for schedule in schedules_of_packed_input(setting.operation, setting.prims, setting.machine, most):
         yield Proposal("along an input", schedule)
 
 
