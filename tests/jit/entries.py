@@ -9,6 +9,8 @@ from typing import Any
 
 from einloom.asm import Assembler
 from einloom.jit import Kernel, host, run_team, threads
+from einloom.jit.poolcode import pool_code
+from einloom.jit.poolcode.verbs import PoolCode
 from einloom.kernels.select import machine_for
 
 SHARES = 64  # most shares that a record has room for
@@ -132,6 +134,46 @@ def gate() -> Kernel:
     asm.bind(done)
     km.return_()
     return Kernel(asm, name="gate")
+
+
+@cache
+def rounding_recorder() -> Kernel:
+    """Return `void entry(block, thread, threads)`: write this thread's settings of numbers into word 1 + `thread`.
+
+    Then add 1 to word 0, and wait until every thread has.
+    """
+    asm = Assembler(host().isa)
+    km = machine_for(asm, host())
+    block, share, shares, number = km.arguments[:4]
+    done = asm.forward("done")
+    km.multiply_constant(share, share, 8)
+    km.add(share, block)
+    pool_code_of(asm).store_rounding(share, 8)
+    km.constant(number, 1)
+    km.fetch_add(number, block)
+    top = asm.label("wait")
+    km.observe(number, block, 0)
+    km.branch("ge", number, shares, done)
+    km.pause()
+    km.jump(top)
+    asm.bind(done)
+    km.return_()
+    return Kernel(asm, name="rounding recorder")
+
+
+@cache
+def rounding_setter() -> Kernel:
+    """Return `void entry(word)`: make a word the calling thread's settings of numbers."""
+    asm = Assembler(host().isa)
+    km = machine_for(asm, host())
+    pool_code_of(asm).load_rounding(km.arguments[0], 0)
+    km.return_()
+    return Kernel(asm, name="rounding setter")
+
+
+def pool_code_of(asm: Assembler) -> PoolCode:
+    """Return the pool's verbs, as instructions of an assembler."""
+    return type(pool_code(asm.isa))(asm)
 
 
 class Gate:

@@ -13,6 +13,7 @@ from einloom.jit import Kernel, host
 from einloom.jit.threads import run_together
 from einloom.kernels.select import machine_for
 from tests.emulation import times
+from tests.jit.entries import rounding_recorder, rounding_setter
 from tests.jit.processes import exit_code_in_child, python
 from tests.jit.test_threads import check
 
@@ -82,6 +83,27 @@ def test_beside_teams_that_do_not_wait() -> None:
         stop.append(None)
         for caller in callers:
             caller.join()
+
+
+ROUNDINGS = {"x86_64": 3 << 13, "aarch64": 3 << 22}
+"""Where the settings of numbers say how results are rounded: 0 to the nearest, all of it towards zero."""
+
+
+def test_workers_round_as_the_caller_does() -> None:
+    def settings() -> list[int]:
+        block = (ctypes.c_int64 * 5)()
+        run_together(rounding_recorder().address, block, 4)
+        return block[1:]
+
+    towards_zero = ROUNDINGS[host().isa]
+    usual = settings()[0]  # Workers are there now, and have begun with it.
+    rounding_setter().call((ctypes.c_int64 * 1)(usual | towards_zero))
+    try:
+        changed = settings()
+    finally:
+        rounding_setter().call((ctypes.c_int64 * 1)(usual))
+    for found, expected in ((changed, towards_zero), (settings(), 0)):
+        assert [word & towards_zero for word in found] == [expected] * 4
 
 
 def test_a_forked_child_meets_too() -> None:

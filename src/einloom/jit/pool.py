@@ -13,9 +13,10 @@ slots, take shares where there are any, and sleep when there have been none for 
 
 1. Shares from 1 on are taken by lowering UNTAKEN, in one step, from a number above 0. So each is taken once. Share 0 is
    always the caller's, so that what a core of two has in its caches from one call to the next is its own.
-2. ENTRY, ARGUMENTS and THREADS are written before UNTAKEN is raised from below 1 and stay until the job has ended. Who
-   has taken a share reads them after that, and signs off, by lowering UNFINISHED, when it has done its shares. The job
-   has ended when UNFINISHED has come to 0: so whoever holds a share keeps the job, and nobody else touches it.
+2. ENTRY, ARGUMENTS, THREADS and ROUNDING are written before UNTAKEN is raised from below 1 and stay until the job has
+   ended. Who has taken a share reads them after that, and signs off, by lowering UNFINISHED, when it has done its
+   shares. The job has ended when UNFINISHED has come to 0: so whoever holds a share keeps the job, and nobody else
+   touches it.
 3. Slots themselves are there for ever. A worker that comes late may lower UNTAKEN of a slot whose job has ended: it is
    below 1, so nothing is taken, and the next job overwrites it. If the next job has been published meanwhile, it has
    taken a share of that one, whose words it reads only then.
@@ -25,6 +26,8 @@ slots, take shares where there are any, and sleep when there have been none for 
 5. No job is overlooked. A worker adds itself to SLEEPERS, reads BELL, looks at the slots once more, and sleeps only if
    BELL is still what it was. A caller publishes its job, then reads SLEEPERS, and if there are any changes BELL and
    wakes them. One of the two sees what the other has written, since each looks after it has written.
+6. Workers compute as the caller does, with its roundings, and with zeros for the smallest numbers if it has them
+   (ROUNDING): results do not depend on who has done which share.
 
 Shares that run *together* wait for each other. Their jobs have the first slot, which workers look at first, one job at
 a time, and as many workers as there are other shares. As all other shares come to an end without waiting, all workers
@@ -72,7 +75,7 @@ SLEEPERS, BELL, CALLER = LINE, LINE + 8, LINE + 16
 SLOTS, SLOT, COUNT = 2 * LINE, 2 * LINE, 9
 """Where the slots begin, bytes of one, and how many there are: the first for jobs that run together."""
 
-UNTAKEN, ENTRY, ARGUMENTS, THREADS = 0, 8, 16, 24
+UNTAKEN, ENTRY, ARGUMENTS, THREADS, ROUNDING = 0, 8, 16, 24, 32
 UNFINISHED, OWNED = LINE, LINE + 8
 """Words of a slot. Workers look at the first line. OWNED is not 0 while the slot is a caller's."""
 
@@ -176,7 +179,7 @@ class _Emitter:
         self._ring(together)
         code.constant(self.count, 0)
         self._do_share()
-        self._take_shares()
+        self._take_shares(of_another=False)
         self._await_others()
         code.constant(self.work, 0)
         code.release(self.slot, OWNED, self.work)
@@ -256,6 +259,7 @@ class _Emitter:
         words = {ENTRY: self.entry, ARGUMENTS: self.arguments, THREADS: self.threads, UNFINISHED: self.threads}
         for offset, register in words.items():
             code.store(self.slot, offset, register)
+        code.store_rounding(self.slot, ROUNDING)
         code.add(self.work, self.threads, -1)
         code.publish(self.slot, UNTAKEN, self.work)
 
@@ -328,8 +332,8 @@ class _Emitter:
 
     # ---- callers and workers
 
-    def _take_shares(self) -> None:
-        """Take and do shares until none is left, and count them as well."""
+    def _take_shares(self, of_another: bool) -> None:
+        """Take and do shares, of another caller or one's own, until none is left, and count them as well."""
         code, asm = self.code, self.code.asm
         none = asm.forward("none_left")
         again = asm.label("take")
@@ -338,6 +342,8 @@ class _Emitter:
         code.constant(self.work, -1)
         code.fetch_add(self.work, self.slot, UNTAKEN)
         code.branch("le", self.work, 0, none)
+        if of_another:
+            code.load_rounding(self.slot, ROUNDING)
         arguments, share, threads = code.given[:3]
         code.load(arguments, self.slot, ARGUMENTS)
         code.load(threads, self.slot, THREADS)
@@ -386,7 +392,7 @@ class _Emitter:
         self._count_as_awake()
         asm.bind(found)
         code.constant(self.count, 0)
-        self._take_shares()
+        self._take_shares(of_another=True)
         code.branch("eq", self.count, 0, awake)
         self._sign_off()
         code.subtract(self.work, self.count)

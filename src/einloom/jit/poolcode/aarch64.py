@@ -138,6 +138,14 @@ class AArch64PoolCode(PoolCode):
         asm.dmb("ish")
         asm.mov(number, self._old)
 
+    def store_rounding(self, base: Register, offset: int) -> None:
+        self.asm.mrs(self._old, "fpcr")
+        self.store(base, offset, self._old)
+
+    def load_rounding(self, base: Register, offset: int) -> None:
+        self.load(self._old, base, offset)
+        self.asm.msr("fpcr", self._old)
+
     def pause(self) -> None:
         self.asm.hint(1)  # yield
 

@@ -140,6 +140,16 @@ class PoolCode(ABC):
     def fetch_add(self, number: Register, base: Register, offset: int) -> None:
         """Add to a word and get what it was, in one step, which all accesses before and after keep their side of."""
 
+    # ---- how numbers are rounded
+
+    @abstractmethod
+    def store_rounding(self, base: Register, offset: int) -> None:
+        """Store this thread's settings of floating-point numbers: roundings, what becomes of the smallest, traps."""
+
+    @abstractmethod
+    def load_rounding(self, base: Register, offset: int) -> None:
+        """Make what was stored the settings of this thread."""
+
     # ---- time
 
     @abstractmethod

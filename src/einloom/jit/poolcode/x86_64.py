@@ -105,6 +105,12 @@ class X86PoolCode(PoolCode):
     def fetch_add(self, number: Register, base: Register, offset: int) -> None:
         self.asm.lock_xadd(self.asm.mem(base, offset), number)
 
+    def store_rounding(self, base: Register, offset: int) -> None:
+        self.asm.stmxcsr(self.asm.mem.dword(base, offset))
+
+    def load_rounding(self, base: Register, offset: int) -> None:
+        self.asm.ldmxcsr(self.asm.mem.dword(base, offset))
+
     def pause(self) -> None:
         self.asm.pause()
 

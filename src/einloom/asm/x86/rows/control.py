@@ -24,6 +24,8 @@ syscall                | 0F 05              | -
 mfence                 | 0F AE F0           | -
 lfence                 | 0F AE E8           | -
 sfence                 | 0F AE F8           | -
+ldmxcsr      m32       | 0F AE /2 M         | -
+stmxcsr      m32       | 0F AE /3 M         | -
 nop          wd/m      | 0F 1F /0 M         | -
 prefetchnta  m8        | 0F 18 /0 M         | -
 prefetcht0   m8        | 0F 18 /1 M         | -
