@@ -58,6 +58,11 @@ def _covers(names: set[str], file: str) -> bool:
     return any(file == name or file.startswith(f"{name}/") for name in names)
 
 
+def test_what_is_strict_is_there() -> None:
+    project = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text())
+    assert [name for name in project["tool"]["pyright"]["strict"] if not (ROOT.parents[1] / name).exists()] == []
+
+
 def test_nobody_goes_back_to_looser_rules() -> None:
     loose = {name for name, path in modules().items() if "\n# pyright: " in path.read_text()}
     assert loose <= STANDARD_RULES
