@@ -17,7 +17,7 @@ from einloom.ir.text import parse_operation
 from einloom.jit.host import host
 from einloom.machine import AVX2, AVX512, NEON, Machine
 from einloom.passes.block_elementwise import costed_element_wise
-from einloom.passes.contraction.choose import every_proposal
+from einloom.passes.contraction.choose import costed, every_proposal
 from einloom.passes.contraction.families import FAMILIES, Proposal
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
@@ -308,6 +308,22 @@ def test_every_family_is_among_what_was_tried() -> None:
     families += ["vector block, fused", "element once, fused", "five loops, fused", "batch inside, fused", "direct"]
     families += [f"{way}, in the order of the {name}" for way in ("direct", "staged") for name in ("input", "output")]
     assert {family: tried.get(family, 0) for family in families if tried.get(family, 0) <= 3} == {}
+
+
+@pytest.mark.parametrize("machine", [AVX512, AVX2, NEON], ids=lambda machine: machine.vector)
+def test_what_is_chosen_from_is_among_what_is_tried(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("einloom.passes.contraction.choose.LITTLE", 0)
+    compared = 0
+    for seed in range(60):
+        operation = fuse(_operation(random.Random(seed)))
+        if operation.main.is_contraction:
+            caches = _tiny(machine) if seed % 2 else machine
+            identified, context = Schedule((), identify_primitive(operation)), Context(caches)
+            tried = {each.schedule for each in every_proposal(operation, identified, context)}
+            chosen_from = {each.proposal.schedule for each in costed(operation, identified, context)}
+            assert chosen_from <= tried, f"seed {seed}"
+            compared += len(chosen_from)
+    assert compared > 200
 
 
 def test_complex_products_of_a_batch_are_computed_one_by_one() -> None:
