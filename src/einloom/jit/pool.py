@@ -31,7 +31,7 @@ slots, take shares where there are any, and sleep when there have been none for 
 
 Shares that run *together* wait for each other. Their jobs have the first slot, which workers look at first, one job at
 a time, and as many workers as there are other shares. As all other shares come to an end without waiting, all workers
-come there in time.
+come there in time. No share starts such a job: its thread may be one of the workers that are counted on.
 """
 
 from __future__ import annotations
