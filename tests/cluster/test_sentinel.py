@@ -11,6 +11,7 @@ import sys
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -39,12 +40,14 @@ def ranks() -> Iterator[list[Rank]]:
         yield started
 
 
-def watching(ranks: list[Rank]) -> subprocess.Popen[bytes]:
-    """Return a sentinel of these that is ready."""
+def watching(
+    ranks: list[Rank], advice: str = "{} units are kept.", folder: str = "", kept: str = "", says: int = subprocess.PIPE
+) -> subprocess.Popen[bytes]:
+    """Return a sentinel of these that is ready; `says` is where its message goes."""
     held = [each.other.fileno() for each in ranks]
     given = [f"{rank}:{each.process.pid}:{held[rank]}" for rank, each in enumerate(ranks)]
-    program = [sys.executable, "-I", "-S", str(sentinel.__file__), "a sum", "{} units are kept.", "", "", *given]
-    started = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=held)
+    program = [sys.executable, "-I", "-S", str(sentinel.__file__), "a sum", advice, folder, kept, *given]
+    started = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=says, pass_fds=held)
     for each in ranks:
         each.other.close()
     assert started.stdout is not None
@@ -95,6 +98,20 @@ def test_ranks_that_nobody_ends_are_ended(ranks: list[Rank]) -> None:
     assert "0 units are kept." in told(watcher)
     assert [ranks[rank].process.wait(timeout=60) for rank in (1, 3)] == [-signal.SIGTERM] * 2
     assert [ranks[rank].process.poll() for rank in (0, 2)] == [None] * 2
+
+
+def test_ranks_are_ended_whatever_the_folder_is_called_and_though_it_is_gone(ranks: list[Rank], tmp_path: Path) -> None:
+    folder = tmp_path / "of {me}" / "{}"
+    watcher = watching(ranks, f"{{}} units are kept in {folder}.", str(folder), "sum")
+    ends(ranks[0])
+    assert f"0 units are kept in {folder}." in told(watcher)
+    assert [each.process.wait(timeout=60) for each in ranks[1:]] == [-signal.SIGTERM] * 3
+
+
+def test_ranks_are_ended_though_nobody_takes_the_message(ranks: list[Rank]) -> None:
+    with open("/dev/full", "wb") as full, watching(ranks, says=full.fileno()):
+        ends(ranks[0])
+        assert [each.process.wait(timeout=60) for each in ranks[1:]] == [-signal.SIGTERM] * 3
 
 
 @pytest.mark.parametrize("rank", range(4))
