@@ -77,7 +77,7 @@ class TileRegisters(Generic[R, V, A]):
         tile, cursor = self.tile, self.setting.inputs[0]
         count = tile.grouped // tile.group_sets
         sets = [registers[s * count : (s + 1) * count] for s in range(tile.group_sets)]
-        own, self.free = [*self.free[-2:], self.free[0]], self.free[:-2] or self.free
+        own, self.free = [*self.free[-2:], self.free[0]], self.free[:-2]
         column = rows * self.vec.dtype.size
         joined_a, joined_c = (
             not tile.vectors and stride == column for stride in (cursor.strides[2], self.setting.output[1])

@@ -100,7 +100,8 @@ def _joined(operation: Operation, name: str | None, enough: int) -> Fused | None
     output, axes = operation.output, [operation.axis(name)]
     while math.prod(axis.extent for axis in axes) < enough:
         reach = operation.stride(output, axes[0].name) * axes[0].extent
-        outer = next((axis for axis in operation.axes if _lies(operation, axis, reach, axes[0])), None)
+        around = (axis for axis in operation.axes if axis.extent > 1 and _lies(operation, axis, reach, axes[0]))
+        outer = next(around, None)
         if outer is None:
             break
         axes.insert(0, outer)
