@@ -7,7 +7,7 @@ A new one gets a function and a place in `FAMILIES` or `VARIATIONS`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from einloom.ir.operation import DimType, Operation
@@ -225,30 +225,28 @@ def products(setting: Setting, packs_vector: bool, long_runs: bool = False) -> I
 
 def along_an_input(setting: Setting) -> Iterator[Proposal]:
     """Where the output's innermost axis is short, vectors run along an axis of an input; copies turn the output."""
-    most = setting.options.max_kernel_size
     if setting.options.packing and setting.operation.first_touch.initialises:
-        for schedule in schedules_along_inputs(setting.operation, setting.prims, setting.machine, most):
-            yield Proposal("along an input", schedule)
+        yield from _along(schedules_along_inputs, setting)
 
 
 def far_input(setting: Setting) -> Iterator[Proposal]:
     """The vector operand is read as it lies, vectors along its innermost axis; copies turn the output."""
-    most = setting.options.max_kernel_size
-    for schedule in schedules_of_far_input(setting.operation, setting.prims, setting.machine, most):
-        yield Proposal("along an input", schedule)
+    return _along(schedules_of_far_input, setting)
 
 
 def where_it_lies(setting: Setting) -> Iterator[Proposal]:
     """The same of an input of any size."""
-    most = setting.options.max_kernel_size
-    for schedule in schedules_where_it_lies(setting.operation, setting.prims, setting.machine, most):
-        yield Proposal("along an input", schedule)
+    return _along(schedules_where_it_lies, setting)
 
 
 def packed_input(setting: Setting) -> Iterator[Proposal]:
     """The vector operand is packed, vectors along an axis that is not the output's innermost."""
+    return _along(schedules_of_packed_input, setting)
+
+
+def _along(schedules: Callable[..., Iterable[Schedule]], setting: Setting) -> Iterator[Proposal]:
     most = setting.options.max_kernel_size
-    for schedule in schedules_of_packed_input(setting.operation, setting.prims, setting.machine, most):
+    for schedule in schedules(setting.operation, setting.prims, setting.machine, most):
         yield Proposal("along an input", schedule)
 
 
