@@ -7,11 +7,6 @@ tests of one: they are skipped where it is not there. `@pytest.mark.soak` is exp
 from __future__ import annotations
 
 import os
-import signal
-
-# A shell ignores interrupts on behalf of what it starts in the background; tests send some and wait for them.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Before einloom is imported, which looks at some of them then.
 os.environ["EINLOOM_CACHE"] = "off"  # Tests compile.

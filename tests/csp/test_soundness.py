@@ -167,6 +167,7 @@ class Sat:
             model.add_bool_or(self._values(name, objects, wanted))
         solver = self.model.CpSolver()
         solver.parameters.num_workers = 1
+        solver.parameters.catch_sigint_signal = False  # It would leave this process without Python's handler.
         return solver.solve(model) == self.model.OPTIMAL
 
 
