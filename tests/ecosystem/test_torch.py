@@ -52,8 +52,18 @@ def test_results_are_tensors() -> None:
 def test_types_stay(dtype: str) -> None:
     a = torch.ones(2, 2, dtype=vars(torch)[dtype])
     f = el.compile("ab,bc->ac", a, a)
-    for result in (el.einsum("ab,bc->ac", a, a), f(a, a), f(a, a, out=torch.empty_like(a))):
+    asked = [{"threads": 1}, {"order": "F"}, {"dtype": a.dtype}, {"dtype": dtype, "out": torch.empty_like(a)}]
+    results = [el.einsum("ab,bc->ac", a, a, **options) for options in asked]
+    for result in (*results, el.einsum("ab,bc->ac", a, a), f(a, a), f(a, a, out=torch.empty_like(a))):
         assert result.dtype == a.dtype and torch.equal(result, torch.full((2, 2), 2).to(a.dtype))
+
+
+def test_types_are_asked_for_by_their_own_name() -> None:
+    a = torch.ones(2, 2)
+    assert el.einsum("ab,bc->ac", a, a, dtype=torch.float64).dtype == torch.float64
+    assert el.compile("ab,bc->ac", (2, 2), (2, 2), dtype=torch.float16).dtype == np.float16
+    with pytest.raises(el.DTypeError, match="float8_e5m2"):  # which NumPy has where ml_dtypes is there
+        el.einsum("ab,bc->ac", a, a, dtype=torch.float8_e5m2)
 
 
 def test_out_is_written_and_known_to_have_changed() -> None:

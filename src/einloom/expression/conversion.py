@@ -62,33 +62,33 @@ class Conversion:
             )
         return array.astype(dtype, casting=self.casting)
 
-    def result(self, expression: Compiled, given: Sequence[Any], converted: Sequence[Any], out: Any) -> Any:
+    def result(self, expression: Compiled, label: str, given: Sequence[Any], converted: Sequence[Any], out: Any) -> Any:
         """Compute, and return the result as it is asked for.
 
         Args:
             expression: what computes.
+            label: the name of its result's type; NumPy may have none of this name, and another one stand in.
             given: the operands as they came; the first one's library is the result's.
             converted: the operands as the expression takes them.
             out: takes the result; its type may be another one where `casting` goes beyond safe conversions.
         """
         if out is not None:
-            return self._into(expression, converted, out)
-        order = "F" if self._is_fortran(converted) else "C"
-        result = fresh(expression.output_shape, expression.dtype, order)
+            return self._into(expression, label, converted, out)
         if not expression.output_shape:
             return expression(*converted)
-        expression(*converted, out=result)
-        return outgoing(result, str(expression.dtype), given[0])
+        result = fresh(expression.output_shape, expression.dtype, "F" if self._is_fortran(converted) else "C")
+        named = Imported(result, label)
+        expression(*converted, out=named if stands_in(named) else result)
+        return outgoing(result, label, given[0])
 
     def _is_fortran(self, operands: Sequence[Any]) -> bool:
         arrays = [incoming(operand, "").array for operand in operands]
         together = all(array.flags.f_contiguous for array in arrays) and not all(a.flags.c_contiguous for a in arrays)
         return self.order == "F" or (self.order == "A" and together)
 
-    def _into(self, expression: Compiled, operands: Sequence[Any], out: Any) -> Any:
+    def _into(self, expression: Compiled, label: str, operands: Sequence[Any], out: Any) -> Any:
         where = expression.equation
         given = array_of(out, "out", where)
-        label = str(expression.dtype)
         if given.dtype in (label, *wider_results(label)) or not self.may_narrow:
             return expression(*operands, out=out)
         check_shape("out", given.array.shape, expression.output_shape, where)

@@ -86,7 +86,7 @@ def evaluate_as(
     beside = [taken(each, label, place == scaled) or each for place, each in enumerate(operands[inputs:], inputs)]
     types = *operand_types(given, computed), *[label] * len(beside)
     converted = conversion.operands([*operands[:inputs], *beside], types, text)
-    return conversion.result(_expression(text, converted, computed, options), operands, converted, out)
+    return conversion.result(_expression(text, converted, computed, options), label, operands, converted, out)
 
 
 def _type_with_out(text: str, given: Sequence[Imported], computed: Any, out: Any) -> Any:
@@ -102,7 +102,7 @@ def _evaluate_in_place(
 ) -> Any:
     """Evaluate an equation of arrays that lie on a device; none is converted there."""
     label, shapes = device_operands(operands)
-    if dtype is not None and str(dtype) != label:
+    if dtype is not None and numpy_type(dtype)[0] != label:
         raise DTypeError(f"dtype={dtype!r} of operands of {label} on a device\n  Convert them there before.")
     if conversion != PLAIN:
         raise UnsupportedTarget("casting= and order= of arrays on a device\n  Leave them out.")

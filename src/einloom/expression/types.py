@@ -51,6 +51,8 @@ def numpy_type(dtype: Any) -> tuple[str, np.dtype[Any]]:
     Raises:
         DTypeError: it is no type.
     """
+    if type(dtype).__module__ == "torch":  # Its types are called like NumPy's, but for the module in front.
+        dtype = str(dtype).rpartition(".")[2]
     if isinstance(dtype, str) and dtype in FOREIGN:
         return dtype, FOREIGN[dtype]
     try:
@@ -78,7 +80,7 @@ def computed_type(equation: str, operands: Sequence[Imported], dtype: Any) -> An
         return label if array.dtype == FOREIGN.get(label) else array.dtype
     spans = result.kind == "m" and len(operands) > 1  # which can be summed, not multiplied
     if label in FOREIGN or not computed_by_numpy(result) or spans:
-        raise _no_code(equation, operands, label)
+        raise _no_code(equation, operands if dtype is None else (), label)
     return result
 
 
@@ -186,5 +188,6 @@ def _native_name(operand: Imported) -> str:
 
 
 def _no_code(equation: str, operands: Sequence[Imported], result: str) -> DTypeError:
+    """The error for these operands; without any, for the type that was asked for."""
     types = ", ".join(operand.dtype for operand in operands[:8])
     return DTypeError(f"no code for operands of type {types or result}\n{caret_lines(equation, ())}\n  {ADVICE}")
