@@ -233,7 +233,7 @@ def _text_and_operands(equation: Any, operands: Sequence[Any]) -> tuple[str, Seq
     text, given = (equation, operands) if isinstance(equation, str) else interleaved_equation([equation, *operands])
     given = listed_operands(text, given)
     if not given:
-        raise EquationError(f"no operands for the equation\n{caret_lines(text, ())}")
+        raise EquationError(f"no operands for the equation\n{caret_lines(text, ())}\n  Pass one for each subscript.")
     return text, given
 
 

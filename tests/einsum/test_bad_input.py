@@ -43,6 +43,24 @@ def test_characters_that_are_no_labels(equation: str, column: int) -> None:
     assert message.splitlines()[2] == "  " + " " * column + "^"
 
 
+@pytest.mark.parametrize("equation", ["ab,bc-ac", "ab,bc>ac", "ab,bc=ac", "ab,bc→ac"])
+def test_other_arrows(equation: str) -> None:
+    assert "`->`" in raises(ValueError, lambda: el.einsum(equation, A, B))
+
+
+@pytest.mark.parametrize("operator", ["add", "scale"])
+def test_operators_that_lack_their_operand(operator: str) -> None:
+    message = raises(el.ArgumentError, lambda: el.einsum("ab,bc->ac", A, B, epilogue=(operator,)))
+    assert f"('{operator}', labels)" in message
+    message = raises(el.EquationError, lambda: el.einsum("ab,bc->ac", A, B, epilogue=(("add", "c"),)))
+    assert "2 in the equation, 1 in the call" in message and "epilogue" in message
+
+
+def test_out_by_position() -> None:
+    message = raises(el.EquationError, lambda: el.compile("ab,bc->ac", A, B)(A, B, np.empty((4, 6), np.float32)))
+    assert "2 in the expression, 3 in the call" in message and "out=" in message
+
+
 @pytest.mark.parametrize("equation", ["ab->ab", "ab,bc,cd->ad", ""])
 def test_another_number_of_operands(equation: str) -> None:
     raises(el.EquationError, lambda: el.einsum(equation, A, B))

@@ -83,7 +83,10 @@ class Expected:
 
     def _check_count(self, count: int) -> None:
         if count != len(self.shapes):
-            raise EquationError(f"{count} operands for {len(self.shapes)} subscripts\n  {self.where}")
+            raise EquationError(
+                f"operands: {len(self.shapes)} in the expression, {count} in the call\n  {self.where}\n"
+                "  Pass as many as it was compiled for, without constants; the array for the result is out=."
+            )
 
     def readable(self, operand: Imported, position: int) -> Array:
         """Return an operand as code can read it: as it is, or a copy of the right type and alignment.

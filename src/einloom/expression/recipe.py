@@ -109,7 +109,10 @@ class Recipe:
         plan = self.plan(strides, output_strides)
         if self.schedule is not None and len(plan.steps) != 1:
             text = self.problem.equation.text
-            raise ScheduleError(f"a schedule is for a single operation; {text} takes {len(plan.steps)}")
+            raise ScheduleError(
+                f"a schedule is for a single operation; {text} takes {len(plan.steps)}\n"
+                '  Compile the steps that `show("tree")` prints one by one, or leave schedule= out.'
+            )
         return self._compile_plan(plan, threads, self.problem.finish)
 
     def _compile_plan(self, plan: Plan, threads: int, finish: Finish) -> Variant:

@@ -31,6 +31,8 @@ MOST_LABELS = 50_000
 """Different labels that an equation in the interleaved form may have: characters end at the surrogates."""
 
 _ELLIPSIS = "..."
+_ARROW = "The arrow in front of the output is `->`."
+_LABELS = "Labels are letters; `...` stands for further axes."
 _BEYOND_LETTERS = ord("À")
 _WITHOUT_SPACE = dict.fromkeys(map(ord, whitespace))
 _SHOWN = 160  # characters of an equation that an error quotes
@@ -68,8 +70,8 @@ def parse_equation(text: str, ranks: tuple[int, ...]) -> Equation:
     terms = left.split(",")
     if len(terms) != len(ranks):
         raise EquationError(
-            f"the equation has {len(terms)} operands, {len(ranks)} are given\n{caret_lines(text, ())}\n"
-            "  Separate them by commas."
+            f"operands: {len(terms)} in the equation, {len(ranks)} in the call\n{caret_lines(text, ())}\n"
+            "  Pass one for each subscript, with commas between subscripts; behind them come those of an epilogue."
         )
     starts = accumulate((len(term) + 1 for term in terms), initial=0)
     inputs = tuple(_term_labels(text, *each) for each in zip(terms, starts, range(len(terms)), ranks))
@@ -175,7 +177,7 @@ def _check_characters(text: str, left: str, right: str) -> None:
             if not (_is_label(character) or character == " " or (character == "," and not offset)):
                 raise EquationError(
                     f"{character!r} is no label\n{caret_lines(text, [offset + i])}\n"
-                    "  Labels are letters; `...` stands for further axes."
+                    f"  {_ARROW if character in '-=>' else _LABELS}"
                 )
 
 
@@ -194,13 +196,17 @@ def _term_labels(text: str, term: str, start: int, index: int, rank: int) -> tup
     letters = len(term) - 3 * count
     if letters > rank or (not count and letters != rank):
         raise ShapeError(
-            f"operand {index} has {rank} axes, its subscript has {letters}\n"
+            f"operand {index} has {_axes(rank)}, its subscript has {letters}\n"
             f"{caret_lines(text, range(start, start + max(len(term), 1)))}\n"
-            "  Give one label an axis, or `...` for the others."
+            f"  {_ARROW if '→' in term else 'Give one label an axis, or `...` for the others.'}"
         )
     before, _, after = term.partition(_ELLIPSIS)
     hidden = tuple(f"…{i}" for i in reversed(range(rank - letters))) if count else ()
     return (*before, *hidden, *after)
+
+
+def _axes(count: int) -> str:
+    return f"{count} {'axis' if count == 1 else 'axes'}"
 
 
 def _implicit_output(inputs: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
@@ -235,7 +241,7 @@ def _explicit_output(text: str, right: str, inputs: tuple[tuple[str, ...], ...])
     hidden = _hidden(inputs)
     if hidden and _ELLIPSIS not in right:
         raise EquationError(
-            f"the operands' ellipsis stands for {len(hidden)} axes that the output does not have\n"
+            f"the operands' ellipsis stands for {_axes(len(hidden))} that the output does not have\n"
             f"{caret_lines(text, range(offset, len(text)))}\n  Write `...` there, or label them to sum."
         )
     before, _, after = right.partition(_ELLIPSIS)

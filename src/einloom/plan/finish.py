@@ -132,6 +132,11 @@ def _operator(given: Any) -> Operator:
         return Operator(Primitive.MUL, _labels(pair[1]), scales=True)
     if len(pair) == 2 and isinstance(pair[1], str) and pair[0] in [each.value for each in _BINARY]:
         return Operator(Primitive(pair[0]), _labels(pair[1]))
+    if given == SCALE or (isinstance(given, str) and given in [each.value for each in _BINARY]):
+        raise ArgumentError(
+            f"epilogue: {given!r} takes an operand, which comes last in the call\n"
+            f"  Name its axes: ({given!r}, labels); no labels, '', for a number."
+        )
     raise ArgumentError(
         f"epilogue: {given!r:.80} is no operator\n"
         f"  on the result alone: {', '.join(_UNARY)}\n"

@@ -323,7 +323,8 @@ def kernel(name: str, /, *, dtype: object = "float32", **options: Any) -> Kernel
     try:
         given = inspect.signature(KERNELS[name]).bind(**options).arguments
     except TypeError as error:
-        raise ScheduleError(f"kernel {name}: {error}\n  {KERNELS[name].__doc__}") from None
+        about = (inspect.getdoc(KERNELS[name]) or "").partition("\n")[0]
+        raise ScheduleError(f"kernel {name}: {error}\n  {about}") from None
     found = KERNELS[name](**given)
     axes = found.backbone.axis
     for axis in given.get("tiles") or ():
