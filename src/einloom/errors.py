@@ -63,7 +63,7 @@ class DTypeError(EinloomError, TypeError):
     """A data type that the operation does not take. Convert the operand, or pass `dtype=`."""
 
 
-class ScheduleError(EinloomError):
+class ScheduleError(EinloomError, ValueError):
     """A configuration, schedule or loop string that is illegal, with the dimension and the reason."""
 
 
