@@ -12,6 +12,7 @@ import pytest
 
 from einloom import __version__
 from einloom.cli import COMMANDS, main, make_parser
+from einloom.cli.demo import called_as
 
 INTERPRETED = ["--target", "interpreter", "--runs", "1", "--threads", "1"]
 
@@ -88,6 +89,14 @@ def test_show(capsys: pytest.CaptureFixture[str], what: str, words: str) -> None
     text = capsys.readouterr().out
     assert text.startswith("Expression('ab,bc,cd->ad', float32")
     assert words in text
+
+
+def test_complex_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["ab,bc->ac", "--sizes", "a=3,b=4,c=5", "--dtype", "complex64"]
+    assert main(["show", *line, "--threads", "1"]) == 0
+    assert "in0 complex64" in capsys.readouterr().out
+    assert main(["einsum", *line, "--peers", "", *INTERPRETED]) == 0
+    assert "right: 15 elements" in capsys.readouterr().out
 
 
 def test_a_machine_without_kernels_is_an_error_of_this_machine() -> None:
@@ -221,3 +230,22 @@ def test_records_are_named_or_none(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_not_for_kernels_on_gpus_is_refused(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     error = error_of(capsys, "tune", "--kernel", "axpy", "n=64", "--target", "opencl", option)
     assert f"{option.split('=')[0]} is not for --kernel" in error
+
+
+@pytest.mark.parametrize(
+    ("program", "folders", "called"),
+    [
+        (".venv/bin/einloom", "", ".venv/bin/einloom"),
+        ("einloom/__main__.py", "", "python -m einloom"),
+        ("/somewhere/bin/einloom", "bin", "einloom"),
+    ],
+)
+def test_the_demo_names_the_command_as_a_shell_finds_it(
+    program: str, folders: str, called: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = tmp_path / "bin" / "einloom"
+    command.parent.mkdir()
+    command.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / folders) if folders else "")
+    monkeypatch.setattr(sys, "argv", [program, "demo"])
+    assert called_as() == called

@@ -17,7 +17,7 @@ from einloom.cli.bench_choice import run_choice
 from einloom.cli.bench_elementwise import run_elementwise
 from einloom.cli.bench_loops import run_loops
 from einloom.cli.bench_tuned import run_tuned
-from einloom.cli.sizes import positive
+from einloom.cli.sizes import DTYPES, positive
 from einloom.jit.host import host
 
 __all__ = ["add_parser", "run"]
@@ -40,9 +40,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("suite", choices=suites, metavar="SUITE", help=f"which cases: {', '.join(suites)}")
     parser.add_argument("--peers", default="numpy", metavar="A,B", help=f"among {', '.join(PEERS)} (default: numpy)")
     parser.add_argument("--isa", choices=["avx512", "avx2"], help="put einloom and every peer on this vector ISA")
-    types = ["float32", "float64", "complex64", "complex128"]
     parser.add_argument(
-        "--dtype", choices=types, help="type of all arrays of a suite of expressions (default: its own)"
+        "--dtype", choices=DTYPES, help="type of all arrays of a suite of expressions (default: its own)"
     )
     parser.add_argument("--threads", type=positive, default=1, help="threads of each contestant (default: 1)")
     parser.add_argument("--runs", type=positive, default=5, help="rounds (default: 5)")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from einloom.bench.cases import Case
@@ -15,7 +18,7 @@ from einloom.cli.sizes import positive
 from einloom.jit.host import host
 from einloom.machine import Machine
 
-__all__ = ["SCENES", "add_parser", "run"]
+__all__ = ["SCENES", "add_parser", "called_as", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,14 @@ def _farewell(report: dict[str, Any], seconds: float) -> str:
     return (
         f"\n{verdict} {len(rows)} expressions became machine code in {compiled:.0f} ms together, and no compiler was "
         f"needed. This took {seconds:.0f} s.\n\nGo on with your own:\n"
-        '  einloom einsum "abc,cd->abd" --sizes a=80,b=90,c=100,d=110\n'
-        '  einloom show   "abc,cd->abd" --sizes a=80,b=90,c=100,d=110 --what nest'
+        f'  {called_as()} einsum "abc,cd->abd" --sizes a=80,b=90,c=100,d=110\n'
+        f'  {called_as()} show   "abc,cd->abd" --sizes a=80,b=90,c=100,d=110 --what nest'
     )
+
+
+def called_as() -> str:
+    """Return how a shell calls the command line here: `make demo` leaves it where no shell looks by itself."""
+    if shutil.which("einloom"):
+        return "einloom"
+    called = Path(sys.argv[0])
+    return str(called) if called.name == "einloom" else "python -m einloom"

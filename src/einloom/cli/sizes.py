@@ -15,7 +15,10 @@ from einloom.bench.cases import Case
 from einloom.errors import EquationError, ScheduleError, ShapeError
 from einloom.plan.equation import caret_lines, parse_equation
 
-__all__ = ["add_equation", "option", "parse_sizes", "positive", "sized_case"]
+__all__ = ["DTYPES", "add_equation", "option", "parse_sizes", "positive", "sized_case"]
+
+DTYPES = ("float32", "float64", "complex64", "complex128")
+"""Types that operands of a benchmark are made of."""
 
 
 def add_equation(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +27,7 @@ def add_equation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sizes", type=parse_sizes, required=True, metavar="a=8,b=9", help="the extent of each label of the equation"
     )
-    parser.add_argument("--dtype", default="float32", choices=["float32", "float64"], help="default: float32")
+    parser.add_argument("--dtype", default="float32", choices=DTYPES, help="default: float32")
 
 
 def parse_sizes(text: str) -> dict[str, int]:

@@ -67,4 +67,5 @@ def _figures(product: BlockedProduct, trial: StringTrial) -> str:
         return f"{trial.string}: {trial.status}"
     rate = 2e-9 * product.m * product.n * product.k / trial.seconds
     guess = "" if trial.predicted is None else f", {1e3 * trial.predicted:.3f} predicted"
-    return f"{trial.string}: {rate:.1f} GFLOP/s, {1e3 * trial.seconds:.3f} ms{guess}, {trial.threads} threads"
+    threads = f"{trial.threads} thread" + "s" * (trial.threads > 1)
+    return f"{trial.string}: {rate:.1f} GFLOP/s, {1e3 * trial.seconds:.3f} ms{guess}, {threads}"
