@@ -154,8 +154,8 @@ def thread_count(threads: int | None = None, *, cores: int) -> int:
 
     `threads`, else the context's, else the process's, else `EINLOOM_THREADS`, `OMP_NUM_THREADS`, `cores`.
 
-    Of a list in `OMP_NUM_THREADS` (one number per nesting level) the first counts; what is no number there is left to
-    OpenMP to complain about.
+    Of a list in `OMP_NUM_THREADS` (one number per nesting level) the first counts; what is no number there does not:
+    the variable is another library's, which may complain.
 
     Raises:
         ArgumentError: `threads` or `EINLOOM_THREADS` is no whole number from 1 to 4096.
@@ -172,7 +172,7 @@ def thread_count(threads: int | None = None, *, cores: int) -> int:
 
 @once
 def environment_threads() -> int | None:
-    """Return the number of threads that the environment asks for, read once in a process as OpenMP does.
+    """Return the number of threads that the environment asks for, read once in a process, as runtimes of OpenMP do.
 
     Raises:
         ArgumentError: as `thread_count`; then it is read again.
