@@ -59,7 +59,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
     "expression": (
         {"programs", "types", "weak", "factors", "options", "planned"},
         {"fallback", "interpreted"},
-        {"variant", "operands"},
+        {"variant", "operands", "asked"},
         {"on_gpu"},
         {"slice_calls"},
         {"sliced"},

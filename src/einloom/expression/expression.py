@@ -14,17 +14,18 @@ from einloom.arrays.entry import Entry
 from einloom.arrays.library import Array, array_of, element_strides, outgoing
 from einloom.arrays.signature import signature_of
 from einloom.config import LEAST_WORK, VERSION, WatchedSettings, current_settings, thread_count, watched_settings
-from einloom.dtypes import BOOL, DTYPES, FLOAT64, PAIRS
+from einloom.dtypes import BOOL
+from einloom.expression.asked import Asked, asked_of
 from einloom.expression.entries import describe_call
 from einloom.expression.factors import factor_array
-from einloom.expression.fallback import allow_fallback, travel_of
+from einloom.expression.fallback import allow_fallback
 from einloom.expression.operands import Expected
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.planned import asked_path
 from einloom.expression.recipe import Recipe, Strides
 from einloom.expression.sliced import SlicedVariant
 from einloom.expression.table import StepRow, rows_of, table_text
-from einloom.expression.types import FOREIGN, numpy_type, scaled_sums, wider_results
+from einloom.expression.types import FOREIGN, numpy_type, wider_results
 from einloom.expression.variant import CompiledStep, Variant
 from einloom.frameworks import framework_of
 from einloom.frameworks.call import Call
@@ -34,9 +35,7 @@ from einloom.ir.text import parse_schedule
 from einloom.jit.host import host
 from einloom.jit.native import Native
 from einloom.once import OnceTable
-from einloom.plan.carriers import is_copy
-from einloom.plan.equation import caret_lines
-from einloom.plan.problem import contiguous_strides, make_problem
+from einloom.plan.problem import contiguous_strides
 from einloom.plan.slices import Slicing
 from einloom.plan.steps import Plan
 from einloom.search.records import readable_file
@@ -81,54 +80,18 @@ class Expression(Native):
         held: tuple[Array, ...] = (),
     ) -> None:
         self._chain = Chain(self, Expression.__call__)
-        given = list(strides or [None] * len(shapes))
         self._arguments = (equation, tuple(shapes), dtype, strides, options, types, held)
-        label, self.dtype = numpy_type(dtype)
-        if label == BOOL.name:
+        if numpy_type(dtype)[0] == BOOL.name:
             options = replace(options, finish=options.finish.of_truth)
         self._options = options
-        finish = options.finish
-        inputs = len(shapes) - len(finish.operands)
-        labels = tuple((types or [label] * inputs)[:inputs])
-        sums = scaled_sums(label, equation) if finish.scales else None
-        label, self.dtype = numpy_type("float32") if sums else (label, self.dtype)
-        labels += (label,) * len(finish.operands)
-        own = () if set(labels) == {label} else labels
-        problem = make_problem(equation, shapes, given, DTYPES.get(label, FLOAT64), options.finish, own)
-        self.equation = problem.equation.text
-        where = caret_lines(self.equation, ()).strip()
-        moves = is_copy(problem.equation, finish) and not own  # What is converted on its way is computed.
-        travel = travel_of(label, self.dtype, moves, finish, where)
-        if label in PAIRS and (travel.by_numpy or label not in labels):
-            labels, problem = (label,) * len(labels), replace(problem, types=())  # Real operands become complex.
-        if finish.conj and not travel.by_numpy:
-            finish = replace(finish, conj=())  # Code conjugates.
-        if travel.unit != problem.dtype or sums is not None:
-            problem = replace(problem, dtype=travel.unit, sums=sums)
+        asked = asked_of(equation, shapes, dtype, strides or [None] * len(shapes), options.finish, types)
         thread_count(options.threads, cores=1)  # Refuses what is no number of threads.
         self._threads = options.threads
-        self._held, self._first_held = held, inputs - len(held)
-        self.shapes = self._called(problem.shapes)
-        self.output_shape = problem.output_shape
-        self._expected = Expected(
-            self.shapes, self.output_shape, self._called(labels), label, self.dtype, travel.alignment, where, finish
-        )
-        schedule = _parsed(options.schedule) if isinstance(options.schedule, str) else options.schedule
-        path, slicing = asked_path(problem, options.optimize, options.memory_limit)
-        records = readable_file(current_settings().records)
-        constants = [factor_array(factor, label, self.dtype, where) for factor in options.finish.constants]
-        self._recipe = Recipe(
-            problem,
-            path,
-            slicing,
-            travel.parts,
-            schedule,
-            options.target,
-            travel.by_numpy,
-            records,
-            tuple(constants),
-            dict(enumerate(held, self._first_held)),
-        )
+        self._held, self._first_held = held, len(shapes) - len(options.finish.operands) - len(held)
+        self.equation, self.dtype = asked.problem.equation.text, asked.dtype
+        self.shapes, self.output_shape = self._called(asked.problem.shapes), asked.problem.output_shape
+        self._expected = self._expecting(asked)
+        self._recipe = self._made(asked)
         plans = self._recipe.plans()
         self._plan, _ = plans[0]
         self._flops = sum(count * plan.flops for plan, count in plans)
@@ -138,7 +101,32 @@ class Expression(Native):
         self._variants: OnceTable[Variant | SlicedVariant] = OnceTable(VARIANTS)
         if options.target != "interpreter":
             self._recipe.machine()
-            self._variant(problem.strides, None, self._thread_count())
+            self._variant(asked.problem.strides, None, self._thread_count())
+
+    def _expecting(self, asked: Asked) -> Expected:
+        """Return what calls have to bring."""
+        labels, unit = self._called(asked.labels), asked.travel.alignment
+        return Expected(
+            self.shapes, self.output_shape, labels, asked.label, self.dtype, unit, asked.where, asked.finish
+        )
+
+    def _made(self, asked: Asked) -> Recipe:
+        """Return how variants are made."""
+        options = self._options
+        path, slicing = asked_path(asked.problem, options.optimize, options.memory_limit)
+        factors = options.finish.constants
+        return Recipe(
+            asked.problem,
+            path,
+            slicing,
+            asked.travel.parts,
+            _parsed(options.schedule) if isinstance(options.schedule, str) else options.schedule,
+            options.target,
+            asked.travel.by_numpy,
+            readable_file(current_settings().records),
+            tuple(factor_array(factor, asked.label, self.dtype, asked.where) for factor in factors),
+            dict(enumerate(self._held, self._first_held)),
+        )
 
     def _called(self, of_operands: tuple[Item, ...]) -> tuple[Item, ...]:
         """Return what belongs to the operands that come with calls."""

@@ -58,7 +58,7 @@ def optimize_operation(
 
 
 def explain_passes(operation: Operation, machine: Machine, options: Options = DEFAULTS) -> str:
-    """Return one line a pass: what it did to the operation and why."""
+    """Return what each pass did to the operation and why; a choice lists what it chose from, a line each."""
     context = Context(machine, options)
     steps = _steps((operation, UNDECIDED), context)
     return "\n".join(f"{each.name:24}{each.explain(before, after, context)}" for each, before, after in steps)
