@@ -23,6 +23,7 @@ from tests.jit.processes import exit_code_in_child, python
 CHECK = """
 import ctypes, os
 from einloom.jit import pool
+from einloom.jit import threads
 from einloom.jit.threads import run_team
 from tests.jit.entries import Gate, PoolWord, Record, recorder
 from tests.jit.test_threads import check, until, workers
@@ -245,11 +246,50 @@ def test_a_pool_that_could_not_be_made_leaves_nothing_to_a_fork(monkeypatch: pyt
     def refuse(*_: object) -> bytes:
         raise DeviceError("no executable memory")
 
-    before = list(threads._memories)
+    before = list(threads._wiped_in_children)
     monkeypatch.setattr(threads, "linked_code", refuse)
+    monkeypatch.setattr(threads, "_is_wiped_by_forks", lambda _: False)
     with pytest.raises(DeviceError, match="no executable memory"):
         threads._pool.function()
-    assert threads._memories == before
+    assert threads._wiped_in_children == before
+
+
+NO_SUCH_ADVICE = "from einloom.jit import threads; threads._MADV_WIPEONFORK = 9999\n"
+
+
+def test_a_forked_child_of_a_system_that_wipes_nothing() -> None:
+    script = """
+    check(3)
+    assert threads._wiped_in_children and PoolWord(pool.WORKERS).value > 0
+    child = os.fork()
+    if not child:
+        before = PoolWord(pool.WORKERS).value
+        check(3)
+        os._exit(before)
+    print(os.waitpid(child, 0)[1])
+    """
+    assert python(CHECK + NO_SUCH_ADVICE + "PoolWord(pool.LIMIT).value = 2" + dedented(script)) == "0"
+
+
+def test_a_child_that_python_has_not_forked_makes_its_own_workers() -> None:
+    """In the middle of a job of another thread, and while a third one makes workers."""
+    script = """
+    from tests.jit.test_together import met
+    check(4)
+    with Gate(2) as busy:
+        until(lambda: busy.begun > 0)
+        PoolWord(pool.GROWING).value = 1
+        child = ctypes.PyDLL(None).fork()
+        if not child:
+            signal.alarm(20)
+            words = range(0, pool.SLOTS_END, 8)
+            wiped = not any(PoolWord(word).value for word in words)
+            check(4)
+            os._exit(0 if wiped and workers() == 3 and met(6) == 6 and workers() == 5 else 1)
+        PoolWord(pool.GROWING).value = 0
+        print(os.waitpid(child, 0)[1], PoolWord(pool.WORKERS).value)
+    """
+    assert python(CHECK + "import signal\nPoolWord(pool.LIMIT).value = 3" + dedented(script)) == "0 3"
 
 
 # ---- signals, faults, and the end
@@ -298,14 +338,52 @@ def test_the_process_ends_with_workers_awake_and_asleep(pause: str) -> None:
         assert python(CHECK + f"for _ in range(100): check(4)\n{pause}") == ""
 
 
-def test_a_system_that_refuses_threads_is_not_asked_again() -> None:
+REFUSES = """
+from tests.jit.test_threads import stack_size
+from tests.jit.test_together import met
+usual = stack_size()
+stack_size(1 << 50)
+PoolWord(pool.LIMIT).value = 3
+before = workers()
+check(4)
+assert workers() - before == PoolWord(pool.WORKERS).value == 0
+stack_size(usual)
+"""
+
+
+def stack_size(size: int | None = None) -> int:
+    """Return, or change, the size of new workers' stacks: the system gives no thread with too large a one."""
+    attributes, found = ctypes.c_void_p(PoolWord(pool.ATTRIBUTES).address), ctypes.c_size_t()
+    libc = ctypes.CDLL(None)
+    if size is not None:
+        assert libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(size)) == 0
+    assert libc.pthread_attr_getstacksize(attributes, ctypes.byref(found)) == 0
+    return found.value
+
+
+def test_a_system_that_refuses_a_thread_is_not_asked_again_at_once() -> None:
     script = """
-    libc, attributes = ctypes.CDLL(None), ctypes.c_void_p(PoolWord(pool.ATTRIBUTES).address)
-    assert libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(1 << 50)) == 0
-    limit = PoolWord(pool.LIMIT)
-    limit.value = 3
-    check(4)
-    print(limit.value, PoolWord(pool.WORKERS).value)
-    check(4)
+    PoolWord(pool.PATIENT).value = 2**62
+    for _ in range(100):
+        check(4)
+    print(workers() - before, PoolWord(pool.LIMIT).value, PoolWord(pool.WORKERS).value)
     """
-    assert python(CHECK + dedented(script)) == "0 0"
+    assert python(CHECK + REFUSES + dedented(script)) == "0 3 0"
+
+
+def test_a_system_that_has_refused_a_thread_is_asked_again_in_a_while() -> None:
+    script = """
+    begun = time.monotonic()
+    while workers() - before < 3:
+        check(4)
+    print(0.1 < time.monotonic() - begun < 10)
+    """
+    assert python(CHECK + REFUSES + "import time" + dedented(script)) == "True"
+
+
+def test_threads_that_run_together_are_asked_for_at_once() -> None:
+    script = """
+    PoolWord(pool.PATIENT).value = 2**62
+    print(met(3), workers() - before, [check(4) and workers() - before for _ in range(3)])
+    """
+    assert python(CHECK + REFUSES + dedented(script)) == "3 2 [2, 2, 2]"

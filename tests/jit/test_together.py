@@ -111,6 +111,20 @@ def test_a_forked_child_meets_too() -> None:
     assert exit_code_in_child(lambda: met(3) == 3) == 0
 
 
+def test_a_child_that_python_has_not_forked_meets_too() -> None:
+    code = """
+import os, signal
+from tests.jit.test_together import *
+met(3)
+child = ctypes.PyDLL(None).fork()
+if not child:
+    signal.alarm(20)
+    os._exit(met(3))
+print(os.waitpid(child, 0)[1] >> 8)
+"""
+    assert python(code) == "3"
+
+
 def test_threads_that_the_system_refuses_are_an_error_and_nothing_is_done() -> None:
     code = """
 import pytest

@@ -3,7 +3,7 @@
 It is pure: addresses come in as numbers, so that the code for either ISA can be made and checked anywhere. What owns
 the memory, and who calls the code, is in `einloom.jit.threads`.
 
->>> asm = pool_of("x86_64", Addresses(memory=8, syscall=16, create=24, mask=32, core=40))
+>>> asm = pool_of("x86_64", Addresses(memory=4096, syscall=16, create=24, mask=32, core=40))
 >>> "worker:" in asm.listing()
 True
 
@@ -28,6 +28,8 @@ slots, take shares where there are any, and sleep when there have been none for 
    wakes them. One of the two sees what the other has written, since each looks after it has written.
 6. Workers compute as the caller does, with its roundings, and with zeros for the smallest numbers if it has them
    (ROUNDING): results do not depend on who has done which share.
+7. Memory that is zero, but for what lies in front of it, is a pool without workers and jobs. A forked child, where
+   there are none, finds that: whoever forked, the system wipes the page.
 
 Shares that run *together* wait for each other. Their jobs have the first slot, which workers look at first, one job at
 a time, and as many workers as there are other shares. As all other shares come to an end without waiting, all workers
@@ -49,12 +51,13 @@ __all__ = [
     "CALLER",
     "COUNT",
     "DOOR",
+    "KEPT",
     "LIMIT",
     "LINE",
     "OWNED",
+    "PATIENT",
     "REFUSED",
     "SIGNALS",
-    "SIZE",
     "SLOT",
     "SLOTS",
     "SLOTS_END",
@@ -66,8 +69,16 @@ __all__ = [
 LINE = 64
 """Bytes of a cache line: what is written by different threads at the same time lies on different ones."""
 
-WORKERS, LIMIT, GROWING = 0, 8, 16
-"""How many workers there are; how many jobs whose shares do not wait may have; not 0 while somebody makes more."""
+KEPT = 512
+"""Bytes in front of the memory that forked children have as well."""
+
+ATTRIBUTES, SIGNALS, LIMIT = -KEPT, -KEPT + 256, -LINE
+"""What lies there: attributes of workers, a `pthread_attr_t`; a `sigset_t` of the signals they are not sent; how many
+workers jobs may have whose shares do not wait."""
+
+WORKERS, PATIENT, GROWING = 0, 8, 16
+"""How many workers there are; until when the system, which has refused one, is asked for none; not 0 while somebody
+makes more."""
 
 SLEEPERS, BELL, CALLER = LINE, LINE + 8, LINE + 16
 """How many workers sleep, or are about to; what they wait for to change; the core of the caller that woke the last."""
@@ -80,9 +91,6 @@ UNFINISHED, OWNED = LINE, LINE + 8
 """Words of a slot. Workers look at the first line. OWNED is not 0 while the slot is a caller's."""
 
 SLOTS_END = SLOTS + COUNT * SLOT
-ATTRIBUTES, SIGNALS = SLOTS_END, SLOTS_END + 256
-SIZE = SIGNALS + 128
-"""Behind the slots: attributes of workers, a `pthread_attr_t`, and a `sigset_t` of the signals they are not sent."""
 
 WAITING = 1 << 20
 """What a caller that sleeps adds to UNFINISHED, and more than a job has shares."""
@@ -96,13 +104,17 @@ DOOR = 16
 _WAIT, _WAKE = 128, 129  # operations of futex, within a process
 _BLOCK = 2  # SIG_SETMASK
 
+_HALF_A_SECOND = 13
+"""How often a time to look is doubled to become one in which the system is not asked again: a call that it refuses
+takes some 20 microseconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
     """What the code refers to.
 
     Attributes:
-        memory: of SIZE bytes that stay for ever, from a cache line on.
+        memory: of SLOTS_END bytes that stay for ever, from a cache line on, behind KEPT others.
         syscall, create, mask, core: of the C library's functions `syscall`, `pthread_create`, `pthread_sigmask` and
             `sched_getcpu`.
     """
@@ -208,15 +220,20 @@ class _Emitter:
             code.branch("le", self.count, 0, alone)
         code.load(self.work, self.pool, WORKERS)
         code.branch("ge", self.work, self.count, enough)
+        until = self.slot
+        if refused is None:  # Where the system refuses threads, it is not asked again with every call.
+            code.load(until, self.pool, PATIENT)
+            code.before(until, enough)
         code.move(code.given[0], self.pool)
         code.move(code.given[1], self.count)
         code.call_label(self.grow)
         code.load(self.work, self.pool, WORKERS)
         if refused is not None:
             code.branch("lt", self.work, self.count, refused)
-        else:  # Where the system refuses threads, it is not asked again with every call.
+        else:
             code.branch("ge", self.work, self.count, enough)
-            code.store(self.pool, LIMIT, self.work)
+            code.deadline(until, doubled=_HALF_A_SECOND)
+            code.store(self.pool, PATIENT, until)
         code.asm.bind(enough)
 
     def _find_slot(self, none: Label) -> None:

@@ -6,13 +6,14 @@ front of barriers in generated code, are run by `run_together`: each on a thread
 
 The pool's threads, its workers, are the C library's and sit in generated code (`einloom.jit.pool`): Python does not
 know them, and its lock is not theirs. They come when they are first needed, as many as there are other shares but never
-more than the other cores, and stay; they run where the thread that first needed them may run. A forked child has none
-of its parent's and makes its own.
+more than the other cores, and stay; they run where the thread that first needed them may run. Where the system refuses
+one, it is asked again half a second later at the earliest. A forked child has none of its parent's and makes its own.
 """
 
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import signal
 from collections.abc import Sequence
@@ -87,19 +88,15 @@ class _Pool:
     """The process's pool: its code, its memory and where that begins, and the ctypes functions."""
 
     kernel: Kernel
-    block: ctypes.Array[Any]
+    pages: mmap.mmap
     memory: int
     launch: Function
     launch_together: Function
 
 
-_memories: list[int] = []
-
-
 @once
 def _pool() -> _Pool:
-    block = (ctypes.c_char * (pool.SIZE + pool.LINE))()
-    memory = -(-ctypes.addressof(block) // pool.LINE) * pool.LINE
+    pages, memory = _memory()
     isa, libc = host().isa, ctypes.CDLL(None)
     functions = (_address(libc, name) for name in ("syscall", "pthread_create", "pthread_sigmask", "sched_getcpu"))
     addresses = pool.Addresses(memory, *functions)
@@ -108,12 +105,31 @@ def _pool() -> _Pool:
         return pool.pool_of(isa, pool.Addresses(*values)).bytes()
 
     kernel = Kernel(linked_code(f"pool {isa}", astuple(addresses), emit), isa, name="pool of threads")
-    made = _Pool(kernel, block, memory, *(kernel.function(int, int, int, int, at=at) for at in (0, pool.DOOR)))
+    made = _Pool(kernel, pages, memory, *(kernel.function(int, int, int, int, at=at) for at in (0, pool.DOOR)))
     # For ever: workers are in the code, and look at the memory, while the interpreter ends and takes this module apart.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
     _provide(libc, memory)
-    _memories.append(memory)
+    if not _is_wiped_by_forks(pages):
+        _wiped_in_children.append(memory)
     return made
+
+
+def _memory() -> tuple[mmap.mmap, int]:
+    """Return two pages, the second of which is the memory of a pool, and its address."""
+    pages = mmap.mmap(-1, 2 * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    return pages, ctypes.addressof(ctypes.c_char.from_buffer(pages)) + mmap.PAGESIZE
+
+
+def _is_wiped_by_forks(pages: mmap.mmap) -> bool:
+    """Let the system zero the second page in forked children, whoever forks; False where it does not know how."""
+    try:
+        pages.madvise(_MADV_WIPEONFORK, mmap.PAGESIZE, mmap.PAGESIZE)
+    except OSError:
+        return False
+    return True
+
+
+_MADV_WIPEONFORK = 18  # since Linux 4.14
 
 
 def _address(libc: ctypes.CDLL, name: str) -> int:
@@ -133,22 +149,18 @@ def _provide(libc: ctypes.CDLL, memory: int) -> None:
     libc.sigfillset(signals)
     for name in FAULTS:
         libc.sigdelset(signals, int(getattr(signal, name)))
-    _start_anew(memory)
+    ctypes.c_int64.from_address(memory + pool.LIMIT).value = host().cores - 1
 
 
 _DETACHED = 1  # PTHREAD_CREATE_DETACHED
 
-
-def _start_anew(memory: int) -> None:
-    """Make it a pool without workers and jobs."""
-    ctypes.memset(memory, 0, pool.SLOTS_END)
-    ctypes.c_int64.from_address(memory + pool.LIMIT).value = host().cores - 1
-    ctypes.c_int64.from_address(memory + pool.CALLER).value = -1
+_wiped_in_children: list[int] = []
+"""Memories that the system does not wipe when it forks: then Python's forks do."""
 
 
 def _after_fork_in_child() -> None:
-    for memory in _memories:
-        _start_anew(memory)
+    for memory in _wiped_in_children:
+        ctypes.memset(memory, 0, pool.SLOTS_END)
 
 
 if hasattr(os, "register_at_fork"):

@@ -149,9 +149,9 @@ class AArch64PoolCode(PoolCode):
     def pause(self) -> None:
         self.asm.hint(1)  # yield
 
-    def deadline(self, dst: Register) -> None:
+    def deadline(self, dst: Register, doubled: int = 0) -> None:
         self.asm.mrs(self._old, "cntfrq_el0")
-        self.asm.lsr(self._old, self._old, SPIN_SHIFT)
+        self.asm.lsr(self._old, self._old, SPIN_SHIFT - doubled)
         self.asm.mrs(dst, "cntvct_el0")
         self.asm.add(dst, dst, self._old)
 

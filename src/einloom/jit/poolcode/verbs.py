@@ -157,12 +157,16 @@ class PoolCode(ABC):
         """Say that this thread looks again and again."""
 
     @abstractmethod
-    def deadline(self, dst: Register) -> None:
-        """Load a point in time, some 50 microseconds from now.
+    def deadline(self, dst: Register, doubled: int = 0) -> None:
+        """Load a point in time, some 50 microseconds from now, or so often twice as long.
 
-        So long a thread looks whether something has happened before it sleeps: longer than Python takes from one call
-        to the next, and not much longer than it takes to wake a thread. What threads of other libraries have to do on
-        the same core waits meanwhile.
+        50 microseconds a thread looks whether something has happened before it sleeps: longer than Python takes from
+        one call to the next, and not much longer than it takes to wake a thread. What threads of other libraries have
+        to do on the same core waits meanwhile.
+
+        Args:
+            dst: a kept register.
+            doubled: how often, 13 times at most.
         """
 
     @abstractmethod

@@ -114,9 +114,9 @@ class X86PoolCode(PoolCode):
     def pause(self) -> None:
         self.asm.pause()
 
-    def deadline(self, dst: Register) -> None:
+    def deadline(self, dst: Register, doubled: int = 0) -> None:
         self._time()
-        self.asm.lea(dst, self.asm.mem(self.asm.rax, SPIN))
+        self.asm.lea(dst, self.asm.mem(self.asm.rax, SPIN << doubled))
 
     def before(self, deadline: Register, label: Label) -> None:
         self._time()
