@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from einloom import __version__
+from einloom import __version__, settings
 from einloom.cli import COMMANDS, main, make_parser
 from einloom.cli.demo import called_as
 
@@ -38,6 +38,10 @@ def test_info_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert facts["einloom"] == __version__
     assert facts["caches"].keys() == {"l1d", "l2", "l3"}
     assert facts["cores"] >= 1
+    with settings(threads=facts["cores"] + 3):
+        assert main(["info", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["threads"] == facts["cores"] + 3
     assert isinstance(facts["features"], list)
     assert "peak" not in facts
 
@@ -45,7 +49,7 @@ def test_info_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_info_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["info"]) == 0
     text = capsys.readouterr().out
-    for word in ("machine", "kernels for", "caches", "cores", "Python"):
+    for word in ("machine", "kernels for", "caches", "cores", "threads", "Python"):
         assert f"\n{word}" in text
 
 

@@ -49,6 +49,7 @@ def _facts(peak: bool) -> dict[str, Any]:
     import numpy
 
     import einloom
+    from einloom.config import thread_count
     from einloom.jit.host import host
 
     machine = host()
@@ -61,6 +62,7 @@ def _facts(peak: bool) -> dict[str, Any]:
         "features": sorted(machine.features),
         "caches": {"l1d": machine.l1d, "l2": machine.l2, "l3": machine.l3},
         "cores": machine.cores,
+        "threads": thread_count(cores=machine.cores),
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "numpy": numpy.__version__,
         "system": f"{platform.system()} {platform.release()}",
@@ -105,6 +107,7 @@ def _fact_texts(facts: dict[str, Any]) -> list[tuple[str, str]]:
         ("features", " ".join(vector) or "none that kernels use"),
         ("caches", ", ".join(f"{level} {_bytes_text(size)}" for level, size in caches.items())),
         ("cores", str(facts["cores"])),
+        ("threads", f"{facts['threads']} by default"),
         ("Python", f"{facts['python']}, NumPy {facts['numpy']}, {facts['system']}"),
     ]
     for peak in facts.get("peak", []):
