@@ -13,7 +13,7 @@ transfers. The constants below were fitted to a few hundred schedules on process
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, prod
 from typing import NamedTuple
 
 from einloom.ir.operation import Operation
@@ -25,9 +25,8 @@ from einloom.passes.model.kernel import copy_cycles, transposed_cycles
 from einloom.passes.model.microarchitectures import microarchitecture_of
 from einloom.passes.model.rates import rates_of
 from einloom.passes.model.traffic import TLBS, Flow, Traffic
-from einloom.passes.model.walk import Walk
 
-__all__ = ["Cost", "CostModel", "cost_of"]
+__all__ = ["Cost", "CostModel", "cost_of", "largest_share"]
 
 PIECE = 7.0
 """How many lines of a run the first line of a piece takes longer, from L3 or memory, where kernels read elements, or
@@ -130,7 +129,7 @@ class CostModel:
     def cost_of_flow(self, flow: Flow, threads: int = 1) -> Cost:
         """Return the predicted seconds of a schedule by its flow."""
         parts = self._moving(flow) if flow.moves else self._computing(flow)
-        share = _largest_share(flow.schedule, flow.walk, threads)
+        share = largest_share(flow, threads)
         return Cost(*(share * part for part in parts))
 
     def _computing(self, flow: Flow) -> Cost:
@@ -217,10 +216,11 @@ def _seconds(traffic: Traffic, rates: Rates, first_line: float) -> tuple[float, 
     return near, far, waits + WRITTEN_NEAR * near + WRITTEN_FAR * far
 
 
-def _largest_share(schedule: Schedule, walk: Walk, threads: int) -> float:
-    """Return which part of all shared iterations the busiest thread has."""
-    iterations = ceil(walk.runs[len(schedule.shared)])
-    return ceil(iterations / threads) / iterations
+def largest_share(flow: Flow, threads: int) -> float:
+    """Return which part of the work the busiest thread has: of all iterations as many as anybody, and no short one."""
+    walk, depth = flow.walk, len(flow.schedule.shared)
+    whole = prod(block / extent for block, extent in zip(walk.spans[depth], walk.extents))
+    return min(ceil(ceil(walk.runs[depth]) / threads) * whole, 1.0)
 
 
 def cost_of(operation: Operation, schedule: Schedule, machine: Machine, threads: int = 1) -> Cost:
