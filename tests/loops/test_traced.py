@@ -397,3 +397,16 @@ def test_integers_of_numpy_are_numbers() -> None:
     out = np.ones((4, 2), np.float32)
     el.ThreadedLoop([el.LoopSpec(0, 4)], "a").body(body)(X=out)
     assert out[:, 0].tolist() == [0, 0, 1, 1]
+
+
+def test_arguments_have_types_for_annotations() -> None:
+    loop = el.ThreadedLoop([el.LoopSpec(0, 2)], "a")
+
+    @loop.body
+    def body(a: el.tpp.Index, x: el.tpp.Tensor) -> None:
+        assert isinstance(a, el.tpp.Index) and isinstance(x, el.tpp.Tensor)
+        el.tpp.zero(x[a])
+
+    x = np.ones((2, 3), np.float32)
+    body(x=x)
+    assert not x.any()

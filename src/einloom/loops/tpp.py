@@ -4,7 +4,8 @@ A block is read as its last axis the fastest: `C[c, b]` of shape (bn, bm) is a c
 columns. `brgemm(A, B, C)` adds A (k, m) times B (n, k) to C (n, m): in NumPy's words, `C += B @ A`.
 
 Every unary operator of einloom is here by its name, `relu(x, out)` or in place `relu(x)`, and every binary one,
-`add(x, y, out)`; an operand with fewer axes is repeated along the first ones.
+`add(x, y, out)`; an operand with fewer axes is repeated along the first ones. `Index` and `Tensor` are the types of a
+body's arguments, for annotations.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from functools import partial
 from einloom.dtypes import data_type
 from einloom.errors import ShapeError
 from einloom.ir.operation import Primitive
-from einloom.loops.trace.index import refusal, where
+from einloom.loops.trace.index import Index, refusal, where
 from einloom.loops.trace.recorder import Recorder, recorder
 from einloom.loops.trace.tensor import Tensor
 
-__all__ = ["binary", "brgemm", "copy", "gemm", "interleave", "scratch", "unary", "zero"]
+__all__ = ["Index", "Tensor", "binary", "brgemm", "copy", "gemm", "interleave", "scratch", "unary", "zero"]
 
 
 def zero(out: Tensor) -> None:
