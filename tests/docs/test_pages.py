@@ -22,12 +22,13 @@ RUN = (
     "docs/tutorial/tune-a-contraction.md",
     "docs/how-to/tune-a-contraction.md",
     "docs/reference/schedules.md",
+    "docs/reference/machine-code.md",
     *(f"docs/how-to/{name}.md" for name in (*HOW_TO, "fuse-bias-and-activation", "use-with-pytorch", "use-with-jax")),
 )
 """Pages whose Python blocks are one program; other pages have tests of their own."""
 SHORTER = {"budget=200": "budget=4"}
 """What takes minutes on a page, and what a test does instead."""
-PRINTED = ("axis b has two extents", "dimension k is contracted")
+PRINTED = ("axis b has two extents", "dimension k is contracted", "     0    31c0")
 """How blocks of pages begin that their examples print, on every machine."""
 NEEDS = {"docs/how-to/use-with-pytorch.md": "torch", "docs/how-to/use-with-jax.md": "jax"}
 
