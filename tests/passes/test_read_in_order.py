@@ -16,6 +16,9 @@ from .operations import contraction
 
 
 def _sum(out: str) -> Operation:
+    """A sum of an input of three axes, whose output has one or two of them; row-major."""
+    extents = {"a": 20, "b": 30, "c": 500}
+    strides = " ".join(f"{name}={1 if name == out[-1] else extents[out[-1]]}" for name in out)
     return parse_operation(
         f"""
         sum first=zero last=none
@@ -23,7 +26,7 @@ def _sum(out: str) -> Operation:
         axis b 30 {"m" if "b" in out else "k"}
         axis c 500 {"m" if "c" in out else "k"}
         in0 float32 a=15000 b=500 c=1
-        out float32 {out}=1
+        out float32 {strides}
         """
     )
 
@@ -68,6 +71,26 @@ def test_large_outputs_that_are_written_once_pass_the_caches(operation: Operatio
     assert optimize_operation(operation, machine)[1] == parse_schedule(schedule)
 
 
+@pytest.mark.parametrize(
+    "operation, schedule",
+    [
+        (_sum("ca"), "seq a:1 seq b:8 prim m=c k=b pack out@0 a c"),
+        (_sum("cb"), "seq a:8 seq b:1 prim m=c k=a pack out@0 b c"),
+        (
+            contraction("a 900 m, b 20 k, c 500 m", "abc", "b", "ca"),
+            "seq a:129 seq a:1 seq b:8 prim m=c k=b pack out@1 a c",  # L2 holds a part
+        ),
+        (
+            contraction("a 8 k, b 900 m, c 9000 m", "abc", "a", "cb"),
+            "seq b:16 seq c:4500 seq a:8 seq b:1 prim m=c k=a pack out@2 b c",  # long rows in parts
+        ),
+    ],
+)
+def test_sums_are_added_in_scratch_where_the_output_lies_across(operation: Operation, schedule: str) -> None:
+    machine = replace(AVX512, l2=2**20)
+    assert optimize_operation(operation, machine)[1] == parse_schedule(schedule)
+
+
 def test_sums_from_memory_take_row_after_row_where_l1_holds_what_they_are_added_to() -> None:
     """The input has 1.2 MB, the output 2,000 bytes."""
     for machine, rows in (
@@ -84,6 +107,8 @@ def test_sums_from_memory_take_row_after_row_where_l1_holds_what_they_are_added_
         contraction("i 400 m, j 400 k, n 4 n", "ij", "jn", "in"),  # elements are used four times
         contraction("i 400 m, j 9 k", "ij", "j", "i"),  # runs of nine elements
         contraction("i 400 m, j 4000 k, l 50 k", "ijl", "lj", "i"),  # the other input does not follow, nor fit
+        contraction("a 400 m, b 4 k, c 500 m", "abc", "b", "ca"),  # sums of a few
+        contraction("a 400 m, b 40 k, c 500 c", "abc", "cb", "ca"),  # the other input lies across as well
     ],
 )
 def test_others_are_left_to_blocks(operation: Operation) -> None:
@@ -95,6 +120,7 @@ def test_others_are_left_to_blocks(operation: Operation) -> None:
     [
         (contraction("i 4000 m, j 4000 k", "ij", "j", "i"), "vectors along the sum over j"),
         (contraction("i 4000 k, j 4000 m", "ij", "i", "j"), "rows are added"),
+        (contraction("a 90 m, b 30 k, c 500 m", "abc", "b", "ca"), "rows are added in scratch, a copy turns them"),
         (contraction("a 900 c, b 5000 m", "ab", "a", "ab"), "pieces of the output pass the caches"),
         (contraction("a 90 c, b 500 m", "ab", "a", "ab"), "rows are written as they are read"),
     ],

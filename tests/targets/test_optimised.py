@@ -12,7 +12,7 @@ from einloom.dtypes import FLOAT32, FLOAT64, DType
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
 from einloom.ir.schedule import OUTPUT
 from einloom.jit.host import host
-from einloom.machine import Machine
+from einloom.machine import AVX512, Machine
 from einloom.passes.contraction.large_input import vectorise_large_input
 from einloom.passes.pipeline import optimize_operation
 from einloom.passes.read_in_order import read_in_order
@@ -102,6 +102,21 @@ def test_contractions_that_use_elements_once_equal_the_interpreter(vector: str) 
     read = [read_in_order(random_single_use(random.Random(seed), FLOAT32), machine) for seed in range(200)]
     assert sum(schedule is not None for schedule in read) > 60
     assert _complaint(vector, random_single_use, range(200)) is None
+
+
+def _turned(rng: random.Random, dtype: DType) -> Operation:
+    """A sum whose output lies in another order than the large input, which has an axis of the output innermost."""
+
+    def is_turned(operation: Operation) -> bool:
+        run, schedule = operation.contiguous_axis(operation.inputs[0]), read_in_order(operation, AVX512)
+        across = run is not None and operation.stride(operation.output, run.name) not in (0, 1)
+        return across and schedule is not None and [pack.operand for pack in schedule.packs] == [OUTPUT]
+
+    return next(filter(is_turned, (random_single_use(rng, dtype) for _ in iter(int, 1))))
+
+
+def test_sums_that_turn_their_output_equal_the_interpreter(vector: str) -> None:
+    assert _complaint(vector, _turned, range(200)) is None
 
 
 def _written_once(rng: random.Random, dtype: DType) -> Operation:

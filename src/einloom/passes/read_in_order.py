@@ -6,6 +6,7 @@ axis of the output, the rows are added to a piece of the output that stays in L2
 rows, and long runs of the input count more. Plain sums of what lies in memory take row after row: that is one stream,
 which memory answers fastest, and adding to L1 takes less time.
 
+Where such an axis is not the output's innermost one, the rows are added to a block in scratch, which a copy turns.
 Where the output is as large as the input (products element by element, or sums of a few), pieces of it are computed in
 scratch and leave it past the caches: an ordinary store would fetch each line first. An input that lies across is copied
 in blocks, which the copy turns.
@@ -19,6 +20,7 @@ from einloom.dtypes import Kind
 from einloom.ir.operation import Axis, DimType, Operand, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
+from einloom.passes.model.sizes import equal_part
 from einloom.passes.values import Context, Pass, State
 
 __all__ = ["READ_IN_ORDER", "read_in_order"]
@@ -34,6 +36,9 @@ STAGED = 1024
 
 TURNED = (32, 2048)
 """Rows of a block of an input that lies across, and the bytes of a row."""
+
+FEW = 4
+"""Products up to which sums are so short that turning the output takes a good part of the time."""
 
 LEAST_RUN = 2
 """Vectors that a run of the input has at least; shorter ones are left to blocks that are copied."""
@@ -58,7 +63,7 @@ def read_in_order(operation: Operation, machine: Machine, packing: bool = True) 
     if operation.stride(operation.output, run.name) == 1 and not _takes_pairs_apart(operation, run):
         written = _written_once(operation, large, run, machine) if packing else None
         return written or _adds_runs(operation, large, run, machine)
-    return None
+    return _turns_sums(operation, large, run, machine) if packing else None
 
 
 def _sums_along_runs(operation: Operation, large: Operand, run: Axis, machine: Machine) -> Schedule | None:
@@ -123,6 +128,49 @@ def _adds_runs(operation: Operation, large: Operand, run: Axis, machine: Machine
     return Schedule(
         tuple(loops) or (ScheduledLoop(run.name, run.extent),), Prims(m=run.name, k=rows.name if rows else None)
     )
+
+
+def _turns_sums(operation: Operation, large: Operand, run: Axis, machine: Machine) -> Schedule | None:
+    """Rows are added to a block in scratch of lines of the output; None where inputs lie across, or sums are short.
+
+    before: abc->ca                                      (a 120, b 130, c 140; row-major)
+    after:  seq a:1 seq b:8 prim m=c k=b pack out@0 a c
+    """
+    line = operation.contiguous_axis(operation.output)
+    summed = [axis for axis in operation.axes if axis.role is DimType.K and axis.extent > 1]
+    if line is None or math.prod(axis.extent for axis in summed) <= FEW or operation.multiplies_pairs:
+        return None
+    across = any(operation.stride(operand, run.name) not in (0, 1) for operand in operation.inputs)
+    if across or not operation.first_touch.initialises or not operation.stride(large, line.name):
+        return None
+    steps = _turned_block(operation, large, (run, line), machine)
+    kept = operation.outermost_first(large, (axis for axis in operation.axes if axis.role is not DimType.K))
+    outer = [ScheduledLoop(axis.name, steps[axis.name]) for axis in kept if steps[axis.name] < axis.extent]
+    block = [axis for axis in kept if steps[axis.name] > 1]
+    rows = min(summed, key=lambda axis: operation.distance(large, axis))
+    count = rows.extent if _may_end_early(operation, machine) else min(ROWS, rows.extent)
+    inner = operation.outermost_first(large, (axis for axis in (*summed, *block) if axis is not run))
+    loops = (*outer, *(ScheduledLoop(axis.name, count if axis is rows else 1) for axis in inner))
+    pack = ScheduledPack(OUTPUT, len(outer), tuple(Digit(axis.name) for axis in block))
+    return Schedule(loops, Prims(m=run.name, k=rows.name), (pack,))
+
+
+def _turned_block(operation: Operation, large: Operand, sides: tuple[Axis, Axis], machine: Machine) -> dict[str, int]:
+    """Return how far the block reaches along each axis of the output.
+
+    It has lines of the output, and of the input what follows each other as far as L2 has room beside what is read.
+    """
+    run, line = sides
+    size = operation.accumulate.size
+    steps = {axis.name: 1 for axis in operation.axes if axis.role is not DimType.K}
+    steps[line.name], most = min(line.extent, LINE // size), machine.l2 // 4 // size
+    kept = [operation.axis(name) for name in steps if name not in (run.name, line.name)]
+    for axis in (run, *sorted((*kept, line), key=lambda axis: operation.distance(large, axis))):
+        others = math.prod(steps.values()) // steps[axis.name]
+        if axis not in sides and axis.extent * others > most:
+            break
+        steps[axis.name] = max(equal_part(axis.extent, max(most // others, 1)), steps[axis.name])
+    return steps
 
 
 def _written_once(operation: Operation, large: Operand, run: Axis, machine: Machine) -> Schedule | None:
@@ -207,9 +255,11 @@ def _explain(before: State, after: State, context: Context) -> str:
         return "no: elements of the inputs are used more than once, or the larger one has no long runs"
     operation, schedule = after
     large = max(operation.inputs, key=operation.elements)
+    run = operation.contiguous_axis(large)
     if any(pack.operand == OUTPUT for pack in schedule.packs):
-        way = "pieces of the output pass the caches"
-    elif operation.contiguous_axis(large) is not operation.contiguous_axis(operation.output):
+        turned = run is not operation.contiguous_axis(operation.output)
+        way = "rows are added in scratch, a copy turns them" if turned else "pieces of the output pass the caches"
+    elif run is not operation.contiguous_axis(operation.output):
         way = f"vectors along the sum over {schedule.prims.k}"
     else:
         way = "rows are added" if schedule.prims.k else "rows are written as they are read"
