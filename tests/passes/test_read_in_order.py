@@ -91,6 +91,17 @@ def test_sums_are_added_in_scratch_where_the_output_lies_across(operation: Opera
     assert optimize_operation(operation, machine)[1] == parse_schedule(schedule)
 
 
+def test_short_rows_are_read_in_order_where_nothing_is_summed_or_a_batch_is() -> None:
+    machine = replace(AVX512, l1d=48 * 1024)
+    for operation, schedule in (
+        (contraction("a 3000 m, b 13 c", "ab", "b", "ab"), "seq a:79 prim m=b n=a"),
+        (contraction("a 40 c, b 7 m, c 13 c", "abc", "ac", "abc"), "seq a:1 prim m=c n=b"),
+        (contraction("b 3000 c, i 20 k", "bi", "bi", "b"), "seq b:1 prim k=i"),
+        (contraction("b 30 c, i 70 m, j 20 k", "bij", "bj", "bi"), "seq b:1 seq i:8 prim m=i k=j"),
+    ):
+        assert optimize_operation(operation, machine)[1] == parse_schedule(schedule)
+
+
 def test_sums_from_memory_take_row_after_row_where_l1_holds_what_they_are_added_to() -> None:
     """The input has 1.2 MB, the output 2,000 bytes."""
     for machine, rows in (

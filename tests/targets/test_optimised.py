@@ -119,9 +119,9 @@ def test_sums_that_turn_their_output_equal_the_interpreter(vector: str) -> None:
     assert _complaint(vector, _turned, range(200)) is None
 
 
-def _written_once(rng: random.Random, dtype: DType) -> Operation:
+def _written_once(rng: random.Random, dtype: DType, rows: tuple[int, ...] = (256, 300, 515)) -> Operation:
     """Products element by element, and sums of a few, with long rows; the second input may lie in any order."""
-    extents = {"a": rng.randint(2, 40), "k": rng.choice((1, 1, 3, 8)), "b": rng.choice((256, 300, 515))}
+    extents = {"a": rng.randint(2, 40), "k": rng.choice((1, 1, 3, 8)), "b": rng.choice(rows)}
     shared = DimType.C if rng.random() < 0.7 else DimType.M
     axes = tuple(Axis(name, extents[name], DimType.K if name == "k" else shared) for name in extents)
 
@@ -143,3 +143,15 @@ def test_large_outputs_that_are_written_once_equal_the_interpreter(vector: str) 
     packs = [[pack.operand for pack in schedule.packs] for schedule in staged if schedule is not None]
     assert packs.count([OUTPUT]) > 10 and packs.count([1, OUTPUT]) > 8
     assert _complaint(vector, _written_once, range(200)) is None
+
+
+def _short_rows(rng: random.Random, dtype: DType) -> Operation:
+    """The same with rows of less than two vectors."""
+    return _written_once(rng, dtype, (2, 3, 7, 13))
+
+
+def test_products_of_short_rows_equal_the_interpreter(vector: str) -> None:
+    machine = host().with_vector(vector)
+    read = [read_in_order(_short_rows(random.Random(seed), FLOAT32), machine) for seed in range(200)]
+    assert sum(schedule is not None for schedule in read) > 40
+    assert _complaint(vector, _short_rows, range(200)) is None

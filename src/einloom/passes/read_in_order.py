@@ -31,6 +31,9 @@ ROWS = 8
 PAGE, LINE = 4096, 64
 """Bytes at whose multiples lines fall into the same set of L1; bytes of a cache line."""
 
+PAGES = 1024
+"""Pages that a run may cross: translation buffers hold 1,500 or more (measured: of 1,500 copies are as fast)."""
+
 STAGED = 1024
 """Bytes of runs of the output from which on they pass the caches: parts of lines at their ends count little then."""
 
@@ -56,8 +59,10 @@ def read_in_order(operation: Operation, machine: Machine, packing: bool = True) 
     used_once = operation.points == operation.elements(large)
     run = operation.contiguous_axis(large)
     lanes = machine.vector_bits // (8 * operation.accumulate.size)
-    if not used_once or run is None or run.extent < LEAST_RUN * lanes:
+    if not used_once or run is None:
         return None
+    if run.extent < LEAST_RUN * lanes:
+        return _short_runs(operation, large, run, machine)
     if run.role is DimType.K:
         return _sums_along_runs(operation, large, run, machine)
     if operation.stride(operation.output, run.name) == 1 and not _takes_pairs_apart(operation, run):
@@ -85,6 +90,30 @@ def _sums_along_runs(operation: Operation, large: Operand, run: Axis, machine: M
         Prims(m=rows.name if rows else None, k=run.name),
         packs,
     )
+
+
+def _short_runs(operation: Operation, large: Operand, run: Axis, machine: Machine) -> Schedule | None:
+    """Runs of a vector or two: sums of a batch as long ones, and products element by element, a few rows at a time.
+
+    before: ab,b->ab                                     (a 3000, b 13)
+    after:  seq a:79 prim m=b n=a
+    """
+    lanes = machine.vector_bits // (8 * operation.accumulate.size)
+    roles = {axis.role for axis in operation.axes if axis.extent > 1}
+    if run.role is DimType.K:
+        return _sums_along_runs(operation, large, run, machine) if DimType.C in roles and run.extent >= lanes else None
+    straight = all(operation.stride(operand, run.name) in (0, 1) for operand in operation.inputs)
+    together = operation.stride(operation.output, run.name) == 1 and straight and DimType.K not in roles
+    others = [axis for axis in operation.axes if axis is not run and axis.role is not DimType.K]
+    if not together or not others or len(operation.inputs) < 2 or operation.multiplies_pairs:
+        return None
+    # What is left of vectors is computed after all rows' vectors: L1 has to hold both.
+    rows = min(others, key=lambda axis: operation.distance(large, axis))
+    size = run.extent * operation.accumulate.size * (len(operation.inputs) + 1)
+    count = equal_part(rows.extent, max(machine.l1d // 4 // size, 1))
+    loops = [*_around(operation, large, {run.name, rows.name})]
+    loops += [ScheduledLoop(rows.name, count)] if count < rows.extent else []
+    return Schedule(tuple(loops) or (ScheduledLoop(rows.name, rows.extent),), Prims(m=run.name, n=rows.name))
 
 
 def _in_the_same_order(
@@ -198,9 +227,13 @@ def _written_once(operation: Operation, large: Operand, run: Axis, machine: Mach
 
 
 def _keeps_lines(operation: Operation, operand: Operand, run: Axis, machine: Machine) -> bool:
-    """Whether the lines that a run crosses stay in L2 until the next runs read on in them: then gathers are faster."""
+    """Whether the lines that a run crosses stay in L2 until the next runs read on in them: then gathers are faster.
+
+    So do their pages in the translation buffers: beyond these it takes eight times as long as copies.
+    """
     distance = abs(operation.stride(operand, run.name)) * operand.dtype.size
-    return run.extent * max(math.gcd(distance, PAGE), LINE) <= machine.l2 // 16
+    pages = run.extent * min(distance, PAGE) // PAGE
+    return pages <= PAGES and run.extent * max(math.gcd(distance, PAGE), LINE) <= machine.l2 // 16
 
 
 def _turned(operation: Operation, large: Operand, run: Axis, position: int) -> Schedule | None:
