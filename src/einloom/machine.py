@@ -33,6 +33,7 @@ class VectorISA:
         embedded_broadcast: whether arithmetic takes one element from memory for all lanes.
         fmas_per_cycle: vector FMAs that a core begins in a cycle.
         widest_tile: vectors of the widest microkernel's columns.
+        shares_registers: whether the last few rows of several products or columns may share one.
         masks_any: whether loads and stores may leave out any lanes and are as fast then.
         scalable: whether processors differ in the width. Kernels are generated for one of them; contractions of floats
             that lie in order take these vectors, everything else the ISA's fixed ones.
@@ -48,6 +49,7 @@ class VectorISA:
     embedded_broadcast: bool = False
     fmas_per_cycle: float = 2
     widest_tile: int = 3
+    shares_registers: bool = False
     masks_any: bool = False
     scalable: bool = False
     ends_sums_of_truth: bool = False
@@ -77,9 +79,20 @@ def _sve(bits: int) -> VectorISA:
 
 _ISAS = (  # The first one that a machine has is taken: the widest, and Neon before scalable vectors of its width.
     VectorISA(
-        "avx512", "x86_64", _AVX512, (), 512, 32, embedded_broadcast=True, masks_any=True, ends_sums_of_truth=True
+        "avx512",
+        "x86_64",
+        _AVX512,
+        (),
+        512,
+        32,
+        embedded_broadcast=True,
+        shares_registers=True,
+        masks_any=True,
+        ends_sums_of_truth=True,
     ),
-    VectorISA("avx2", "x86_64", _AVX2, ("avx512", "avx10", "amx"), 256, 16, ends_sums_of_truth=True),
+    VectorISA(
+        "avx2", "x86_64", _AVX2, ("avx512", "avx10", "amx"), 256, 16, shares_registers=True, ends_sums_of_truth=True
+    ),
     *(_sve(bits) for bits in (2048, 1024, 512, 256)),
     VectorISA("neon", "aarch64", frozenset({"neon"}), ("sve", "sme"), 128, 32, widest_tile=4),
     _sve(128),

@@ -222,12 +222,13 @@ def test_more_masks_than_registers(vector: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_rests_of_which_columns_share_registers(vector: str, dtype: str) -> None:
+@pytest.mark.parametrize("b", ["row", "col"])
+def test_rests_of_which_columns_or_products_share_registers(vector: str, dtype: str, b: str) -> None:
     """Every rest of m that fills half a vector or less, alone or behind vectors, columns joined in C or apart."""
     lanes = 16 if dtype == "float32" else 8
     choices = {"n": (1, 2, 7, 8, 13, 23), "k": (0, 1, 3, 8, 17, 70), "batch": (1, 3), "gap": (0, 5), "beta": (0, 1)}
     specs = [
-        product_spec(dtype, vectors * lanes + rows, layouts=("col", "row", "col"), **chosen)
+        product_spec(dtype, vectors * lanes + rows, layouts=("col", b, "col"), **chosen)
         for rows in range(1, lanes // 2 + 1)
         for vectors in (0, 1, 3)
         for chosen in covering(most_pairs=24, **choices)

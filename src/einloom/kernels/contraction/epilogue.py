@@ -11,7 +11,7 @@ from typing import Generic
 from einloom.kernels.contraction.registers import TileRegisters
 from einloom.kernels.fetch import VECTOR
 from einloom.kernels.verbs.scalar import A, R
-from einloom.kernels.verbs.vector import Mask, V
+from einloom.kernels.verbs.vector import V
 
 __all__ = ["Epilogue"]
 
@@ -44,8 +44,8 @@ class Epilogue(Generic[R, V, A]):
         vectors, store = self.tile.vectors, self._store_vectors if self.is_vector else self._store_strided
         for column, base, offset in self.columns():
             store(result[column * vectors : (column + 1) * vectors], base, offset)
-            for register, place, mask in self._grouped_part(column, base, offset):
-                self.vec.store(place, register, mask)
+            if self.registers.grouped:
+                self.registers.grouped.store_c(column, self._grouped_place(base, offset), self.registers.free[0])
 
     def _scale(self, result: Sequence[V]) -> None:
         factor = self.registers.free[0]
@@ -65,18 +65,14 @@ class Epilogue(Generic[R, V, A]):
             self.setting.frame.branch("eq", "beta", 0, skip)
         for column, base, offset in self.columns():
             add(result[column * vectors : (column + 1) * vectors], base, offset)
-            for register, place, mask in self._grouped_part(column, base, offset):
-                self.vec.add_memory(register, place, mask)
+            if self.registers.grouped:
+                self.registers.grouped.add_c(column, self._grouped_place(base, offset), self.registers.free[0])
         if skip is not None:
             km.asm.bind(skip)
 
-    def _grouped_part(self, column: int, base: R, offset: int) -> tuple[tuple[V, A, Mask], ...]:
-        """Return (register, place, mask) of the grouped rows of a column of C, unless an earlier column had them."""
-        part = self.registers.grouped.part(column) if self.registers.grouped else None
-        if part is None:
-            return ()
-        register, shift, mask = part
-        return ((register, self.setting.km.place(base, offset + self.registers.above + shift), mask),)
+    def _grouped_place(self, base: R, offset: int) -> A:
+        """Return where the grouped rows of a column of C lie."""
+        return self.setting.km.place(base, offset + self.registers.above)
 
     def columns(self) -> Iterator[tuple[int, R, int]]:
         """Yield (column, base, offset) of C; a run-time stride is walked."""

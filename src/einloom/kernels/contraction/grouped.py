@@ -16,11 +16,12 @@ from typing import Generic
 
 from einloom.kernels.verbs.abilities import GroupingVerbs
 from einloom.kernels.verbs.scalar import A, R
-from einloom.kernels.verbs.vector import ArithmeticVerbs, V
+from einloom.kernels.verbs.vector import ArithmeticVerbs, Mask, V
 
 __all__ = ["GroupedColumns", "GroupedProducts", "GroupedRows"]
 
-PlaceOf = Callable[[int, int], A]  # (step, bytes to add) -> address in A; (column, step) -> address in B
+RowsOf = Callable[[int], A]  # step -> address in A
+ElementOf = Callable[[int, int], A]  # (column, step) -> address in B
 
 
 class GroupedRows(ABC, Generic[R, V, A]):
@@ -33,7 +34,7 @@ class GroupedRows(ABC, Generic[R, V, A]):
         group: how many products, or columns, share a register.
         columns: columns of the tile.
         registers: the accumulators of each set.
-        free: three free registers; the third one may serve others between steps.
+        free: three free registers; the second and the third one may serve others between steps.
         joined_a: whether A's columns follow each other without gap, so that one load fetches a group.
         joined_c: whether C's columns do, so that one store writes `group` columns.
     """
@@ -70,7 +71,7 @@ class GroupedRows(ABC, Generic[R, V, A]):
         self.fresh.clear()
 
     @abstractmethod
-    def step(self, step: int, is_last: bool, a: PlaceOf[A], b: PlaceOf[A]) -> None:
+    def step(self, step: int, is_last: bool, a: RowsOf[A], b: ElementOf[A]) -> None:
         """Fetch one column of A, and add its products or, with the last one of a group, those of the group."""
 
     def combine(self) -> None:
@@ -90,17 +91,25 @@ class GroupedRows(ABC, Generic[R, V, A]):
         """Lanes from one column to the next in the registers that are stored."""
         return self.rows if self.joined_c else self.width
 
-    def part(self, column: int) -> tuple[V, int, int | None] | None:
-        """Return the register of a column of C, the bytes by which its place shifts, and the mask of its lanes.
+    def add_c(self, column: int, place: A, temporary: V) -> None:
+        """Add the rows of a column of C, or with the first one those of `group` where they follow each other."""
+        register, piece = self.blocks[column // self.group], column % self.group
+        if not self.joined_c:
+            self.grouping.add_piece(register, place, piece, self.rows, self.group, temporary)
+        elif piece == 0:
+            self.vec.add_memory(register, place, self._joined_mask(column), temporary)
 
-        None for a column that is stored together with one before it.
-        """
-        index = column % self.group
-        if self.joined_c:
-            count = min(self.group, self.columns - column)
-            return None if index else (self.blocks[column // self.group], 0, self.vec.mask(count * self.rows))
-        mask = self.grouping.mask(((1 << self.rows) - 1) << index * self.width)
-        return self.blocks[column // self.group], -index * self.width * self.vec.dtype.size, mask
+    def store_c(self, column: int, place: A, temporary: V) -> None:
+        """Store the rows of a column of C, or with the first one those of `group` where they follow each other."""
+        register, piece = self.blocks[column // self.group], column % self.group
+        if not self.joined_c:
+            self.grouping.store_piece(place, register, piece, self.rows, self.group, temporary)
+        elif piece == 0:
+            self.vec.store(place, register, self._joined_mask(column), temporary=temporary)
+
+    def _joined_mask(self, column: int) -> Mask:
+        """Return the mask of the columns of a register, from the first one on."""
+        return self.vec.mask(min(self.group, self.columns - column) * self.rows)
 
     def masks(self, steps: set[int]) -> list[int]:
         """Return the lanes of every mask that is needed for straight code of so many steps."""
@@ -119,16 +128,14 @@ class GroupedRows(ABC, Generic[R, V, A]):
 class GroupedProducts(GroupedRows[R, V, A]):
     """Rows of which consecutive products of k share a register."""
 
-    def step(self, step: int, is_last: bool, a: PlaceOf[A], b: PlaceOf[A]) -> None:
+    def step(self, step: int, is_last: bool, a: RowsOf[A], b: ElementOf[A]) -> None:
         piece = step % self.group
         is_complete = is_last or piece == self.group - 1
         if not self.joined_a:
-            self.grouping.load_piece(
-                self.pieces, a(step, -piece * self.width * self.vec.dtype.size), piece, self.rows, self.group
-            )
+            self.grouping.load_piece(self.pieces, a(step), piece, self.rows, self.group, self.fragment)
         if is_complete:
             first = step - piece
-            self._order(a(first, 0), piece + 1)
+            self._order(a(first), piece + 1)
             self._accumulate(first // self.group % len(self.sets), first, piece + 1, b)
 
     def _order(self, place: A, count: int) -> None:
@@ -143,7 +150,7 @@ class GroupedProducts(GroupedRows[R, V, A]):
         self.vec.load(self.pieces, place, self.vec.mask(lanes))
         self.grouping.order_rows(self.fragment, self.pieces, self.group, self.rows)
 
-    def _accumulate(self, which: int, step: int, count: int, b: PlaceOf[A]) -> None:
+    def _accumulate(self, which: int, step: int, count: int, b: ElementOf[A]) -> None:
         operation = self.vec.product if which in self.fresh else self.vec.fma
         for column, accumulator in enumerate(self.sets[which]):
             self.grouping.broadcast_group(self.multiplier, b(column, step), self.group, count)
@@ -177,10 +184,9 @@ class GroupedColumns(GroupedRows[R, V, A]):
             self.grouping.load_repeats(self.pieces, self.group)
             self.is_ready = True
 
-    def step(self, step: int, is_last: bool, a: PlaceOf[A], b: PlaceOf[A]) -> None:
+    def step(self, step: int, is_last: bool, a: RowsOf[A], b: ElementOf[A]) -> None:
         self._get_ready()
-        self.grouping.load_piece(self.fragment, a(step, 0), 0, self.rows, self.group)
-        self.grouping.repeat_rows(self.fragment, self.pieces)
+        self.grouping.load_repeated(self.fragment, a(step), self.rows, self.group, self.pieces)
         which = step % len(self.sets)
         operation = self.vec.product if which in self.fresh else self.vec.fma
         for first, accumulator in zip(range(0, self.columns, self.group), self.sets[which]):

@@ -97,9 +97,9 @@ class Microkernel(Generic[R, V, A]):
         if self.registers.grouped:
             self.registers.grouped.step(step, is_last, self._grouped_place, self._multiplier_place)
 
-    def _grouped_place(self, step: int, shift: int) -> A:
-        """The place of the grouped rows of A's column `step`, moved by `shift` bytes."""
-        return self.setting.inputs[0].place(self.setting.frame, self.registers.above + shift, 0, step)
+    def _grouped_place(self, step: int) -> A:
+        """The place of the grouped rows of A's column `step`."""
+        return self.setting.inputs[0].place(self.setting.frame, self.registers.above, 0, step)
 
     def _multiplier_place(self, column: int, step: int) -> A:
         return self.setting.inputs[1].place(self.setting.frame, 0, column, step)

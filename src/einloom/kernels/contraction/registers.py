@@ -73,18 +73,18 @@ class TileRegisters(Generic[R, V, A]):
         self.temporaries = self.free[-2:] if self.strided else ()
 
     def _grouped_rows(self, rows: int, registers: list[V]) -> GroupedRows[R, V, A]:
-        """Return the rows behind the whole vectors; they take two registers for themselves and borrow one."""
+        """Return the rows behind the whole vectors; they take one register for themselves and borrow two."""
         tile, cursor = self.tile, self.setting.inputs[0]
         count = tile.grouped // tile.group_sets
         sets = [registers[s * count : (s + 1) * count] for s in range(tile.group_sets)]
-        own, self.free = [*self.free[-2:], self.free[0]], self.free[:-2]
+        free, self.free = [self.free[-1], *self.free[:2]], self.free[:-1]
         column = rows * self.vec.dtype.size
         joined_a, joined_c = (
             not tile.vectors and stride == column for stride in (cursor.strides[2], self.setting.output[1])
         )
         assert self.vec.grouping is not None
         kind = GroupedColumns[R, V, A] if tile.across else GroupedProducts[R, V, A]
-        return kind(self.vec, self.vec.grouping, rows, tile.group, tile.columns, sets, own, joined_a, joined_c)
+        return kind(self.vec, self.vec.grouping, rows, tile.group, tile.columns, sets, free, joined_a, joined_c)
 
     @property
     def above(self) -> int:

@@ -36,9 +36,6 @@ LINE = 64
 
 MOST_SETS = 4
 
-GROUP_END = 2.0
-"""Cycles that a column of grouped rows costs at the end of a tile."""
-
 FAR_VECTOR = 0.25
 """Cycles that a vector of A delays multiply-adds by which each tile of a row fetches from L2 anew."""
 
@@ -60,6 +57,8 @@ class Pace:
         register: cycles at the end of a tile for each accumulator: C is loaded, added and stored.
         masked_loads: loads that a masked one takes besides its own.
         masked_register: cycles that a masked register takes longer at the end.
+        group_order: multiply-adds that each instruction keeps a core from which brings grouped rows of A into order.
+        group_end: cycles that a column of grouped rows costs at the end of a tile.
     """
 
     loads: float
@@ -68,17 +67,20 @@ class Pace:
     register: float
     masked_loads: float = 0
     masked_register: float = 0
+    group_order: float = 0
+    group_end: float = 0
 
 
 PACES = {
-    "avx512": Pace(loads=2, load=0.08, split=2, register=1.8),
-    "avx2": Pace(loads=2.5, load=0.03, split=0.5, register=0.5, masked_loads=1, masked_register=2),
+    "avx512": Pace(loads=2, load=0.08, split=2, register=1.8, group_order=1, group_end=2),
+    "avx2": Pace(loads=2.5, load=0.03, split=0.5, register=0.5, masked_loads=1, masked_register=2, group_end=0.75),
     "neon": Pace(loads=2, load=0.05, split=0.25, register=1),
     "sve": Pace(loads=2, load=0.05, split=0.25, register=1),
 }
 """By vector ISA: fitted to random kernels whose operands fit into L1, on one Intel Xeon; for Neon and SVE by analogy.
 
 `benchmarks/kernel_cycles.py` compares them with what a processor takes. `vmaskmov` of AVX2 reads its mask from memory.
+Shuffles have a port of their own there, and share one with multiply-adds in AVX-512.
 """
 
 Fragment = tuple[Fetch, bool]
@@ -214,7 +216,7 @@ class TileCosts:
         """Whether the registers suffice; a free one is left where C is added through a mask."""
         fragments = max(self._fragment_registers(tile.vectors) if tile.vectors else 0, 3 if self.spare else 1)
         if tile.group > 1:
-            fragments += 2
+            fragments = max(fragments, 2) + 1  # `GroupedRows` borrows two.
         return tile.accumulators * tile.sets + tile.grouped + fragments <= self.isa.registers
 
     def _fragment_registers(self, vectors: int) -> int:
@@ -229,28 +231,28 @@ class TileCosts:
 
     def _cost(self, tile: Tile, masked: bool) -> Cost:
         pace, fmas, group = self.pace, self.isa.fmas_per_cycle, tile.group
-        per_group = self._per_group(tile)
-        loads = per_group + (self._loads(tile, masked) if tile.vectors else 0.0)
+        orders, grouped = self._per_group(tile)
+        loads = orders + grouped + (self._loads(tile, masked) if tile.vectors else 0.0)
         chains = tile.sets if tile.vectors else tile.group_sets * (1 if tile.across else group)
         sums = tile.vectors * tile.columns
-        busy = (sums + per_group) / fmas + (loads + tile.vectors) * pace.load
+        busy = (sums + grouped + orders * pace.group_order) / fmas + (loads + tile.vectors) * pace.load
         busy += tile.vectors * self.far_vector
         busy += FMA_WAIT * max(FMA_SLACK / chains - busy, 0.0)
         step = max(busy, loads / pace.loads, FMA_LATENCY / chains)
         end = TILE_END + sums * (pace.register + (tile.sets - 1) / fmas)
         end += tile.columns * pace.masked_register if masked else 0.0
         if group > 1:
-            end += tile.columns * GROUP_END + tile.grouped * (1 - 1 / tile.group_sets) / fmas
+            end += tile.columns * pace.group_end + tile.grouped * (1 - 1 / tile.group_sets) / fmas
         return Cost(step, end, tile)
 
     @staticmethod
-    def _per_group(tile: Tile) -> float:
-        """Return the loads of grouped rows in a step of the sum, about as many as their multiply-adds and shuffles."""
+    def _per_group(tile: Tile) -> tuple[float, float]:
+        """Return what fetches A's grouped rows in a step of the sum and brings them into order, and their products."""
         if tile.group == 1:
-            return 0.0
+            return 0.0, 0.0
         if tile.across:
-            return 1 + -(-tile.columns // tile.group)
-        return (tile.group + 1 + tile.columns) / tile.group
+            return 1.0, -(-tile.columns // tile.group)
+        return (tile.group + 1) / tile.group, tile.columns / tile.group
 
     def _loads(self, tile: Tile, masked: bool) -> float:
         """Return the loads of a step; strided ones count for each lane."""
@@ -317,7 +319,8 @@ class Demand:
         across = product.can_share
         costs = costs_of(isa, lanes, fragments, 2 if strided else 0, aligned, embedded, far, product.is_biased, across)
         tail = product.m % lanes
-        group = group_size(tail, lanes) if embedded and (across or product.can_group) else 1
+        shares = isa.shares_registers and product.groups not in LOADED_FIRST and (across or product.can_group)
+        group = group_size(tail, lanes) if shares else 1
         return Demand(costs, -(-product.m // lanes), product.n, product.steps, tail, group)
 
 
@@ -343,7 +346,7 @@ def plain_demand(
     strided = any(fetch is STRIDED for fetch, _ in fragments)
     embedded, tail = isa.embedded_broadcast, m % lanes
     costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, True, embedded, across=neighbours == "n")
-    group = group_size(tail, lanes) if neighbours and embedded and fragments == PLAIN else 1
+    group = group_size(tail, lanes) if neighbours and isa.shares_registers and fragments == PLAIN else 1
     return Demand(costs, -(-m // lanes), n, steps, tail, group)
 
 

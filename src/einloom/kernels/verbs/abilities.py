@@ -23,8 +23,16 @@ class GroupingVerbs(ABC, Generic[V, A]):
         """Return the mask of the lanes whose bit is set; emits what sets it up, once."""
 
     @abstractmethod
-    def load_piece(self, dst: V, place: A, piece: int, rows: int, group: int) -> None:
-        """Lanes (piece, row) of dst = rows of a place that lies as many lanes before them; the first piece clears."""
+    def load_piece(self, dst: V, place: A, piece: int, rows: int, group: int, temporary: V) -> None:
+        """Lanes (piece, row) of dst = rows at a place; the first piece clears all others."""
+
+    @abstractmethod
+    def add_piece(self, register: V, place: A, piece: int, rows: int, group: int, temporary: V) -> None:
+        """Lanes (piece, row) of a register += rows at a place."""
+
+    @abstractmethod
+    def store_piece(self, place: A, src: V, piece: int, rows: int, group: int, temporary: V) -> None:
+        """Rows at a place = lanes (piece, row) of src."""
 
     @abstractmethod
     def order_rows(self, dst: V, pieces: V | A, group: int, pitch: int) -> None:
@@ -32,11 +40,11 @@ class GroupingVerbs(ABC, Generic[V, A]):
 
     @abstractmethod
     def load_repeats(self, dst: V, group: int) -> None:
-        """dst = what `repeat_rows` needs to repeat lanes `group` times."""
+        """dst = what `load_repeated` needs to repeat rows `group` times."""
 
     @abstractmethod
-    def repeat_rows(self, rows: V, repeats: V) -> None:
-        """rows = lanes (row, column) from the first lanes of the same register, one for each row."""
+    def load_repeated(self, dst: V, place: A, rows: int, group: int, repeats: V) -> None:
+        """Lanes (row, column) of dst = rows at a place, each for all columns."""
 
     @abstractmethod
     def part_columns(self, register: V, group: int, pitch: int, temporary: V) -> None:

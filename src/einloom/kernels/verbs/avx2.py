@@ -12,9 +12,10 @@ from typing import Any
 
 from einloom.asm.x86.operands import R64, Address, Vector, mem, xmm, ymm
 from einloom.dtypes import DType
+from einloom.kernels.verbs.avx2_grouping import Avx2Grouping
 from einloom.kernels.verbs.vector import Block, Mask, StrideIndex, Verb
 from einloom.kernels.verbs.x86 import X86Machine
-from einloom.kernels.verbs.x86_vectors import X86Vectors
+from einloom.kernels.verbs.x86_vectors import X86Vectors, third_single
 
 __all__ = ["Avx2Vectors"]
 
@@ -27,7 +28,7 @@ class Avx2Vectors(X86Vectors):
     index_bytes = 0
     conditions = ()
     nan_table = 0
-    element = grouping = scale = fix_nan = None
+    element = scale = fix_nan = None
 
     def __init__(self, km: X86Machine, dtype: DType) -> None:
         super().__init__(km, dtype)
@@ -37,6 +38,7 @@ class Avx2Vectors(X86Vectors):
         self._blend: Verb = asm.vblendvps if size == 4 else asm.vblendvpd
         self._narrow: dict[int, Verb] = {self.lanes // 2: self._mov, 8 // size: asm.vmovsd, 4 // size: asm.vmovss}
         self.constant_operand = self._constant_in_every_lane
+        self.grouping = Avx2Grouping(self)
         self.pick = self._pick_singles if self.is_single else self._pick_doubles
 
     def _mask_place(self, mask: int) -> Address:
@@ -140,7 +142,7 @@ class Avx2Vectors(X86Vectors):
         count = mask.bit_length()
         (self.asm.vmovss if count == 1 else self.asm.vmovsd)(low, place)
         if count == 3:
-            self.asm.vinsertps(low, low, _third(place), 0x20)
+            self.asm.vinsertps(low, low, third_single(place), 0x20)
         self.asm.vcvtps2pd(dst, low)
 
     def store_single(self, place: Address, src: Vector, mask: Mask = None) -> None:
@@ -149,7 +151,7 @@ class Avx2Vectors(X86Vectors):
         count = 4 if mask is None else mask.bit_length()
         {4: self.asm.vmovups, 1: self.asm.vmovss, 2: self.asm.vmovsd, 3: self.asm.vmovsd}[count](place, low)
         if count == 3:
-            self.asm.vextractps(_third(place), low, 2)
+            self.asm.vextractps(third_single(place), low, 2)
 
     def widen(self, register: Vector) -> None:
         self.asm.vcvtps2pd(register, xmm[register.number])
@@ -206,8 +208,3 @@ def _wanted(sources: Sequence[Vector], lanes: Sequence[int], count: int) -> Iter
         wanted = sum(1 << i for i, lane in enumerate(lanes) if lane // count == number)
         if wanted:
             yield source, wanted
-
-
-def _third(place: Address) -> Address:
-    """Return the place of the third float32 at a place."""
-    return mem(place.base, place.disp + 8, place.index, place.scale)
