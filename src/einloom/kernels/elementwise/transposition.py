@@ -70,11 +70,13 @@ class Blocks(Generic[R, V, A]):
     def _block(self, rows: int, columns: int) -> None:
         """Transpose a block; of registers that hold lines beyond `columns`, whatever they hold is masked at the end."""
         vec, lanes = self.vec, self.vec.lanes
+        load = self.reads.load_transposed
+        held = rows if load is not None and rows % self.reads.part == 0 else lanes
         registers = list(vec.registers[: 2 * lanes])
-        block, free = registers[:lanes], registers[lanes:]
+        block, free = registers[:held], registers[held : 2 * held]
         row_mask, column_mask = vec.mask(rows), None if self.padded else vec.mask(columns)
-        if rows == lanes and self.reads.load_transposed is not None:
-            block, free = self.reads.load_transposed(self._lines(self.a, 1, columns), block, free)
+        if load is not None and held == rows:
+            block, free = load(self._lines(self.a, 1, columns), block, free)
         else:
             for register, (base, offset) in zip(block, self._lines(self.a, 1, columns)):
                 self.reads.load(register, self.km.place(base, offset), row_mask)

@@ -73,8 +73,9 @@ class CopyVerbs(ABC, Generic[R, V, A]):
         registers: all vector registers.
         scalable: whether registers are of vectors that processors have in several widths.
         index_bytes: bytes of the frame that `stride_index` needs for a stride in a register.
-        load_transposed: loads a block from up to `lanes` places (base, offset), transposed; 0 in lanes without a place.
-            None: loading and `transpose` are as good.
+        part: elements that shuffles exchange most cheaply, a divisor of `lanes`.
+        load_transposed: loads a block from up to `lanes` places (base, offset), transposed, into as many registers as
+            it has rows, a multiple of `part`; 0 in lanes without a place. None: loading and `transpose` are as good.
         pick: `pick(dst, sources, lanes, temporaries)`: dst = lanes of other registers, by their numbers among the lanes
             of all; needs two temporaries. None: there are no shuffles that take any lane from anywhere.
     """
@@ -84,6 +85,7 @@ class CopyVerbs(ABC, Generic[R, V, A]):
     registers: tuple[V, ...]
     index_bytes: int
     scalable = False
+    part = 1
     load_transposed: TransposedLoad[R, V] | None
     pick: Pick[V] | None = None
 

@@ -42,6 +42,9 @@ INSTRUCTIONS = {
 }
 
 
+PART = 16
+"""Bytes within which shuffles of AVX exchange elements: vectors consist of such parts."""
+
 LOW = tuple(xmm)
 """The lowest 128 bits of vector registers, by numbers that nobody has to check."""
 
@@ -70,6 +73,7 @@ class X86Vectors(FormulaVerbs[R64, Vector, Address]):
         self.km = km
         self.dtype = dtype
         self.lanes = self.width // dtype.size
+        self.part = PART // dtype.size
         self.working = self.registers[: vectors_of(km.machine.vectors, dtype).registers]
         self.asm = km.asm
         vars(self).update(self._instructions(km, dtype.size))
@@ -111,18 +115,18 @@ class X86Vectors(FormulaVerbs[R64, Vector, Address]):
         self, lines: Iterable[tuple[R64, int]], block: list[Vector], free: list[Vector]
     ) -> Block[Vector]:
         """Load parts of 128 bits to where they belong, which spares half of the shuffles."""
-        per_part, line, insert = 16 // self.dtype.size, -1, self._insert_part
+        line, insert = -1, self._insert_part
         for line, (base, offset) in enumerate(lines):
-            part, row = divmod(line, per_part)
-            for register in block[row::per_part]:
+            part, row = divmod(line, self.part)
+            for register in block[row :: self.part]:
                 place = mem.direct(base, offset)
                 if part == 0:
                     self._mov(LOW[register.number], place)
                 else:
                     insert(register, register, place, part)
-                offset += 16
-        for row in range(line + 1, per_part):
-            for register in block[row::per_part]:
+                offset += PART
+        for row in range(line + 1, self.part):
+            for register in block[row :: self.part]:
                 self.zero(register)
         return self._transpose_parts(block, free)
 
