@@ -297,11 +297,28 @@ def test_a_large_input_is_read_along_its_runs_or_packed() -> None:
             "seq b:7 seq d:23 seq b:1 prim m=a n=c k=d pack out@1 b c a",
             id="more rows than that in parts",
         ),
+        pytest.param(
+            "d 368 k, c 368 m, a 368 m, b 24 n",
+            ("dca", "bd", "abc"),
+            "fuse ca=c*a seq ca:5888 seq d:23 seq ca:144 prim m=ca n=b k=d pack out@1 b ca",
+            id="16 rows, which are lines of the output",
+        ),
     ],
 )
 def test_inputs_from_memory_are_read_as_they_lie(axes: str, operands: tuple[str, str, str], best: str) -> None:
     chosen = _costed(contraction(axes, *operands))[0].proposal
     assert (chosen.family, str(chosen.schedule)) == ("along an input", best)
+
+
+def test_short_rows_in_pages_of_their_own_are_read_several_at_a_time() -> None:
+    operation = contraction("d 84 m, e 84 k, c 84 m, a 84 m, b 24 n", "deca", "be", "abcd")
+    assert str(_chosen(operation, LARGE)) == "seq c:4 seq d:1 seq c:1 prim m=a n=b k=e pack out@1 b c d a"
+
+
+def test_rows_fill_no_lines_of_the_output_where_columns_would_share_sets() -> None:
+    operation = contraction("h 36 k, g 24 k, c 52 m, a 128 m, b 56 n", "hgca", "gbh", "abc")
+    packed = [each.proposal.schedule for each in _costed(operation) if each.proposal.family == "along an input"]
+    assert packed and all(loop.step * 4 % 4096 for each in packed for loop in each.loops if loop.axis == "ca")
 
 
 def test_inputs_near_the_core_of_a_batch_or_with_many_columns_are_copied() -> None:

@@ -54,6 +54,9 @@ TURNED_RUN = 256
 FOLLOWED = 32
 """Rows that processors follow at once, each from tile to tile."""
 
+TURNED_GROWTH = 2
+"""How many times as large as otherwise a staged block may be for the sake of long rows of an input."""
+
 PAGE = 4096
 """Bytes of a page."""
 
@@ -289,11 +292,29 @@ class Blocking:
             rows = self.a.tile * math.prod(runs.get(axis.name, 1) for axis in self.a.axes if axis.name != self.prims.m)
             self._block_side(self.b, max(min(self.targets.alone // inside, staged // rows), 1), runs)
             staged //= math.prod(self.b.steps.values())
+        if self.plan.long_runs and self.a.prim is not None and self._lie_apart():
+            runs, staged = self._with_long_rows(runs, staged)
         self._block_side(self.a, max(staged, 1), runs)
         if self.b is not None and math.prod(self.b.steps.values()) > self.b.tile and self._lie_apart():
             self.a.in_panels, self.a.tile = True, PANEL_TILES * self.a.tile
             if self.a.prim is not None and self.a.steps[self.a.prim] > self.a.tile:
                 self.a.steps[self.a.prim] -= self.a.steps[self.a.prim] % self.a.tile
+
+    def _with_long_rows(self, runs: dict[str, int], staged: int) -> tuple[dict[str, int], int]:
+        """Let a block reach so far that rows in pages of their own are read in long pieces, if it need not grow much.
+
+        Returns how far it reaches at least along axes, and how many rows of elements it may have.
+        """
+        assert self.a.prim is not None
+        read, longer = self.targets.read, dict(runs)
+        row = longer[self.a.prim] = self.extents[self.a.prim]
+        for axis in sorted(self.a.axes, key=lambda axis: abs(self.a.strides[axis.name]))[1:]:
+            if row >= read or abs(self.a.strides[axis.name]) != row:
+                break
+            longer[axis.name] = max(min(-(-read // row), axis.extent), longer.get(axis.name, 1))
+            row *= axis.extent
+        taken = math.prod(longer.get(axis.name, 1) for axis in self.a.axes)
+        return (longer, max(taken, staged)) if taken <= TURNED_GROWTH * staged else (runs, staged)
 
     def _lie_apart(self) -> bool:
         """Whether rows of the vector operand lie in pages of their own: nothing reads on from one to the next."""
@@ -410,7 +431,8 @@ class Blocking:
         """Loops over panels: those of the operand whose panels stay in L1 outside."""
         b = [] if self.b is None else [self.b]
         inside_out = [*b, self.a] if self.plan.vector_inside else [self.a, *b]
-        return [loop for side in reversed(inside_out) for loop in side.inner_loops()]
+        lying = self._turns_output and self._lie_apart()
+        return [loop for side in reversed(inside_out) for loop in side.inner_loops(lying)]
 
     def _block_steps(self) -> dict[str, int]:
         """How far a block of the output reaches along its axes."""

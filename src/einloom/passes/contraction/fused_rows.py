@@ -17,6 +17,7 @@ from einloom.ir.schedule import OUTPUT, Digit, Fused, Prims, Schedule, Scheduled
 from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.plan import Plan, Staging
+from einloom.passes.model.packs import ALIASES
 from einloom.passes.model.sizes import equal_block, round_up
 
 __all__ = ["fused_axes", "fused_schedules", "in_whole_rows", "staged_schedules"]
@@ -189,7 +190,9 @@ def in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule, cut: b
                 packs = [pack if each.operand == place else each for each in packs]
             for i, loop in enumerate(loops[: pack.loop]):
                 if loop.axis == axis:
-                    loops[i] = loop._replace(step=_whole_rows(loop.step, rows_of(parts), _panel(pack, axis)))
+                    step = _whole_rows(loop.step, rows_of(parts), _panel(pack, axis))
+                    step = _whole_lines(step, parts, operand.dtype.size) if place == OUTPUT else step
+                    loops[i] = loop._replace(step=step)
     return replace(schedule, loops=tuple(loops), packs=tuple(packs))
 
 
@@ -225,11 +228,25 @@ def _panel(pack: ScheduledPack, axis: str) -> int:
 
 def _whole_rows(step: int, row: int, panel: int) -> int:
     """The step in whole rows, and in whole panels where that is no more than a third away."""
-    for multiple in (math.lcm(row, panel), row):
-        near = max(round(step / multiple), 1) * multiple
-        if 2 * step <= 3 * near <= 4 * step:
-            return near
-    return round_up(step, row)
+    return _near(step, math.lcm(row, panel)) or _near(step, row) or round_up(step, row)
+
+
+def _whole_lines(step: int, parts: tuple[Part, ...], element: int) -> int:
+    """The step in as many rows as fill cache lines of the output, where rows lie across what is contiguous there.
+
+    It stays where that is more than a third away, and where columns of the block would share sets of a cache.
+    """
+    row, rows = rows_of(parts), parts[0].extent
+    if abs(parts[0].stride) != 1 or step >= rows * row:
+        return step
+    near = _near(step, row * min(CACHE_LINE // element, rows))
+    return step if near is None or near * element % ALIASES == 0 else near
+
+
+def _near(step: int, unit: int) -> int | None:
+    """The multiple of a unit that is closest to a step; None: it is more than a third away."""
+    near = max(round(step / unit), 1) * unit
+    return near if 2 * step <= 3 * near <= 4 * step else None
 
 
 def _straightened(pack: ScheduledPack) -> ScheduledPack:

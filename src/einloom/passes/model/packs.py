@@ -14,7 +14,7 @@ from einloom.ir.schedule import Digit, Prims, ScheduledLoop, ScheduledPack
 from einloom.passes.model.sizes import equal_block, round_up
 from einloom.passes.model.tiles import BlockTargets
 
-__all__ = ["Packing", "Side"]
+__all__ = ["ALIASES", "Packing", "Side"]
 
 ALIASES = 4096
 """Addresses that lie a multiple of this many bytes apart share a set of L1."""
@@ -65,9 +65,13 @@ class Side:
         order, steps = self.lying if self.packed else self.written, self.steps
         return [ScheduledLoop(a.name, steps[a.name]) for a in order if steps[a.name] < a.extent]
 
-    def inner_loops(self) -> list[ScheduledLoop]:
-        """Loops inside a block: single indices of the axes that the primitive lacks, panels of the one it takes."""
-        loops = [ScheduledLoop(a.name, 1) for a in self.written if a.name != self.prim and self.steps[a.name] > 1]
+    def inner_loops(self, lying: bool = False) -> list[ScheduledLoop]:
+        """Loops inside a block: single indices of the axes that the primitive lacks, panels of the one it takes.
+
+        They follow the output, or the operand as it lies.
+        """
+        order = self.lying if lying else self.written
+        loops = [ScheduledLoop(a.name, 1) for a in order if a.name != self.prim and self.steps[a.name] > 1]
         if self.in_panels and self.prim is not None and self.steps[self.prim] > self.tile:
             loops.append(ScheduledLoop(self.prim, self.tile))
         return loops
