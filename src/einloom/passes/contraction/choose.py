@@ -49,6 +49,12 @@ LITTLE = 100_000
 NEAR = 1.25
 """How much longer a plan may take than the best one for variations of it to be tried."""
 
+ALIKE = 1.01
+"""The same of plans that keep the same panels in L1, and differ by what they pack."""
+
+HOPELESS = 0.9
+"""The share of what all variations take at least below which nothing needs to be varied any more."""
+
 NOTHING = Cost(0.0, 0.0, 0.0, 0.0, 0.0)
 """Of proposals that are not compared: the first one is taken."""
 
@@ -69,14 +75,17 @@ def every_proposal(operation: Operation, schedule: Schedule, context: Context) -
     """Return all that could be chosen, on any machine: of every family, with all variations and all neighbours."""
     if operation.multiplies_pairs:
         reals = Reals.of(operation, schedule.prims)
-        turned = _of_pairs(reals, _uncosted(every_proposal(*reals.undecided, context)), context)
-        others = _of_complex(operation, schedule, context)
+        every = _every_proposal(_setting(*reals.undecided, context, of_pairs=True))
+        turned, others = _of_pairs(reals, _uncosted(every), context), _of_complex(operation, schedule, context)
         return [each.proposal for each in (*others, *turned)]
-    setting = _setting(operation, schedule, context)
+    return _every_proposal(_setting(operation, schedule, context))
+
+
+def _every_proposal(setting: Setting) -> list[Proposal]:
     found = list(_of_families(setting))
     found += _varied(setting, [each.plan for each in found if each.plan])
     found += [each for other in found if other.plan for each in _made(setting, neighbours(other.plan))]
-    model = CostModel(operation, context.machine)
+    model = CostModel(setting.operation, setting.machine)
     return [each for each in _distinct(found) if model.flow(each.schedule).scratch_bytes <= SCRATCH_LIMIT]
 
 
@@ -87,11 +96,14 @@ def costed(operation: Operation, schedule: Schedule, context: Context) -> list[C
     """
     if operation.multiplies_pairs:
         reals = Reals.of(operation, schedule.prims)
-        turned = _of_pairs(reals, costed(*reals.undecided, context), context)
+        turned = _of_pairs(reals, _costed(_setting(*reals.undecided, context, of_pairs=True)), context)
         others = (_of_little if 4 * operation.points <= LITTLE else _of_complex)(operation, schedule, context)
         return sorted([*others, *turned], key=_seconds)
-    setting = _setting(operation, schedule, context)
-    if operation.points <= LITTLE or not context.options.packing:
+    return _costed(_setting(operation, schedule, context))
+
+
+def _costed(setting: Setting) -> list[Costed]:
+    if setting.operation.points <= LITTLE or not setting.options.packing:
         return _uncosted(_plainest(setting))
     choice = _Choice(setting)
     choice.add(_of_families(setting))
@@ -137,19 +149,28 @@ class _Choice:
         return min(self.found.values(), key=_seconds)
 
     def best_plans(self) -> list[Plan]:
-        """Return the plan of the cheapest that has one, and of those that keep other panels in L1 if it is near."""
-        planned = sorted((each for each in self.found.values() if each.proposal.plan), key=_seconds)
-        plans = [(each.proposal.plan, each.cost.seconds) for each in planned]
-        best = dict[bool, tuple[Plan, float]]()
-        for plan, seconds in plans:
-            if plan is not None and seconds <= NEAR * plans[0][1]:
-                best.setdefault(plan.vector_inside, (plan, seconds))
-        return [plan for plan, _ in best.values()]
+        """Return plans to vary: the cheapest, one as cheap that packs other inputs, and one near it with other panels.
+
+        None, where even with the fewest cycles the cheapest one's copies would take longer than what has no plan.
+        """
+        planned = [(each.proposal.plan, each.cost) for each in self.found.values() if each.proposal.plan is not None]
+        if not planned:
+            return []
+        planned.sort(key=lambda each: each[1].seconds)
+        cheapest, cost = planned[0]
+        if self.best.cost.seconds < HOPELESS * (self.model.least + cost.copies):
+            return []
+        best = {(cheapest.vector_inside, cheapest.packs_element): cheapest}
+        for plan, other in planned:
+            near = ALIKE if plan.vector_inside == cheapest.vector_inside else NEAR
+            if other.seconds <= near * cost.seconds:
+                best.setdefault((plan.vector_inside, plan.packs_element), plan)
+        return list(best.values())
 
 
-def _setting(operation: Operation, schedule: Schedule, context: Context) -> Setting:
+def _setting(operation: Operation, schedule: Schedule, context: Context, of_pairs: bool = False) -> Setting:
     blocking = Blocking(operation, schedule.prims, context.machine, context.options.max_kernel_size)
-    return Setting(operation, schedule.prims, context.machine, context.options, blocking)
+    return Setting(operation, schedule.prims, context.machine, context.options, blocking, of_pairs)
 
 
 _VECTOR_ALONE = Plan("vector block, element in place", packs_element=False)

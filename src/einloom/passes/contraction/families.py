@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from einloom.ir.operation import DimType, Operation
+from einloom.ir.operation import DimType, Operand, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.contraction.along_inputs import (
@@ -55,6 +55,15 @@ FEW_COLUMNS = 32
 """Columns up to which a product may be bound by reading the vector operand (measured: twice as many gain on AVX-512 and
 lose on AVX2, where rows of the output come back too often)."""
 
+GATHERS = 1024
+"""Lanes times columns up to which kernels may gather vectors in place: for each column they take a load a lane."""
+
+KEPT = 4
+"""The part of L2 that blocks of the vector operand leave to all else."""
+
+REWRITTEN = 16
+"""How many times L2 the output is from which on blocks of k come back to lines that no cache has."""
+
 STRAIGHT_PARTS = 8
 """Into how many parts a block of k is cut where kernels read straight copies (measured: up to 12 % faster)."""
 
@@ -69,6 +78,8 @@ class Setting:
         machine: the target.
         options: what the caller asks for.
         blocking: makes schedules of plans.
+        of_pairs: whether the operation stands for one of complex numbers, to which only some schedules can be restored:
+            what is mostly better than others may be none of them.
     """
 
     operation: Operation
@@ -76,6 +87,7 @@ class Setting:
     machine: Machine
     options: Options
     blocking: Blocking
+    of_pairs: bool = False
 
     @property
     def gathers(self) -> bool:
@@ -91,6 +103,21 @@ class Setting:
         return element is None or self.operation.elements(element.operand) <= self.blocking.targets.small
 
     @property
+    def gathers_much(self) -> bool:
+        """Whether gathering would take longer than any copy: vectors that L1 cannot keep meet many columns."""
+        columns = 1 if self.blocking.b is None else self.blocking.b.elements
+        is_far = self._bytes(self.blocking.a.operand) > self.machine.l1d
+        return is_far and self.gathers and columns * self.blocking.targets.lanes > GATHERS
+
+    @property
+    def keeps_vector(self) -> bool:
+        """Whether a block holds all of the vector operand, beside which panels of the other one are packed once.
+
+        With several blocks it is better to pack the other one first, if that can be restored.
+        """
+        return self.of_pairs or KEPT * self._bytes(self.blocking.a.operand) <= self.machine.l2
+
+    @property
     def summed(self) -> int:
         """Products that are added up, as far as kernels take them together."""
         taken = (self.prims.k, self.prims.batch)
@@ -99,8 +126,15 @@ class Setting:
     @property
     def exceeds_cache(self) -> bool:
         """Whether the output is larger than the second-level cache."""
-        output = self.operation.output
-        return self.operation.elements(output) * output.dtype.size > self.machine.l2
+        return self._bytes(self.operation.output) > self.machine.l2
+
+    @property
+    def is_rewritten(self) -> bool:
+        """Whether caches keep little of the output from one block of k to the next one, so that others are better."""
+        return not self.of_pairs and self._bytes(self.operation.output) > REWRITTEN * self.machine.l2
+
+    def _bytes(self, operand: Operand) -> int:
+        return self.operation.elements(operand) * operand.dtype.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +152,8 @@ Variation = Callable[[Setting, Sequence[Plan]], Iterator[Plan | Proposal]]
 
 def in_place(setting: Setting) -> Iterator[Plan]:
     """Nothing is packed: kernels read every input where it lies, and gather vectors that do not lie there."""
-    yield Plan("in place", packs_vector=False, packs_element=False)
+    if not (setting.options.packing and setting.gathers_much):
+        yield Plan("in place", packs_vector=False, packs_element=False)
 
 
 def rows_in_order(setting: Setting) -> Iterator[Plan]:
@@ -161,9 +196,12 @@ def pieces_in_order(setting: Setting) -> Iterator[Proposal]:
 
 
 def vector_block(setting: Setting) -> Iterator[Plan]:
-    """A block of the vector operand in L2 streams past panels of the other, packed or where they lie, in L1."""
+    """A block of the vector operand in L2 streams past panels of the other, packed or where they lie, in L1.
+
+    Where there are several blocks, each would pack the other operand again.
+    """
     yield Plan("vector block, element in place", packs_element=False)
-    if not setting.keeps_element:
+    if setting.keeps_vector and not setting.keeps_element:
         yield Plan("vector block")
 
 
@@ -190,8 +228,9 @@ def five_loops(setting: Setting) -> Iterator[Plan]:
     """GotoBLAS: a block of the element operand in L2, a panel of the vector operand in L1, all of its block in L3.
 
     Where L1 keeps all of the element operand nothing streams past; the order in which a short sum is written may count.
+    Else much of the output is written between a block of k and the next one.
     """
-    if not setting.keeps_element or setting.summed <= FEW_PRODUCTS:
+    if setting.summed <= FEW_PRODUCTS if setting.keeps_element else not setting.is_rewritten:
         yield Plan("five loops", vector_inside=True, panels=True)
 
 

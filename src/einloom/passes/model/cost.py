@@ -117,6 +117,11 @@ class CostModel:
         """Seconds of a cycle: as long, unless each half of a vector goes through a pipe by itself."""
         self._buffers: dict[tuple[Fused, ...], Buffers] = {}
 
+    @property
+    def least(self) -> float:
+        """The seconds of arithmetic where every lane is used in every cycle."""
+        return self.operation.points * self.product / (2 * self.lanes)
+
     def cost(self, schedule: Schedule, threads: int = 1) -> Cost:
         """Return the predicted seconds of a schedule, on the thread that has most to do."""
         return self.cost_of_flow(self.flow(schedule), threads)
