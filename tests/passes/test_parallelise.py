@@ -56,3 +56,10 @@ def test_one_thread_has_hardly_more_to_do_than_the_other() -> None:
     product = contraction("m 100 n, n 10000 m, k 500 k", "kn", "km", "mn")
     _, schedule = optimize_operation(product, AVX2, Options(threads=2))
     assert [loop.axis for loop in schedule.shared] == ["n"]  # Rows would be 64 and 36.
+
+
+def test_columns_are_shared_in_eights() -> None:
+    product = contraction("m 203 n, n 333 m, k 77 k", "kn", "mk", "mn")
+    alone = parse_schedule("prim m=n n=m k=k")
+    assert str(parallelise(product, alone, 2)) == "shared m:104 prim m=n n=m k=k"
+    assert str(parallelise(product, parse_schedule("prim m=m n=n k=k"), 2)) == "shared n:168 prim m=m n=n k=k"

@@ -22,6 +22,9 @@ UNEVEN = 1.1
 VECTOR = 16
 """Blocks that a primitive takes keep to multiples of this many indices, the longest vector in elements."""
 
+COLUMNS = 8
+"""The same along its columns, of which tiles have 4 to 12."""
+
 
 def parallelise(operation: Operation, schedule: Schedule, threads: int) -> Schedule:
     """Return the schedule with enough shared iterations for `threads`, or as it is if the work is small.
@@ -89,13 +92,13 @@ def _step(schedule: Schedule, axis: Axis, threads: int) -> int:
     """Indices that one shared iteration covers: an equal part, a multiple of the loops' steps inside it."""
     part, name = _part(axis, threads), axis.name
     steps = [loop.step for loop in schedule.loops if loop.axis == name]
-    taken = name in schedule.prims.names
+    taken, unit = name in schedule.prims.names, COLUMNS if name == schedule.prims.n else VECTOR
     if not steps:
-        return round_up(part, VECTOR if taken else 1)
+        return round_up(part, unit if taken else 1)
     fitting = round_up(part, max([step for step in steps if step <= part], default=min(steps)))
     if not taken or fitting <= UNEVEN * part or any(d.axis == name for pack in schedule.packs for d in pack.layout):
         return fitting
-    return round_up(part, VECTOR)  # The loops inside go: the primitive takes what they covered.
+    return round_up(part, unit)  # The loops inside go: the primitive takes what they covered.
 
 
 def _part(axis: Axis, threads: int) -> int:
