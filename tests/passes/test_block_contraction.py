@@ -336,26 +336,6 @@ def test_complex_elements_are_read_as_they_lie_too() -> None:
     assert str(best.schedule) == "fuse ca=c*a seq ca:1472 seq d:23 seq ca:72 prim m=ca n=b k=d pack out@1 b ca"
 
 
-@pytest.mark.parametrize(
-    "operation",
-    [
-        contraction("b 48 c, m 48 m, k 48 k, n 48 n", "bmk", "nbk", "mnb", "complex64"),
-        contraction("k 48 c, b 96 k, m 48 m, n 48 n", "kbm", "kbn", "nmk", "complex64"),
-        contraction("a 96 m, b 96 m, c 48 k, d 3 n", "abc", "cd", "abd", "complex128"),
-        contraction("a 2 k, b 2 n, c 512 m, d 512 m", "cad", "ab", "cbd", "complex64"),
-        contraction("a 2000 m, i 64 k, b 64 n", "ai", "bi", "ab", "complex64"),
-    ],
-    ids=lambda operation: " ".join(operation.names),
-)
-def test_proposals_for_complex_numbers_are_costed_as_threads_share_them(operation: Operation) -> None:
-    alone, shared = (
-        {each.proposal.schedule: each.cost.seconds for each in _costed(operation, threads)} for threads in (1, 2)
-    )
-    assert alone.keys() & shared.keys()
-    for schedule in alone.keys() & shared.keys():
-        assert shared[schedule] < 0.8 * alone[schedule]
-
-
 def test_columns_of_a_tile_count_products_whose_vectors_share_lines_of_the_output() -> None:
     operation = contraction("d 190 c, e 2 k, c 10 m, f 4 m, a 99 n, b 6 n", "decf", "abde", "bcadf")
     best = _costed(operation)[0].proposal
@@ -434,9 +414,8 @@ def test_axes_are_not_joined_where_blocks_are_of_one_index() -> None:
     assert every_proposal(operation, Schedule((), identify_primitive(operation)), Context(tiny))
 
 
-def _costed(operation: Operation, threads: int = 1) -> list[Costed]:
-    context = Context(AVX512, Options(threads=threads))
-    return costed(operation, Schedule((), identify_primitive(operation)), context)
+def _costed(operation: Operation) -> list[Costed]:
+    return costed(operation, Schedule((), identify_primitive(operation)), Context(AVX512))
 
 
 def test_little_work_takes_one_family() -> None:

@@ -15,10 +15,9 @@ from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import Prims, Schedule, ScheduledLoop
 from einloom.machine import Machine
 from einloom.passes.contraction.pairs import lying_apart
-from einloom.passes.model.cost import Cost, CostModel, largest_share
+from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.kernel import CALL
 from einloom.passes.model.sizes import equal_block
-from einloom.passes.parallelise import parallelise
 
 __all__ = ["AlongSum"]
 
@@ -99,9 +98,7 @@ class AlongSum:
         vectors = math.ceil(k * operation.accumulate.size * 8 / machine.vector_bits)
         tile = each * vectors * (SEVERAL if each > 1 else ALONE) + END
         cycles = operation.points / (m * n * k) * (CALL + columns * math.ceil(rows / each) * tile)
-        flow = model.flow(parallelise(operation, schedule, threads))
-        arithmetic = cycles * model.product * largest_share(flow, threads)
-        return model.cost_of_flow(flow, threads)._replace(arithmetic=arithmetic)
+        return model.cost(schedule, threads)._replace(arithmetic=cycles * model.product / threads)
 
 
 def _closest(operation: Operation, role: DimType) -> Axis | None:

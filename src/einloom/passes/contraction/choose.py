@@ -291,7 +291,7 @@ def _where_they_lie(
     setting = _setting(*reals.undecided, context)
     model, small = CostModel(reals.operation, context.machine, asks_in_place=False), 4 * operation.points <= LITTLE
     for proposal in _distinct(_made(setting, (each for family in families for each in family(setting)))):
-        cost = NOTHING if small else _cost(model, proposal.schedule, context)
+        cost = NOTHING if small else model.cost(proposal.schedule, context.options.threads)
         restored = _restored(reals, Costed(proposal, cost))
         if restored is not None:
             yield restored
@@ -370,15 +370,9 @@ def _one_by_one(operation: Operation, context: Context) -> Iterator[Costed]:
 def _restored_all(reals: Reals, proposals: Iterable[Proposal], context: Context) -> Iterator[Costed]:
     model = CostModel(reals.operation, context.machine, asks_in_place=reals.packs)
     for proposal in _distinct(proposals):
-        restored = _restored(reals, Costed(proposal, _cost(model, proposal.schedule, context)))
+        restored = _restored(reals, Costed(proposal, model.cost(proposal.schedule, context.options.threads)))
         if restored is not None:
             yield restored
-
-
-def _cost(model: CostModel, schedule: Schedule, context: Context) -> Cost:
-    """Return what a schedule costs as threads share it."""
-    threads = context.options.threads
-    return model.cost(parallelise(model.operation, schedule, threads) if threads > 1 else schedule, threads)
 
 
 def _restored(reals: Reals, found: Costed) -> Costed | None:

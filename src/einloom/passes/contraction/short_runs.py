@@ -21,9 +21,8 @@ from einloom.ir.vector_lanes import LaneAxis, Lanes, lanes_of
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine
 from einloom.passes.contraction.pairs import lying_apart
-from einloom.passes.model.cost import Cost, CostModel, largest_share
+from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.sizes import equal_block
-from einloom.passes.parallelise import parallelise
 
 __all__ = ["ShortRuns"]
 
@@ -112,10 +111,9 @@ class ShortRuns:
     def cost(self, schedule: Schedule, machine: Machine, threads: int) -> Cost:
         """Return the predicted seconds: transfers are those of reals that lie as far apart."""
         model = CostModel(lying_apart(self.operation), machine, asks_in_place=False)
-        flow = model.flow(parallelise(self.operation, schedule, threads))
+        transfers = model.cost(schedule, threads)
         vectors = self.operation.points / self._products / self.elements
-        seconds = vectors * (PRODUCT * self._products + END) * model.product
-        return model.cost_of_flow(flow, threads)._replace(arithmetic=seconds * largest_share(flow, threads))
+        return transfers._replace(arithmetic=vectors * (PRODUCT * self._products + END) * model.product / threads)
 
 
 def _runs(operation: Operation, vector: int, machine: Machine) -> ShortRuns | None:
