@@ -346,7 +346,7 @@ def plain_demand(
     strided = any(fetch is STRIDED for fetch, _ in fragments)
     embedded, tail = isa.embedded_broadcast, m % lanes
     costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, True, embedded, across=neighbours == "n")
-    group = group_size(tail, lanes) if neighbours and isa.shares_registers and fragments == PLAIN else 1
+    group = group_size(tail, lanes) if neighbours and isa.shares_registers and set(fragments) == set(PLAIN) else 1
     return Demand(costs, -(-m // lanes), n, steps, tail, group)
 
 

@@ -3,7 +3,7 @@
 `Flow` counts what moves between the caches, `kernel` what the primitives compute; here both become seconds. Kernels
 fetch while they compute and take a little more than the longer of both. The first line of a piece, a page that
 has to be looked up and the output at the end of a tile are waited for. Copies into and out of scratch come before and
-after and are paid in full, except for small blocks that leave while the next one is computed.
+after and are paid in full, except for small blocks that leave while the next one is computed, in whole lines.
 
 Sources: Goto and van de Geijn, Anatomy of high-performance matrix multiplication (2008), for what belongs into which
 cache; Low, Igual, Smith and Quintana-Ortí, Analytical modeling is enough for high-performance BLIS (2016), for sizes
@@ -56,6 +56,9 @@ OVERLAP = 4
 WRITTEN_NEAR, WRITTEN_FAR = 0.4, 1.5
 """What it takes to write lines back to L2, and beyond it, of the time to read them: nothing hides the end of a tile."""
 
+WRITTEN_BACK = 0.5
+"""How much of it goes on beside arithmetic, beyond L2, where nothing is added to what the lines have held."""
+
 TOGETHER = 0.5
 """The share of L1 from which on a staged block leaves before any of the next one is read."""
 
@@ -78,8 +81,8 @@ class Cost(NamedTuple):
     Attributes:
         arithmetic: of the primitives, everything in L1.
         near, far: transfers from L2, pages of packed inputs among them, and from L3 and memory.
-        waits: for the first lines of pieces, for pages, for the output.
-        copies: into and out of scratch.
+        waits: for the first lines of pieces, for pages, for the output, for what passes the caches.
+        copies: into and out of scratch, the rest.
     """
 
     arithmetic: float
@@ -115,6 +118,8 @@ class CostModel:
         core = microarchitecture_of(machine)
         self.cycle = self.product / (core.passes(machine.vector_bits) if core else 1)
         """Seconds of a cycle: as long, unless each half of a vector goes through a pipe by itself."""
+        self.joined = machine.vector_bits // 8 < LINE
+        """Whether processors join the lines that pass the caches from parts, of which fewer are under way at once."""
         self._buffers: dict[tuple[Fused, ...], Buffers] = {}
 
     @property
@@ -139,11 +144,16 @@ class CostModel:
 
     def _computing(self, flow: Flow) -> Cost:
         """What a contraction takes: kernels compute while they fetch, between copies."""
-        (near, waits), far, copies = self._pages(flow), 0.0, self._copies(flow)
+        (near, waits), far, copied = self._pages(flow), 0.0, self._copies(flow)
+        copies = sum(copied.values())
         for each in flow.warm_traffic():
             close, distant, waited = _seconds(each, self.rates, _first_line(each))
             shown = ASKED if each.asked else 1.0
-            if each.copies:
+            if each.streams and each.copies:
+                waits += distant + waited
+            elif each.streams and self.joined:  # The copy goes on while its lines leave.
+                waits += max(distant - COPYING * copied[flow.output], 0.0) + waited
+            elif each.copies:
                 copies += close + (distant + waited) * shown
             else:
                 near, far, waits = near + close, far + distant, waits + waited * shown
@@ -152,7 +162,7 @@ class CostModel:
     def _moving(self, flow: Flow) -> Cost:
         """What an element-wise operation takes: while a small staged block leaves, the next one is read."""
         near = read = streamed = 0.0
-        waits, copies = sum(self._pages(flow)), self._copies(flow) + flow.cycles * self.cycle
+        waits, copies = sum(self._pages(flow)), sum(self._copies(flow).values()) + flow.cycles * self.cycle
         for each in flow.warm_traffic():
             close, distant, waited = _seconds(each, self.rates, PIECE)
             near, waits = near + close, waits + waited
@@ -178,9 +188,9 @@ class CostModel:
             buffers = self._buffers[fused] = Buffers(self.operation, fused, self.machine)
         return buffers
 
-    def _copies(self, flow: Flow) -> float:
-        """Return the seconds of all copies in L1."""
-        seconds = 0.0
+    def _copies(self, flow: Flow) -> dict[int, float]:
+        """Return the seconds of the copies in L1, by operand."""
+        seconds = dict[int, float]()
         for position, use in flow.scratch.items():
             if position in flow.held:
                 continue
@@ -193,7 +203,7 @@ class CostModel:
                 cycles = transposed_cycles(elements, rows, columns, self.lanes, few)
                 if scattered and columns * self.size < LINE:
                     cycles += SCATTERED * elements * (1 / columns - self.size / LINE)
-            seconds += cycles * self.cycle
+            seconds[position] = cycles * self.cycle
         return seconds
 
 
@@ -206,7 +216,7 @@ def _first_line(traffic: Traffic) -> float:
 
 def _seconds(traffic: Traffic, rates: Rates, first_line: float) -> tuple[float, float, float]:
     """Return how long the transfers of a buffer take, from L2 and from beyond it, and how long is waited besides."""
-    _, (first, second, third), pieces, writes, copies, *_, streams = traffic
+    _, (first, second, third), pieces, writes, copies, *_, streams, again = traffic
     if streams:
         seconds = first * LINE / rates.stream
         return 0.0, seconds, STREAMED_PIECE * pieces * seconds
@@ -218,7 +228,8 @@ def _seconds(traffic: Traffic, rates: Rates, first_line: float) -> tuple[float, 
         waits += ALONE * min(RESTART * pieces, 1.0) * far
     if not writes:
         return near, far, waits + (0.0 if copies else NEAR_PIECE * pieces * near)
-    return near, far, waits + WRITTEN_NEAR * near + WRITTEN_FAR * far
+    hidden = WRITTEN_BACK * (1 - again) * far
+    return near, far + hidden, waits + WRITTEN_NEAR * near + WRITTEN_FAR * far - hidden
 
 
 def largest_share(flow: Flow, threads: int) -> float:

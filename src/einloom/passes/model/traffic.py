@@ -21,7 +21,7 @@ from einloom.kernels.elementwise.stream_turned import SHORTEST
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.machine import Machine
 from einloom.passes.model.buffers import CROWDED, FULL, OVER, Buffers, share_forgotten
-from einloom.passes.model.footprint import LINE
+from einloom.passes.model.footprint import LINE, PAGE, Footprint
 from einloom.passes.model.kernel import CALL, MANY, MOVE, copy_cycles, tilings_of
 from einloom.passes.model.sizes import round_up
 from einloom.passes.model.walk import Forgotten, StridedAxis, Use, Walk
@@ -53,6 +53,7 @@ class Traffic(NamedTuple):
         asked: whether kernels have asked for them before they are copied or read.
         by_element: whether kernels read them element by element where they lie.
         streams: whether they pass the caches.
+        again: the share of the written lines beyond L2 that have been written before.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Traffic(NamedTuple):
     asked: bool = False
     by_element: bool = False
     streams: bool = False
+    again: float = 0.0
 
 
 class Flow:
@@ -336,15 +338,16 @@ class Flow:
         lines = use.fetched(self.walk, self._forgets_of(use), use.lines)
         packed, writes = position in self.scratch, position == self.output
         streams = packed and writes and self._streams()
-        at = use.at[self._streamed(use) if streams else self._touched(use, writes, writes or self._goes_on(position))]
+        at = use.at[self._streamed(use) if streams else self._touched(position, use, writes)]
         small = packed and self.scratch[position].at[use.last].room <= self.machine.l1d / 2
         copies = packed and not (writes and small)  # A small block leaves while the next one is computed.
         copies = copies or (self.moves and not writes)
         pieces = at.pieces / at.lines
         if packed and not writes:  # A piece is waited for whether or not its ends are still there.
             pieces = min(self.walk.runs[use.last] * at.pieces / max(lines[1], 1.0), 1.0)
+        again = max(1 - use.lines[0] / lines[1], 0.0) if writes and lines[1] else 0.0
         lines = tuple([each - share * use.lines[0] for each, share in zip(lines, kept)])
-        kinds = writes, copies, position == self.asked, position in self.elements, streams
+        kinds = writes, copies, position == self.asked, position in self.elements, streams, again
         return Traffic(self.buffers.names[position], lines, pieces, *kinds)
 
     def _streams(self) -> bool:
@@ -392,7 +395,7 @@ class Flow:
             depth -= 1
         return depth
 
-    def _touched(self, use: Use, writes: bool, goes_on: bool) -> int:
+    def _touched(self, position: int, use: Use, writes: bool) -> int:
         """Return the depth at which a tensor is touched in pieces: what it holds is there at once.
 
         Stores of one tile after the other go on along the output, and so may loads of elements; other loads wait for
@@ -400,7 +403,8 @@ class Flow:
         """
         if not self.moves or writes:
             depth = max(min(use.last, self.tile) - writes, 0)
-            while goes_on and depth and max(use.at[depth].pieces, use.at[depth - 1].pieces) <= OPEN:
+            goes_on, by_page = writes or self._goes_on(position), position not in self.elements
+            while goes_on and depth and _open(use.at[depth], use.at[depth - 1], by_page) <= OPEN:
                 depth -= 1
             return depth
         depth = min(use.last, self.block)
@@ -449,6 +453,12 @@ class Flow:
             for place, fetched in enumerate(use.fetched(self.walk, self.misses, use.pages)):
                 pages[place] += fetched * times
         return list(zip(packed, others))
+
+
+def _open(inner: Footprint, outer: Footprint, by_page: bool) -> float:
+    """Return at how many places a block goes on that lies in a larger one; `by_page` at one in each page at most."""
+    inside = min(inner.pieces, outer.pieces + outer.lines * LINE / PAGE) if by_page else inner.pieces
+    return max(inside, outer.pieces)
 
 
 def _added(lists: Iterable[Sequence[float]]) -> Sequence[float]:
