@@ -418,6 +418,13 @@ def _costed(operation: Operation) -> list[Costed]:
     return costed(operation, Schedule((), identify_primitive(operation)), Context(AVX512))
 
 
+def test_plans_are_varied_on_several_threads_as_on_one() -> None:
+    """Arithmetic counts as threads share it, where it tells that variations cannot be better."""
+    operation = contraction("a 52 m, b 56 m, c 56 n, d 52 n, e 56 k, f 52 k", "aefb", "fdce", "abcd")
+    for threads in (1, 2, 4):
+        assert {axis.name for axis in _chosen(operation, AVX512, threads).fused} == {"ab", "cd"}
+
+
 def test_little_work_takes_one_family() -> None:
     small = parse_operation(str(PRODUCT).replace("1600", "40"))
     assert str(_chosen(small, AVX512)) == "prim m=j n=i k=k"

@@ -158,7 +158,8 @@ class _Choice:
             return []
         planned.sort(key=lambda each: each[1].seconds)
         cheapest, cost = planned[0]
-        if self.best.cost.seconds < HOPELESS * (self.model.least + cost.copies):
+        least = self.model.least / self.setting.options.threads
+        if self.best.cost.seconds < HOPELESS * (least + cost.copies):
             return []
         best = {(cheapest.vector_inside, cheapest.packs_element): cheapest}
         for plan, other in planned:

@@ -124,7 +124,7 @@ class CostModel:
 
     @property
     def least(self) -> float:
-        """The seconds of arithmetic where every lane is used in every cycle."""
+        """The seconds of all arithmetic on one thread where every lane is used in every cycle."""
         return self.operation.points * self.product / (2 * self.lanes)
 
     def cost(self, schedule: Schedule, threads: int = 1) -> Cost:
