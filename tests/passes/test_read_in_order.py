@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import AVX512
+from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.pipeline import explain_passes, optimize_operation
 from einloom.passes.read_in_order import read_in_order
 
@@ -100,6 +102,18 @@ def test_short_rows_are_read_in_order_where_nothing_is_summed_or_a_batch_is() ->
         (contraction("b 30 c, i 70 m, j 20 k", "bij", "bj", "bi"), "seq b:1 seq i:8 prim m=i k=j"),
     ):
         assert optimize_operation(operation, machine)[1] == parse_schedule(schedule)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        contraction("a 4096 m, b 20 k, c 4096 m", "abc", "b", "ca"),
+        contraction("i 20 m, j 3000 k, l 500 k", "ijl", "lj", "i", "float16"),
+    ],
+)
+def test_scratch_has_a_limit_however_much_the_second_level_cache_holds(operation: Operation) -> None:
+    fused, schedule = optimize_operation(operation, replace(AVX512, l2=2**26, l3=2**27))
+    assert bind(fused, schedule).scratch_bytes <= SCRATCH_LIMIT
 
 
 def test_sums_from_memory_take_row_after_row_where_l1_holds_what_they_are_added_to() -> None:

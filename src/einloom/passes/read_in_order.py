@@ -21,6 +21,7 @@ from einloom.ir.operation import Axis, DimType, Operand, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.model.sizes import equal_part
+from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.values import Context, Pass, State
 
 __all__ = ["READ_IN_ORDER", "read_in_order"]
@@ -129,7 +130,9 @@ def _in_the_same_order(
         stride = operation.stride(operand, run.name)
         if operand is large or stride == 1:
             continue
-        fits = operation.elements(operand) * operand.dtype.size <= machine.l2 // 4
+        elements = operation.elements(operand)
+        fits = elements * operand.dtype.size <= machine.l2 // 4
+        fits = fits and elements * operation.accumulate.size <= SCRATCH_LIMIT // 2  # Packs may widen.
         if not stride or not fits or operation.multiplies_pairs:  # Packs of pairs are turned, for other kernels.
             return None
         axes = [axis for axis in operation.axes if axis.extent > 1 and operation.stride(operand, axis.name)]
@@ -192,7 +195,7 @@ def _turned_block(operation: Operation, large: Operand, sides: tuple[Axis, Axis]
     run, line = sides
     size = operation.accumulate.size
     steps = {axis.name: 1 for axis in operation.axes if axis.role is not DimType.K}
-    steps[line.name], most = min(line.extent, LINE // size), machine.l2 // 4 // size
+    steps[line.name], most = min(line.extent, LINE // size), min(machine.l2, SCRATCH_LIMIT) // 4 // size
     kept = [operation.axis(name) for name in steps if name not in (run.name, line.name)]
     for axis in (run, *sorted((*kept, line), key=lambda axis: operation.distance(large, axis))):
         others = math.prod(steps.values()) // steps[axis.name]
