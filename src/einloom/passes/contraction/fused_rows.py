@@ -240,7 +240,7 @@ def _whole_lines(step: int, parts: tuple[Part, ...], element: int) -> int:
     if abs(parts[0].stride) != 1 or step >= rows * row:
         return step
     near = _near(step, row * min(CACHE_LINE // element, rows))
-    return step if near is None or near * element % ALIASES == 0 else near
+    return step if near is None or near * element % ALIASES == 0 else min(near, rows * row)
 
 
 def _near(step: int, unit: int) -> int | None:

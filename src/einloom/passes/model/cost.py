@@ -26,7 +26,7 @@ from einloom.passes.model.microarchitectures import microarchitecture_of
 from einloom.passes.model.rates import rates_of
 from einloom.passes.model.traffic import TLBS, Flow, Traffic
 
-__all__ = ["Cost", "CostModel", "cost_of", "largest_share"]
+__all__ = ["Cost", "CostModel", "cost_of"]
 
 PIECE = 7.0
 """How many lines of a run the first line of a piece takes longer, from L3 or memory, where kernels read elements, or
@@ -139,7 +139,7 @@ class CostModel:
     def cost_of_flow(self, flow: Flow, threads: int = 1) -> Cost:
         """Return the predicted seconds of a schedule by its flow."""
         parts = self._moving(flow) if flow.moves else self._computing(flow)
-        share = largest_share(flow, threads)
+        share = _largest_share(flow, threads)
         return Cost(*(share * part for part in parts))
 
     def _computing(self, flow: Flow) -> Cost:
@@ -232,7 +232,7 @@ def _seconds(traffic: Traffic, rates: Rates, first_line: float) -> tuple[float, 
     return near, far + hidden, waits + WRITTEN_NEAR * near + WRITTEN_FAR * far - hidden
 
 
-def largest_share(flow: Flow, threads: int) -> float:
+def _largest_share(flow: Flow, threads: int) -> float:
     """Return which part of the work the busiest thread has: of all iterations as many as anybody, and no short one."""
     walk, depth = flow.walk, len(flow.schedule.shared)
     whole = prod(block / extent for block, extent in zip(walk.spans[depth], walk.extents))
