@@ -1,14 +1,17 @@
 """How good the optimiser's choice is: every proposed schedule of a case, run beside the chosen one.
 
-All proposals take turns in this process, on one thread. Their processor time counts, so that other processes do not,
-and the best of their turns.
+All take short turns in this process, on one thread: each proposal between two turns of the chosen one, round after
+round. The clock of a machine may step by a fifth in between, so only neighbours are compared, and a proposal takes as
+many times as long as the chosen one as the median of its rounds says. Processor time counts, so that other processes
+do not.
 """
 
 from __future__ import annotations
 
 import math
+import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,13 +42,17 @@ __all__ = ["WITHIN", "Choice", "Tried", "mean_ratio", "measure_choice"]
 WITHIN = 1.05
 """Up to so many times the best proposal's time a choice is good."""
 
-HOPELESS = 2.0
-"""A proposal that took so many times the best one's time gets no further turn."""
+HOPELESS = 1.5
+"""A proposal that took so many times the chosen one's time gets no further turn."""
+
+TURN = 0.005
+"""Least seconds of a turn, of which the least call counts: long enough to have caches as a proposal leaves them, short
+enough for the clock to be the same in the next one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A proposal with its predicted and its measured seconds."""
+    """A proposal with its predicted seconds, and with those that it takes where the chosen one takes its least."""
 
     family: str
     schedule: str
@@ -55,10 +62,11 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was chosen for a case, first, and the other proposals."""
+    """What was chosen for a case, first, and the other proposals; in how many rounds they were compared."""
 
     name: str
     flops: int
+    rounds: int
     tried: tuple[Tried, ...]
 
     @property
@@ -74,7 +82,7 @@ class Choice:
     def to_json(self) -> dict[str, Any]:
         """Return it as a JSON object."""
         tried = [{name: getattr(each, name) for name in Tried.__slots__} for each in self.tried]
-        return {"name": self.name, "ratio": self.ratio, "tried": tried}
+        return {"name": self.name, "ratio": self.ratio, "rounds": self.rounds, "tried": tried}
 
 
 def measure_choice(case: Case, machine: Machine, runs: int, seconds: float) -> Choice | None:
@@ -83,8 +91,8 @@ def measure_choice(case: Case, machine: Machine, runs: int, seconds: float) -> C
     Args:
         case: what to compute.
         machine: the target; this host must be able to run its code.
-        runs: turns of each proposal.
-        seconds: least time of a turn.
+        runs: rounds at least.
+        seconds: how long each proposal runs for each of them: short ones take more rounds.
     """
     operation = _step(case)
     if operation is None or len(found := _proposals(operation, machine)) < 2:
@@ -92,8 +100,19 @@ def measure_choice(case: Case, machine: Machine, runs: int, seconds: float) -> C
     arrays = [*make_operands(case), make_output(case)]
     addresses = [array.__array_interface__["data"][0] for array in arrays]
     programs = [Executable(image_of(bind(operation, each.proposal.schedule), machine)) for each in found]
-    best = _best_times(programs, addresses, runs, seconds)
-    return Choice(case.name, operation.flops, tuple(map(_tried, found, best)))
+    least = min(seconds, TURN)
+
+    def turn(index: int) -> float:
+        times = list[float]()
+        while not times or sum(times) < least:
+            begin = time.thread_time()
+            programs[index](addresses, 1)
+            times.append(time.thread_time() - begin)
+        return undisturbed(times)
+
+    rounds = _rounds(turn(0), runs, seconds)
+    best = _beside_the_chosen(turn, len(programs), rounds)
+    return Choice(case.name, operation.flops, rounds, tuple(map(_tried, found, best)))
 
 
 def _step(case: Case) -> Operation | None:
@@ -117,20 +136,30 @@ def _tried(each: Costed, seconds: float) -> Tried:
     return Tried(each.proposal.family, str(each.proposal.schedule), each.cost.seconds, seconds)
 
 
-def _best_times(programs: Sequence[Executable], addresses: list[int], runs: int, seconds: float) -> list[float]:
-    """Return the least processor time of each program, the programs taking turns."""
-    best = [math.inf] * len(programs)
-    for run in range(runs):
-        for index, program in enumerate(programs):
-            if run and best[index] > HOPELESS * min(best):
+def _rounds(chosen: float, runs: int, seconds: float) -> int:
+    """Return in how many rounds proposals run for about `runs * seconds` each; as many as `runs` at least."""
+    return runs * max(int(seconds / max(chosen, TURN)), 1)
+
+
+def _beside_the_chosen(turn: Callable[[int], float], count: int, rounds: int) -> list[float]:
+    """Return the seconds of each proposal, the chosen one first.
+
+    Args:
+        turn: runs a proposal for a moment, and says how long a call of it took.
+        count: of proposals, the chosen one among them.
+        rounds: how often each has its turn, if it is not hopeless.
+    """
+    ratios: list[list[float]] = [[1.0], *([] for _ in range(count - 1))]
+    chosen = [turn(0)]
+    for _ in range(rounds):
+        for found, rival in zip(ratios[1:], range(1, count)):
+            if found and statistics.median(found) > HOPELESS:
                 continue
-            times = list[float]()
-            while not times or sum(times) < seconds:
-                begin = time.thread_time()
-                program(addresses, 1)
-                times.append(time.thread_time() - begin)
-            best[index] = min(best[index], undisturbed(times))
-    return best
+            taken = turn(rival)
+            chosen.append(turn(0))
+            found.append(2 * taken / (chosen[-2] + chosen[-1]))
+    least = undisturbed(chosen)
+    return [least * statistics.median(found) for found in ratios]
 
 
 def mean_ratio(choices: Sequence[Choice]) -> float:

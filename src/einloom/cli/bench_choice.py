@@ -44,8 +44,14 @@ def _draw(choices: Sequence[Choice], machine: Machine) -> None:
     if choices:
         good = sum(choice.ratio <= WITHIN for choice in choices)
         worst = max(choice.ratio for choice in choices)
+        rounds = sorted({choice.rounds for choice in choices})
         console.print(
             f"{good} of {len(choices)} within 5 % of the best, {worst:.2f}x at most, {mean_ratio(choices):.3f}x in the "
-            f"geometric mean; {machine.name}, {machine.vector}, one thread, processor time, best of turns",
+            f"geometric mean; {machine.name}, {machine.vector}, one thread, processor time; each proposal between two "
+            f"turns of the chosen one, the median ratio of {_range_text(rounds)} rounds",
             style="dim",
         )
+
+
+def _range_text(counts: Sequence[int]) -> str:
+    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
