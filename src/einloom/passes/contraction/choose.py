@@ -15,6 +15,7 @@ from einloom.passes.contraction.along_sums import AlongSum
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.families import (
     FAMILIES,
+    NOTHING_PACKED,
     VARIATIONS,
     Family,
     Proposal,
@@ -107,6 +108,8 @@ def _costed(setting: Setting) -> list[Costed]:
         return _uncosted(_plainest(setting))
     choice = _Choice(setting)
     choice.add(_of_families(setting))
+    if not choice.found:
+        return _uncosted(_made(setting, [NOTHING_PACKED]))
     choice.add(_varied(setting, choice.best_plans()))
     if (plan := choice.best.proposal.plan) is not None:
         choice.add(_made(setting, neighbours(plan)))
@@ -149,9 +152,9 @@ class _Choice:
         return min(self.found.values(), key=_seconds)
 
     def best_plans(self) -> list[Plan]:
-        """Return plans to vary: the cheapest, one as cheap that packs other inputs, and one near it with other panels.
+        """Return plans to vary: the cheapest, and of those near it the cheapest with other packs and with other panels.
 
-        None, where even with the fewest cycles the cheapest one's copies would take longer than what has no plan.
+        None, where even with the fewest cycles the copies of the cheapest one take longer than the best proposal does.
         """
         planned = [(each.proposal.plan, each.cost) for each in self.found.values() if each.proposal.plan is not None]
         if not planned:
@@ -236,9 +239,12 @@ def _with_groups(operation: Operation, schedule: Schedule, context: Context) -> 
 
 def _within_scratch(operation: Operation, found: list[Costed]) -> list[Costed]:
     """Return proposals from the first on that finds enough scratch: what is converted, or turned, may need more of it
-    than the elements that were reckoned with."""
+    than the elements that were reckoned with. If none does, the one that needs least is taken."""
     fits = (i for i, each in enumerate(found) if _scratch_bytes(operation, each.proposal) <= SCRATCH_LIMIT)
-    return found[next(fits, 0) :]
+    first = next(fits, None)
+    if first is not None:
+        return found[first:]
+    return [min(found, key=lambda each: _scratch_bytes(operation, each.proposal))]
 
 
 def _scratch_bytes(operation: Operation, proposal: Proposal) -> int:

@@ -29,6 +29,7 @@ from einloom.passes.values import Options
 
 __all__ = [
     "FAMILIES",
+    "NOTHING_PACKED",
     "VARIATIONS",
     "Family",
     "Proposal",
@@ -150,10 +151,14 @@ Family = Callable[[Setting], Iterator[Plan | Proposal]]
 Variation = Callable[[Setting, Sequence[Plan]], Iterator[Plan | Proposal]]
 
 
+NOTHING_PACKED = Plan("in place", packs_vector=False, packs_element=False)
+"""Nothing is packed: kernels read every input where it lies, and gather vectors that do not lie there."""
+
+
 def in_place(setting: Setting) -> Iterator[Plan]:
-    """Nothing is packed: kernels read every input where it lies, and gather vectors that do not lie there."""
+    """Nothing is packed, where kernels need not gather much."""
     if not (setting.options.packing and setting.gathers_much):
-        yield Plan("in place", packs_vector=False, packs_element=False)
+        yield NOTHING_PACKED
 
 
 def rows_in_order(setting: Setting) -> Iterator[Plan]:
