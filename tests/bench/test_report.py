@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from einloom.bench.cases import Case
+from einloom.bench.cases import Case, Ceiling, Kind
 from einloom.bench.measure import Figures, Options, Row
 from einloom.bench.peers.contestants import Contestant
 from einloom.bench.plot import draw_plot
@@ -25,7 +25,7 @@ PRODUCT = Case.contraction("mk,kn->mn", {"m": 100, "k": 100, "n": 100})
 OURS = Figures("einloom", "default", (1e-4, 2e-4, 1e-4), 0.002, version="9", import_seconds=0.1)
 SLOW = Figures("peer", "default", (4e-4, 4e-4, 4e-4), version="7", note="by hand")
 FAST = Figures("peer", "tuned", (2e-4, 3e-4, 5e-5), version="7")
-ROW = Row(PRODUCT, OURS, (SLOW, FAST), (4e10, 2e10, 4e10))
+ROW = Row(PRODUCT, OURS, (SLOW, FAST), {Ceiling.PEAK: (4e10, 2e10, 4e10), Ceiling.COPY: (1e10,)})
 PEER = Contestant("peer", "peer")
 
 
@@ -48,6 +48,30 @@ def test_figures_are_medians_of_rounds() -> None:
     assert entry["peers"]["peer"]["rate"] == pytest.approx(10.0)
     assert entry["peers"]["peer"]["rates_of_settings"] == pytest.approx({"default": 5.0, "tuned": 10.0})
     assert entry["ceiling"] == pytest.approx(40.0)
+
+
+def test_a_bound_is_the_longer_of_arithmetic_and_traffic() -> None:
+    assert PRODUCT.ceilings == (Ceiling.PEAK, Ceiling.COPY)
+    assert ROW.bound_share == pytest.approx(0.5)  # 2e6 flop take 50 µs of 100, 120,000 bytes at 1e10 a second 12
+    slow = replace(ROW, ceilings={Ceiling.PEAK: (4e10,), Ceiling.COPY: (1.5e9, 1e9)})
+    assert slow.share == pytest.approx(0.5)
+    assert slow.bound_share == pytest.approx(0.8)
+    assert "of bound" not in " ".join(drawn(report_of(ROW)).split())
+    text = drawn(report_of(ROW, slow))
+    assert "80 %" in text
+    assert "63 %" in text  # their geometric mean
+    assert "copy, bytes read and written: 1.5 to 10.0 GB/s" in text
+    assert "bound: arithmetic at that peak" in text
+
+
+def test_rows_bounded_by_one_thing_are_measured_against_that_alone() -> None:
+    kernel = Case("2x3x4", "km,nk->nm", {"m": 2, "n": 3, "k": 4}, kind=Kind.KERNEL)
+    assert kernel.ceilings == (Ceiling.PEAK,)
+    moved = Case.contraction("ab->ba", {"a": 100, "b": 100})
+    assert moved.ceilings == (Ceiling.COPY,)
+    row = replace(ROW, case=moved, ceilings={Ceiling.COPY: (1e10,)})
+    assert row.share == row.bound_share == pytest.approx(0.08)
+    assert replace(row, ceilings={}).bound_share is None
 
 
 def test_a_setting_that_is_wrong_does_not_count() -> None:

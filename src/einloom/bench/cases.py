@@ -128,15 +128,27 @@ class Case:
     @property
     def ceiling(self) -> Ceiling:
         """What the machine can do at best for such a case."""
-        if self.unit is Unit.FLOPS:
-            return Ceiling.PEAK
+        return Ceiling.PEAK if self.unit is Unit.FLOPS else self._traffic
+
+    @property
+    def ceilings(self) -> tuple[Ceiling, ...]:
+        """All that keeps the case from being faster: `ceiling`, and for an expression's arithmetic its traffic too."""
+        both = self.ceiling is Ceiling.PEAK and self.kind is Kind.EXPRESSION
+        return (Ceiling.PEAK, self._traffic) if both else (self.ceiling,)
+
+    @property
+    def _traffic(self) -> Ceiling:
         *inputs, output = (math.prod(shape) for shape in self.shapes)
         return Ceiling.READ if sum(inputs) >= READ_SHARE * (sum(inputs) + output) else Ceiling.COPY
 
     @property
     def amount(self) -> int:
         """What is done, in bytes or flop as `unit` says."""
-        return self.bytes if self.unit is Unit.BYTES else self.flops
+        return self.amount_under(self.ceiling)
+
+    def amount_under(self, ceiling: Ceiling) -> int:
+        """Return what of the work that ceiling limits: flop or bytes."""
+        return self.flops if ceiling is Ceiling.PEAK else self.bytes
 
     @cached_property
     def _described(self) -> Any:

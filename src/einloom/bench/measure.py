@@ -7,12 +7,12 @@ row.ours.median, row.share
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
-from einloom.bench.cases import Case
+from einloom.bench.cases import Case, Ceiling
 from einloom.bench.contestant import contestant_process
 from einloom.bench.peers.contestants import EINLOOM, Contestant, Variant, isa_environment, variants_of
 from einloom.errors import DeviceError
@@ -89,15 +89,15 @@ class Row:
     """One case: einloom's figures, and all settings of all peers.
 
     Attributes:
-        ceilings: what the machine reached just before and just after each of einloom's turns: flop a second of
-            generated multiply-adds on one thread, times the threads; or bytes a second of a plain copy, or of reading,
-            on all threads: what the case's `ceiling` says.
+        ceilings: what the machine reached just before and just after each of einloom's turns, for each of the case's
+            `ceilings`: flop a second of generated multiply-adds on one thread, times the threads; bytes a second of a
+            plain copy, or of reading, on all threads.
     """
 
     case: Case
     ours: Figures
     peers: tuple[Figures, ...]
-    ceilings: tuple[float, ...]
+    ceilings: Mapping[Ceiling, tuple[float, ...]]
 
     def best(self, contestant: str) -> Figures:
         """Return the figures of a peer at the setting that is best for it."""
@@ -113,15 +113,29 @@ class Row:
 
     @property
     def share(self) -> float | None:
-        """The share of the ceiling that einloom reaches."""
-        if not (self.ours.usable and self.ceiling):
-            return None
-        return self.case.amount / self.ours.median / self.ceiling
+        """The share of the case's `ceiling` that einloom reaches."""
+        return self._share_of(self.case.ceiling)
+
+    @property
+    def bound_share(self) -> float | None:
+        """The share of the case's own bound: of that ceiling which leaves least to gain.
+
+        That is the peak where arithmetic takes longer than to move every tensor once, else the copy or the reading.
+        """
+        return max(filter(None, map(self._share_of, self.case.ceilings)), default=None)
 
     @property
     def ceiling(self) -> float:
-        """The best that the machine reached, 0 where it was not measured."""
-        return max(self.ceilings, default=0.0)
+        """The best that the machine reached under the case's `ceiling`, 0 where it was not measured."""
+        return self.rate_of(self.case.ceiling)
+
+    def rate_of(self, ceiling: Ceiling) -> float:
+        """Return the best that the machine reached: flop or bytes a second; 0 where it was not measured."""
+        return max(self.ceilings.get(ceiling, ()), default=0.0)
+
+    def _share_of(self, ceiling: Ceiling) -> float | None:
+        rate = self.rate_of(ceiling)
+        return self.case.amount_under(ceiling) / self.ours.median / rate if self.ours.usable and rate else None
 
 
 def measure_cases(
@@ -155,18 +169,23 @@ def measure_case(case: Case, peers: Sequence[Contestant], options: Options, mach
         return Row(case, ours, tuple(others), ceilings)
 
 
-def _take_turns(clients: list[_Client], case: Case) -> tuple[float, ...]:
+def _take_turns(clients: list[_Client], case: Case) -> dict[Ceiling, tuple[float, ...]]:
     ours = clients[0]
-    ceilings: list[float] = []
+    seen: dict[Ceiling, list[float]] = {ceiling: [] for ceiling in case.ceilings}
+
+    def look() -> None:
+        for ceiling, rates in seen.items():
+            rates.append(ours.rate_of(ceiling))
+
     for turn in range(ours.options.runs):
         first = turn % len(clients)
         for client in clients[first:] + clients[:first]:
             if client is ours:
-                ceilings.append(ours.ceiling(case))
+                look()
             client.measure()
             if client is ours:
-                ceilings.append(ours.ceiling(case))
-    return tuple(filter(None, ceilings))
+                look()
+    return {ceiling: tuple(filter(None, rates)) for ceiling, rates in seen.items()}
 
 
 class _Client:
@@ -196,10 +215,10 @@ class _Client:
             if answer:
                 self._see(seconds=(*self.figures.seconds, answer["seconds"]))
 
-    def ceiling(self, case: Case) -> float:
+    def rate_of(self, ceiling: Ceiling) -> float:
         """Return what the machine can do at best, 0 where it cannot be measured: that is no failure of the client."""
         before = self.figures
-        answer = self._ask(case.ceiling, seconds=CEILING_SECONDS)
+        answer = self._ask(ceiling, seconds=CEILING_SECONDS)
         if not answer:
             self.figures = before
         return answer.get("rate", 0.0)

@@ -2,9 +2,11 @@
 
     {"suite": "tccg24", "einloom": "0.1.0", "machine": {…}, "threads": 1, "runs": 5, "peers": {"numpy": "2.4.6"},
      "missing": ["etops"], "import_seconds": 0.04, "rows": [{"case": …, "unit": "GFLOP/s", "einloom": {…},
-     "ceiling": 158.2, "share": 0.91, "peers": {"numpy": {"rate": 61.2, "ratio": 2.4, …}}}], "summary": {…}}
+     "ceiling": 158.2, "share": 0.91, "bound_share": 0.91, "peers": {"numpy": {"rate": 61.2, "ratio": 2.4, …}}}],
+     "summary": {…}}
 
-Rates are in the row's unit, times in seconds. `ratio` is how many times as fast as the peer einloom is. Where there are
+Rates are in the row's unit, times in seconds. `share` is of the ceiling, `bound_share` of what arithmetic and traffic
+allow the row. `ratio` is how many times as fast as the peer einloom is. Where there are
 no figures, `problem` says why and `rate` is null.
 """
 
@@ -74,6 +76,8 @@ def _row(row: Row, peers: Sequence[Contestant]) -> dict[str, Any]:
         "einloom": _figures(row, row.ours),
         "ceiling": row.ceiling / 1e9 or None,
         "share": row.share,
+        "ceilings": {ceiling: row.rate_of(ceiling) / 1e9 or None for ceiling in case.ceilings},
+        "bound_share": row.bound_share,
         "peers": {peer.name: _peer(row, peer.name) for peer in peers},
     }
 
@@ -112,6 +116,7 @@ def _summary(entries: Sequence[dict[str, Any]], peers: Sequence[str]) -> dict[st
     summary: dict[str, Any] = {
         "rate": _geometric_mean(entry["einloom"]["rate"] for entry in entries),
         "share": _geometric_mean(entry["share"] for entry in entries),
+        "bound_share": _geometric_mean(entry["bound_share"] for entry in entries),
         "compile_seconds": _geometric_mean(entry["einloom"]["compile_seconds"] for entry in entries),
         "peers": {},
     }

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from einloom.bench.cases import Ceiling
+from einloom.bench.cases import Ceiling, Unit
 from einloom.bench.report import LEVEL
 
 __all__ = ["draw_report", "make_console", "percent_text", "print_table", "ratio_text", "remarks", "time_text"]
@@ -35,12 +35,15 @@ def draw_report(report: dict[str, Any], console: Console, title: str = "") -> No
     mean = _rate_text(summary["rate"], "") if unit else ""
     table.add_column(f"einloom\n{unit}", mean, justify="right", style="bold", no_wrap=True)
     table.add_column(_ceiling_name(report), percent_text(summary["share"]), justify="right", no_wrap=True)
+    bounded = _has_bounds(report)
+    if bounded:
+        table.add_column("of\nbound", percent_text(summary["bound_share"]), justify="right", no_wrap=True)
     for name in report["peers"]:
         peer = summary["peers"][name]
         footer = _peer_text(peer["rate"] if unit else None, peer["ratio"], "")
         table.add_column(f"{name}\n{unit}", footer, justify="right", no_wrap=True)
     for row in report["rows"]:
-        table.add_row(row["case"], *_cells(row, "" if unit else row["unit"]))
+        table.add_row(row["case"], *_cells(row, "" if unit else row["unit"], bounded))
     print_table(console, table)
     for line in remarks(report):
         console.print(line, style="dim")
@@ -94,25 +97,37 @@ def remarks(report: dict[str, Any]) -> Iterator[str]:
     used = f"{threads} thread" + "s" * (threads > 1)
     yield f"{machine['name']}, {machine['vector']}{everybody}, {used}; {rounds}{versions}"
     peak = "peak, generated multiply-adds" + " of one thread times the threads" * (threads > 1)
-    names = {Ceiling.PEAK: peak, Ceiling.COPY: "copy, bytes read and written", Ceiling.READ: "read, bytes"}
-    for kind, name in names.items():
-        rows = [row for row in report["rows"] if row["ceiling"] and row["ceiling_is"] == kind]
-        if rows:
-            ceilings = [row["ceiling"] for row in rows]
-            span = dict.fromkeys(f"{value:.1f}" for value in (min(ceilings), max(ceilings)))
-            yield f"{name}: {' to '.join(span)} {rows[0]['unit']}"
+    names = {
+        Ceiling.PEAK: (peak, Unit.FLOPS),
+        Ceiling.COPY: ("copy, bytes read and written", Unit.BYTES),
+        Ceiling.READ: ("read, bytes", Unit.BYTES),
+    }
+    for kind, (name, unit) in names.items():
+        rates = [rate for row in report["rows"] if (rate := row["ceilings"].get(kind))]
+        if rates:
+            span = dict.fromkeys(f"{value:.1f}" for value in (min(rates), max(rates)))
+            yield f"{name}: {' to '.join(span)} {unit}"
+    if _has_bounds(report):
+        yield "bound: arithmetic at that peak, or every tensor's bytes once at that rate, whichever takes longer"
     for name in report["missing"]:
         yield f"{name} is not installed and was left out"
     yield from _particulars(report)
 
 
-def _cells(row: dict[str, Any], unit: str) -> Iterator[str | Text]:
+def _has_bounds(report: dict[str, Any]) -> bool:
+    """Whether the bytes of some row take longer than its arithmetic, so that its bound is not the peak."""
+    return any(row["bound_share"] != row["share"] for row in report["rows"])
+
+
+def _cells(row: dict[str, Any], unit: str, bounded: bool) -> Iterator[str | Text]:
     ours = row["einloom"]
     yield time_text(ours["compile_seconds"])
     yield time_text(ours["seconds"])
     failure = Text("failed" if ours["right"] else "WRONG", style="bold red")
     yield failure if ours["problem"] else _rate_text(ours["rate"], unit)
     yield percent_text(row["share"])
+    if bounded:
+        yield percent_text(row["bound_share"])
     for peer in row["peers"].values():
         yield _peer_text(peer["rate"], peer["ratio"], unit) if peer["rate"] else Text("-", style="dim")
 
