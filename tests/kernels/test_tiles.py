@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 
 import pytest
 
@@ -58,7 +57,7 @@ def test_a_single_vector_that_is_left_has_accumulators_enough(machine: Machine) 
 
 def test_a_rest_shares_the_tiles_of_whole_vectors_where_that_takes_no_longer() -> None:
     for columns in range(8, 15):
-        grouped = replace(plain_demand(AVX512.vectors, 4, 24, columns, 448), group=2)
+        grouped = plain_demand(AVX512.vectors, 4, 24, columns, 448)._replace(group=2)
         assert [band.vectors for band in tiling_of(grouped).bands] == [2], columns
     assert [band.vectors for band in tiling_of(plain_demand(AVX2.vectors, 4, 13, 11, 56)).bands] == [2]
 
@@ -76,7 +75,7 @@ def test_a_rest_shares_registers_where_elements_of_b_are_neighbours(
     b = (0, 1, columns, 0) if neighbours == "n" else (0, 240, 1, 0)
     product = Product.of(Brgemm("float32", rows, columns, 240, a=(1, 0, rows, 0), b=b, c=(1, rows)))
     demand = Demand.of(product, machine, in_order=True)
-    masked = replace(demand, group=1)
+    masked = demand._replace(group=1)
     tiles = [tile for tile, _ in tiling_of(demand).bands[-1].blocks]
     assert demand.group == group
     assert all(tile.group == group and tile.across == (neighbours == "n") for tile in tiles)

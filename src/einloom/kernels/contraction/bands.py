@@ -35,6 +35,10 @@ Blocks = tuple[tuple[Tile, int], ...]
 """(tile, how many of them follow each other) from the first column to the last."""
 
 
+Rows = tuple[int, int, bool]
+"""Equal rows of tiles: vectors of each, how many there are, and whether they end in a part of a vector."""
+
+
 @dataclass(frozen=True, slots=True)
 class Band:
     """Equal rows of tiles: `count` rows of `vectors` each, cut into blocks of columns.
@@ -81,6 +85,15 @@ class _Row(NamedTuple):
     blocks: Blocks
 
 
+class _Cut(NamedTuple):
+    """A way to cut C into rows of tiles."""
+
+    step: float
+    end: float
+    code: int
+    rows: list[tuple[Rows, _Row]]
+
+
 class Tiling(NamedTuple):
     """All bands from the first row to the last.
 
@@ -111,24 +124,27 @@ def _best(choices: Iterable[T], steps: int) -> T | None:
 @lru_cache(4096)
 def tiling_of(demand: Demand, most_columns: int = 32, most_vectors: int = 8) -> Tiling:
     """Return the tiling with the least estimated time."""
-    fewest_first = sorted(_tilings(demand, most_columns, most_vectors), key=lambda tiling: len(tiling.bands))
+    fewest_first = sorted(_cut(demand, most_columns, most_vectors), key=lambda cut: len(cut.rows))
     best = _best(fewest_first, demand.steps)  # A rest in a tile of its own is no faster than with whole vectors.
     assert best is not None, f"no tile fits {demand}"
-    return best
+    bands = [Band(vectors, row.blocks, count, is_last) for (vectors, count, is_last), row in best.rows]
+    return Tiling(best.step, best.end, best.code, tuple(bands))
 
 
-def _tilings(demand: Demand, most_columns: int, most_vectors: int) -> Iterator[Tiling]:
+def _cut(demand: Demand, most_columns: int, most_vectors: int) -> Iterator[_Cut]:
     for cut in _row_cuts(demand, most_columns, most_vectors):
-        step, end, code, bands = 0.0, 0.0, 0, list[Band]()
-        for vectors, count, is_last in cut:
+        step, end, code = 0.0, 0.0, 0
+        rows: list[tuple[Rows, _Row]] = []
+        for each in cut:
+            vectors, count, is_last = each
             tail, group = (demand.tail, demand.group) if is_last else (0, 1)
             row = _row(demand.costs, vectors, demand.columns, demand.steps, tail, group, most_columns)
             if row is None:
                 break
             step, end, code = step + count * row.step, end + count * row.end, code + row.code
-            bands.append(Band(vectors, row.blocks, count, is_last))
+            rows.append((each, row))
         else:
-            yield Tiling(step, end, code, tuple(bands))
+            yield _Cut(step, end, code, rows)
 
 
 @lru_cache(4096)
@@ -137,7 +153,8 @@ def _row(costs: TileCosts, vectors: int, columns: int, steps: int, tail: int, gr
     widest = min(max(columns, 1), most, costs.widest(vectors, group))
     rows: list[_Row] = []
     for cut in _column_cuts(columns, widest) if widest else ():
-        step, end, code, blocks = 0.0, 0.0, 0, list[tuple[Tile, int]]()
+        step, end, code = 0.0, 0.0, 0
+        blocks: list[tuple[Tile, int]] = []
         for width, count in cut:
             cost = fastest(costs, vectors, width, steps, tail, group)
             assert cost is not None, "narrower tiles fit where wider ones do"
@@ -148,15 +165,16 @@ def _row(costs: TileCosts, vectors: int, columns: int, steps: int, tail: int, gr
     return _best(rows, steps)
 
 
-def _column_cuts(size: int, widest: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield lists of (columns, count): with as few tiles as possible and a few more, no wider than necessary."""
+@lru_cache(1024)
+def _column_cuts(size: int, widest: int) -> list[list[tuple[int, int]]]:
+    """Return lists of (columns, count): with as few tiles as possible and a few more, no wider than necessary."""
     fewest = max(-(-size // widest), 1)
-    for count in range(fewest, min(fewest + MORE_TILES, max(size, 1)) + 1):
-        yield from _cuts(size, max(-(-size // count), 1))
+    counts = range(fewest, min(fewest + MORE_TILES, max(size, 1)) + 1)
+    return [cut for count in counts for cut in _cuts(size, max(-(-size // count), 1))]
 
 
-def _row_cuts(demand: Demand, most_columns: int, most: int) -> Iterator[list[tuple[int, int, bool]]]:
-    """Yield lists of (vectors, count, whether they end in a part of a vector) of the rows of tiles."""
+def _row_cuts(demand: Demand, most_columns: int, most: int) -> Iterator[list[Rows]]:
+    """Yield lists of the rows of tiles, from the first to the last."""
     enough = min(demand.columns, most_columns)
     for vectors in range(1, min(max(demand.vectors, 1), most) + 1):
         widest = demand.costs.widest(vectors, 1)
@@ -171,18 +189,17 @@ def _row_cuts(demand: Demand, most_columns: int, most: int) -> Iterator[list[tup
             yield rows
 
 
-def _cuts(size: int, length: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield lists of (length, count) that cut a range: at multiples of a length, and into as many nearly equal parts.
+@lru_cache(1024)
+def _cuts(size: int, length: int) -> list[list[tuple[int, int]]]:
+    """Return lists of (length, count) that cut a range: at multiples of a length, and into as many nearly equal parts.
 
-    >>> list(_cuts(34, 6))
+    >>> _cuts(34, 6)
     [[(6, 5), (4, 1)], [(6, 4), (5, 2)]]
     """
     plain = parts(size, length)
-    yield plain
     if size % length == 0:
-        return
+        return [plain]
     count = -(-size // length)
     short, longer = divmod(size, count)
     even = [(each, times) for each, times in ((short + 1, longer), (short, count - longer)) if times]
-    if even != plain:
-        yield even
+    return [plain] if even == plain else [plain, even]

@@ -93,8 +93,7 @@ PLAIN: tuple[Fragment, ...] = ((VECTOR, False), (BROADCAST, True))
 """Of a product whose vectors of m meet one element of each column."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tile:
+class Tile(NamedTuple):
     """Registers of C: `vectors` along m times `columns`, in `sets` copies over which the sum is distributed.
 
     With `group` > 1 there are more registers for a few more rows, in `group_sets` copies: one a column, in which
@@ -168,6 +167,12 @@ class TileCosts:
         self.pace = PACES[isa.family]
         self.vector_loads = 1.0 if aligned else 1.0 + self.pace.split
         self.far_vector = FAR_VECTOR if far else 0.0
+        shared = [fetch for fetch, per_column in fragments if not per_column]
+        private = [fetch for fetch, per_column in fragments if per_column]
+        self._shared_elements = shared.count(BROADCAST)
+        self._shared_vectors = len(shared) - self._shared_elements
+        self._private = max(len(private), 1 if spare or biased or not shared else 0)
+        self._needs_no_private = private == [BROADCAST] and embedded and not spare and not (biased or not shared)
         self._known: dict[tuple[int, int, bool, int], tuple[Cost, ...]] = {}
 
     def of(self, vectors: int, columns: int, masked: bool, group: int) -> tuple[Cost, ...]:
@@ -192,18 +197,16 @@ class TileCosts:
         With `group` > 1 the last of the vectors may be grouped rows instead.
         """
         for columns in range(self.isa.registers // vectors, 0, -1):
-            if self.of(vectors, columns, False, 1) or (group > 1 and self.of(vectors - 1, columns, False, group)):
+            if self.fits(self._tile(vectors, columns, 1, 1)):
+                return columns
+            if group > 1 and self.fits(self._tile(vectors - 1, columns, 1, group)):
                 return columns
         return 0
 
     def _distributed(self, vectors: int, columns: int, masked: bool, group: int) -> list[Cost]:
         costs: list[Cost] = []
-        across = self.across and group > 1
         for sets in range(1, MOST_SETS + 1):
-            if vectors:
-                tile = Tile(vectors, columns, sets, group, sets if across else 1, self.biased, across)
-            else:
-                tile = Tile(0, columns, 1, group, sets, across=across)
+            tile = self._tile(vectors, columns, sets, group)
             if not self.fits(tile):
                 break
             cost = self._cost(tile, masked)
@@ -211,6 +214,13 @@ class TileCosts:
                 break  # More sets only take more time.
             costs.append(cost)
         return costs
+
+    def _tile(self, vectors: int, columns: int, sets: int, group: int) -> Tile:
+        """Return the tile whose sums are distributed over so many sets of accumulators."""
+        across = self.across and group > 1
+        if vectors:
+            return Tile(vectors, columns, sets, group, sets if across else 1, self.biased, across)
+        return Tile(0, columns, 1, group, sets, across=across)
 
     def fits(self, tile: Tile) -> bool:
         """Whether the registers suffice; a free one is left where C is added through a mask."""
@@ -221,13 +231,9 @@ class TileCosts:
 
     def _fragment_registers(self, vectors: int) -> int:
         """Registers that the inputs of one step take beside the accumulators."""
-        shared = sum(1 if fetch is BROADCAST else vectors for fetch, per_column in self.fragments if not per_column)
-        fetches = [fetch for fetch, per_column in self.fragments if per_column]
-        private = len(fetches)
-        if fetches == [BROADCAST] and vectors == 1 and self.embedded and not self.spare:
-            private = 0  # The FMA takes it from memory.
-        wants_one = self.spare or self.biased or not shared
-        return shared + max(private, 1 if wants_one else 0) + self.spare
+        # An FMA takes the element of a column from memory, unless several vectors share it.
+        private = 0 if self._needs_no_private and vectors == 1 else self._private
+        return self._shared_elements + self._shared_vectors * vectors + private + self.spare
 
     def _cost(self, tile: Tile, masked: bool) -> Cost:
         pace, fmas, group = self.pace, self.isa.fmas_per_cycle, tile.group
@@ -281,8 +287,7 @@ tile_costs = lru_cache(64)(TileCosts)
 block_costs = lru_cache(64)(BlockCosts)
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(NamedTuple):
     """What decides about a product's tiles.
 
     Attributes:
