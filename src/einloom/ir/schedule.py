@@ -183,11 +183,12 @@ class Schedule:
 
     def __post_init__(self) -> None:
         _check_kinds(self)
-        _check_loops(self.loops)
-        if self.team is None:
-            _check_without_team(self.loops)
-        else:
-            _check_team(self, self.team)
+        if self.team is not None or not _are_plain(self.loops):
+            _check_loops(self.loops)
+            if self.team is None:
+                _check_without_team(self.loops)
+            else:
+                _check_team(self, self.team)
         names = self.prims.names
         if len(set(names)) != len(names):
             raise ScheduleError(f"the primitive takes a dimension twice: {' '.join(names)}\n  Name each once.")
@@ -327,20 +328,27 @@ def _prims(operation: Operation, loops: Sequence[ScheduledLoop]) -> Prims:
 def _check_kinds(schedule: Schedule) -> None:
     """A schedule that a person puts together may hold anything."""
     given: Any = schedule
-    parts: tuple[tuple[str, Any, type], ...] = (
-        ("loops", given.loops, ScheduledLoop),
-        ("packs", given.packs, ScheduledPack),
-        ("fused", given.fused, Fused),
-    )
-    for name, entries, kind in parts:
-        if not _is_a(tuple, entries) or (entries and {*map(type, entries)} != {kind}):
+    for name, kind in _KINDS:
+        entries = getattr(given, name)
+        if not _is_a(tuple, entries) or not {*map(type, entries)} <= {kind}:
             raise ScheduleError(f"{name} is {entries!r:.80}; it is a tuple of {kind.__name__}")
     if not _is_a(Prims, given.prims):
         raise ScheduleError(f"prims is {given.prims!r:.80}; it is a Prims")
 
 
+_KINDS: tuple[tuple[str, type], ...] = (("loops", ScheduledLoop), ("packs", ScheduledPack), ("fused", Fused))
+
+
 def _is_a(kind: type, value: object) -> bool:
     return isinstance(value, kind)
+
+
+def _are_plain(loops: tuple[ScheduledLoop, ...]) -> bool:
+    """Whether all loops are sequential ones of a thread, as choosing makes them by the hundred: nothing is wrong."""
+    for _, step, kind, ways, barrier in loops:
+        if kind is not SEQ or step < 1 or ways is not None or barrier:
+            return False
+    return len(loops) <= MOST_LOOPS
 
 
 def _check_loops(loops: tuple[ScheduledLoop, ...]) -> None:

@@ -41,13 +41,13 @@ FEW_COLUMNS = 128
 """Columns up to which it takes a good part of computing with an input to copy it."""
 
 _PLAN = Plan("along an input", packs_vector=False, packs_element=False, staging=Staging.SUMS)
-IN_PLACE = (_PLAN, replace(_PLAN, long_runs=True))
+IN_PLACE = (_PLAN, _PLAN._replace(long_runs=True))
 """Nothing is copied but the output."""
 
-COPIED = (_PLAN, replace(_PLAN, packs_vector=True), replace(_PLAN, packs_vector=True, packs_element=True))
+COPIED = (_PLAN, _PLAN._replace(packs_vector=True), _PLAN._replace(packs_vector=True, packs_element=True))
 """Inputs may be copied."""
 
-LARGE = (*IN_PLACE, *(replace(plan, k_parts=16, long_runs=True) for plan in COPIED[1:]))
+LARGE = (*IN_PLACE, *(plan._replace(k_parts=16, long_runs=True) for plan in COPIED[1:]))
 """Inputs may be copied in a few long rows, as they lie in a large one."""
 
 
@@ -166,9 +166,9 @@ def _along(
         if gathers and not plan.packs_vector:
             continue
         schedule = blocking.schedule(plan)
-        rows = None if schedule is None else in_whole_rows(walked, view, schedule)
+        rows = None if schedule is None else in_whole_rows(walked, view, fused, schedule)
         if rows is not None:
-            yield replace(rows, fused=fused)
+            yield rows
 
 
 def _with_long_columns(operation: Operation, prims: Prims) -> Prims:

@@ -25,7 +25,7 @@ from dataclasses import replace
 from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
-from einloom.passes.contraction.plan import Plan, Staging
+from einloom.passes.contraction.plan import BLOCKS, NONE, PRODUCTS, SUMS, TILES, Plan
 from einloom.passes.identify import vector_operand
 from einloom.passes.model.packs import Packing, Side
 from einloom.passes.model.sizes import balanced_block, equal_block, equal_part
@@ -107,6 +107,8 @@ class Blocking:
         self.sides = [self.a] if self.b is None else [self.a, self.b]
         own = {axis.name for side in self.sides for axis in side.axes}
         self.common = [a for a in operation.axes if a.name not in own and a.role is not DimType.K]
+        self.lying = operation.outermost_first(self.a.operand, self.reduced)
+        """The reduced axes as the vector operand has them."""
         self.counting: Axis | None = None
         """The axis that counts the products of a block, if it holds several."""
 
@@ -134,7 +136,7 @@ class Blocking:
 
     def _counting_axis(self) -> Axis | None:
         """The output's innermost axis where a staged block turns products, an input's where copies read along it."""
-        if self.plan.staging is Staging.PRODUCTS:
+        if self.plan.staging is PRODUCTS:
             return min(self.common, key=lambda axis: self.operation.distance(self.operation.output, axis))
         if not self.plan.several:
             return None
@@ -148,9 +150,9 @@ class Blocking:
         self._begin(plan)
         self._block_reduced()
         self.common_steps = self._block_common()
-        if plan.staging is not Staging.NONE and not self._may_stage():
+        if plan.staging is not NONE and not self._may_stage():
             return None
-        if plan.staging is Staging.TILES:
+        if plan.staging is TILES:
             self._widen_tiles()
         self._block_sides()
         self._decide_panels()
@@ -162,7 +164,7 @@ class Blocking:
 
     def _decide_panels(self) -> None:
         """Whether the primitive takes one panel of B at a time; what L1 holds of B as a whole is left to it."""
-        if self.b is None or self.plan.staging is Staging.TILES:
+        if self.b is None or self.plan.staging is TILES:
             return
         if not self.a.packed:
             self.b.in_panels = self.plan.panels and not self.b.packed
@@ -192,7 +194,8 @@ class Blocking:
 
     def _few_rows(self, taken: list[Axis]) -> dict[str, int]:
         """Steps of what the primitive sums: as many rows of the vector operand as processors follow."""
-        steps, rows = dict[str, int](), FOLLOWED
+        steps: dict[str, int] = {}
+        rows = FOLLOWED
         for axis in taken:
             steps[axis.name] = equal_block(axis.extent, max(rows, 1))
             rows //= steps[axis.name]
@@ -225,14 +228,14 @@ class Blocking:
         """A staged block is computed as a whole, from nothing; tiles want columns that follow each other."""
         if not self.operation.first_touch.initialises:
             return False
-        if self.plan.staging is Staging.SUMS:
+        if self.plan.staging is SUMS:
             return True
         if any(self.k_steps[axis.name] != axis.extent for axis in self.reduced):
             return False
         m, n = self.prims.m, self.prims.n
-        if self.plan.staging is Staging.BLOCKS:
+        if self.plan.staging is BLOCKS:
             return n is not None
-        if self.plan.staging is Staging.PRODUCTS:
+        if self.plan.staging is PRODUCTS:
             return m is not None
         if m is None or n is None or self.b is None or self.b.prim != n or self.a.prim != m:
             return False
@@ -248,7 +251,7 @@ class Blocking:
 
     def _fill_tiles(self) -> None:
         """Give tiles that are staged alone as many columns as there is room for; long rows as hide latencies."""
-        if self.plan.staging is Staging.TILES and self.b is not None and self.prims.n is not None:
+        if self.plan.staging is TILES and self.b is not None and self.prims.n is not None:
             run = TILE_RUN // self._size
             least = self.targets.tile_n if self.a.tile > self.targets.read else 1
             self.b.tile = equal_part(self.extents[self.prims.n], max(run // self.a.tile, least))
@@ -259,8 +262,8 @@ class Blocking:
         """Choose how far blocks reach along the axes of one side; a staged block holds long runs of the output."""
         common = math.prod(self.common_steps.values())
         inside = math.prod(self.k_steps.values()) * common
-        staged = self.plan.staging in (Staging.BLOCKS, Staging.PRODUCTS, Staging.SUMS)
-        runs = self._output_runs() if self.plan.staging in (Staging.BLOCKS, Staging.SUMS) else {}
+        staged = self.plan.staging in (BLOCKS, PRODUCTS, SUMS)
+        runs = self._output_runs() if self.plan.staging in (BLOCKS, SUMS) else {}
         if self._turns_output:
             self._block_turned(common, inside, runs)
             return
@@ -276,7 +279,7 @@ class Blocking:
 
     def _counted_apart(self, side: Side) -> int:
         """Return how many products a block has of which kernels and copies see one operand at a time."""
-        if self.plan.staging is not Staging.PRODUCTS or not self.plan.long_runs or self.counting is None:
+        if self.plan.staging is not PRODUCTS or not self.plan.long_runs or self.counting is None:
             return 1
         return self.common_steps[self.counting.name] if not side.packed or self._is_packed_alone(side) else 1
 
@@ -329,12 +332,12 @@ class Blocking:
     def _adds_parts(self) -> bool:
         """Whether several blocks of the sum are added to a staged block."""
         in_parts = any(self.k_steps[axis.name] < axis.extent for axis in self.reduced)
-        return self.plan.staging is Staging.SUMS and in_parts
+        return self.plan.staging is SUMS and in_parts
 
     def _budgets(self) -> list[int]:
         """Return how many elements the blocks of the sides may have, in the order of the sides."""
         targets = self.targets
-        if self.plan.staging in (Staging.BLOCKS, Staging.PRODUCTS):
+        if self.plan.staging in (BLOCKS, PRODUCTS):
             return [targets.staged, targets.resident]
         if self.b is None or not self.a.packed:
             return [targets.streamed, targets.alone]
@@ -346,7 +349,7 @@ class Blocking:
     @property
     def _turns_output(self) -> bool:
         """Whether what is copied is the output alone, of vectors that lie in the tensor: it is read in long rows."""
-        return self.plan.staging is Staging.SUMS and not self.packed
+        return self.plan.staging is SUMS and not self.packed
 
     def _output_runs(self) -> dict[str, int]:
         """Return how far a block reaches along the axes that are closest in the output, for runs of many lines."""
@@ -363,7 +366,7 @@ class Blocking:
 
     def _block_side(self, side: Side, budget: int, runs: dict[str, int]) -> None:
         """Choose how far the block reaches along each own axis: the primitive's first, then what lies closest."""
-        if side.packed and self.plan.long_runs and self.plan.staging is not Staging.BLOCKS:
+        if side.packed and self.plan.long_runs and self.plan.staging is not BLOCKS:
             least = self.packing.least(side, budget + budget // 2, self.k_steps | self.common_steps)
         else:
             least = self._whole_lines([side])
@@ -404,15 +407,16 @@ class Blocking:
     # ---- putting it together -------------------------------------------------------------------------------------
 
     def _assemble(self) -> Schedule:
-        loops, packs = self._common_loops(), list[ScheduledPack]()
+        loops = self._common_loops()
+        packs: list[ScheduledPack] = []
         for side in self.sides:
             loops += side.outer_loops()
-            if self.plan.staging is not Staging.SUMS:
+            if self.plan.staging is not SUMS:
                 loops += self._reduced_loops() if side is self.sides[0] else []
                 packs += [self._pack(side, len(loops))] if side.packed and not self._is_packed_alone(side) else []
-        if self.plan.staging in (Staging.BLOCKS, Staging.PRODUCTS, Staging.SUMS):
+        if self.plan.staging in (BLOCKS, PRODUCTS, SUMS):
             packs.append(ScheduledPack(OUTPUT, len(loops), self._staged_layout(self._block_steps())))
-        if self.plan.staging is Staging.SUMS:
+        if self.plan.staging is SUMS:
             loops += self._reduced_loops()
             packs += [self._pack(side, len(loops)) for side in self.sides if side.packed]
         if self.counting is not None:
@@ -421,7 +425,7 @@ class Blocking:
                 self._pack(side, len(loops)) for side in self.sides if side.packed and self._is_packed_alone(side)
             ]
         inner = self._inner_loops()
-        if self.plan.staging is Staging.TILES:  # In the order of the output, which is written as it is computed.
+        if self.plan.staging is TILES:  # In the order of the output, which is written as it is computed.
             inner.sort(key=lambda loop: -abs(self.places[loop.axis]))
             tile = {side.prim: min(side.tile, side.steps[side.prim]) for side in self.sides if side.prim}
             packs.append(ScheduledPack(OUTPUT, len(loops) + len(inner), self._staged_layout(tile)))
@@ -443,7 +447,7 @@ class Blocking:
         kept = [axis for axis in self.written if steps.get(axis.name, 1) > 1]
         if self.counting is not None:  # One product behind the other, each as kernels write it.
             kept.sort(key=lambda axis: (axis is not self.counting, axis.name == self.prims.m))
-        if self.plan.staging is Staging.SUMS:
+        if self.plan.staging is SUMS:
             kept.sort(key=lambda axis: axis.name == self.prims.m)
         return tuple(Digit(axis.name) for axis in kept)
 
@@ -471,6 +475,6 @@ class Blocking:
     def _reduced_loops(self) -> list[ScheduledLoop]:
         return [
             ScheduledLoop(axis.name, self.k_steps[axis.name])
-            for axis in self.operation.outermost_first(self.a.operand, self.reduced)
+            for axis in self.lying
             if self.k_steps[axis.name] < axis.extent or axis.name not in self.prims.names
         ]

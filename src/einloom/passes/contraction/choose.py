@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
+from typing import NamedTuple
 
 from einloom.ir.bind import bind
 from einloom.ir.held import packed_whole
@@ -64,8 +64,7 @@ IN_PLACE = 1.05
 its rows are too short to be fetched ahead (measured: 1.05 to 1.1 on AVX-512)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Costed:
+class Costed(NamedTuple):
     """A proposal with its predicted cost on the threads that share it."""
 
     proposal: Proposal
@@ -113,7 +112,7 @@ def _costed(setting: Setting) -> list[Costed]:
     choice.add(_varied(setting, choice.best_plans()))
     if (plan := choice.best.proposal.plan) is not None:
         choice.add(_made(setting, neighbours(plan)))
-    return sorted(choice.found.values(), key=_seconds)
+    return sorted(choice.found, key=_seconds)
 
 
 def _uncosted(found: Iterable[Proposal]) -> list[Costed]:
@@ -121,14 +120,14 @@ def _uncosted(found: Iterable[Proposal]) -> list[Costed]:
 
 
 class _Choice:
-    """The proposals so far with their costs, by schedule."""
+    """The proposals so far with their costs, one of each schedule."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.model = CostModel(setting.operation, setting.machine)
-        self.found: dict[Schedule, Costed] = {}
+        self.found: list[Costed] = []
         self.seen = set[Schedule]()
-        """Those that found too little scratch as well."""
+        """Their schedules, and those that found too little scratch."""
 
     def add(self, proposals: Iterable[Proposal]) -> None:
         """Cost the proposals that are new and find enough scratch, as threads share them."""
@@ -144,19 +143,19 @@ class _Choice:
                 schedule = packed_whole(self.setting.operation, schedule, operand)
             flow = self.model.flow(schedule, self.setting.options.held)
             if flow.scratch_bytes <= SCRATCH_LIMIT:
-                self.found[proposal.schedule] = Costed(proposal, self.model.cost_of_flow(flow, threads))
+                self.found.append(Costed(proposal, self.model.cost_of_flow(flow, threads)))
 
     @property
     def best(self) -> Costed:
         """The cheapest; of equally cheap ones the first."""
-        return min(self.found.values(), key=_seconds)
+        return min(self.found, key=_seconds)
 
     def best_plans(self) -> list[Plan]:
         """Return plans to vary: the cheapest, and of those near it the cheapest with other packs and with other panels.
 
         None, where even with the fewest cycles the copies of the cheapest one take longer than the best proposal does.
         """
-        planned = [(each.proposal.plan, each.cost) for each in self.found.values() if each.proposal.plan is not None]
+        planned = [(each.proposal.plan, each.cost) for each in self.found if each.proposal.plan is not None]
         if not planned:
             return []
         planned.sort(key=lambda each: each[1].seconds)
@@ -226,7 +225,7 @@ def _with_groups(operation: Operation, schedule: Schedule, context: Context) -> 
     computed = in_computed_type(operation)
     found = costed(computed, schedule, context)
     if computed is not operation:
-        found = [replace(each, cost=widening(operation, each.proposal.schedule, each.cost)) for each in found]
+        found = [each._replace(cost=widening(operation, each.proposal.schedule, each.cost)) for each in found]
     if operation.points > LITTLE and not operation.multiplies_pairs:
         others = chain(
             outer_schedules(operation, schedule.prims, context),
@@ -262,7 +261,7 @@ def _with_short_runs(reals: Reals, found: Costed) -> Costed:
     """Return a proposal with what it takes longer where kernels read the operand in place that is not turned."""
     if any(pack.operand == 1 - reals.vector for pack in found.proposal.schedule.packs):
         return found
-    return replace(found, cost=found.cost._replace(arithmetic=IN_PLACE * found.cost.arithmetic))
+    return found._replace(cost=found.cost._replace(arithmetic=IN_PLACE * found.cost.arithmetic))
 
 
 def _of_complex(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:
@@ -384,7 +383,7 @@ def _restored_all(reals: Reals, proposals: Iterable[Proposal], context: Context)
 
 def _restored(reals: Reals, found: Costed) -> Costed | None:
     schedule = reals.restored(found.proposal.schedule)
-    return None if schedule is None else replace(found, proposal=Proposal(found.proposal.family, schedule))
+    return None if schedule is None else found._replace(proposal=Proposal(found.proposal.family, schedule))
 
 
 def _explain(before: State, after: State, context: Context) -> str:

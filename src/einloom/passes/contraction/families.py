@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from einloom.ir.operation import DimType, Operand, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
@@ -138,8 +139,7 @@ class Setting:
         return self.operation.elements(operand) * operand.dtype.size
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(NamedTuple):
     """A proposed schedule, and the plan it was made of if there is one."""
 
     family: str
@@ -301,7 +301,7 @@ def batch_as_columns(setting: Setting) -> Iterator[Proposal]:
         return
     blocking = Blocking(setting.operation, prims, setting.machine, setting.options.max_kernel_size)
     plan = Plan("batch as columns", packs_element=False)
-    for each in (replace(plan, packs_vector=False), plan, replace(plan, vector_inside=True)):
+    for each in (plan._replace(packs_vector=False), plan, plan._replace(vector_inside=True)):
         schedule = None if setting.gathers and not each.packs_vector else blocking.schedule(each)
         if schedule is not None:
             yield Proposal(each.family, schedule)
@@ -360,7 +360,7 @@ def staged(setting: Setting, plans: Sequence[Plan]) -> Iterator[Plan | Proposal]
             yield Plan("staged blocks", packs_element=packs_element, staging=Staging.BLOCKS)
         else:
             yield Proposal(tiles.family, schedule, tiles)
-            yield replace(tiles, long_runs=True)
+            yield tiles._replace(long_runs=True)
 
 
 def fused_rows(setting: Setting, plans: Sequence[Plan]) -> Iterator[Proposal]:
@@ -386,11 +386,11 @@ VARIATIONS: tuple[Variation, ...] = (staged, fused_rows, staged_rows)
 
 def neighbours(plan: Plan) -> Iterator[Plan]:
     """Yield the plans that differ from one by the size of a block."""
-    yield replace(plan, long_runs=not plan.long_runs)
+    yield plan._replace(long_runs=not plan.long_runs)
     if plan.packs_element:
-        yield replace(plan, panels=not plan.panels)
+        yield plan._replace(panels=not plan.panels)
     in_parts = plan.staging in (Staging.NONE, Staging.SUMS)  # Else a staged block is computed as a whole.
     if in_parts and (plan.packs_vector or plan.packs_element):
-        yield replace(plan, k_parts=2 * plan.k_parts)
+        yield plan._replace(k_parts=2 * plan.k_parts)
     if plan.packs_vector and plan.staging is not Staging.TILES:  # These are as wide as the vector axis already.
-        yield replace(plan, whole_rows=not plan.whole_rows)
+        yield plan._replace(whole_rows=not plan.whole_rows)

@@ -56,13 +56,13 @@ def fused_schedules(
         taking = replace(taking, k=k.name, batch=None) if k else taking
         walked = view.stand_in(operation)
         schedule = Blocking(walked, taking, machine, most).schedule(plan)
-        found = (in_whole_rows(walked, view, schedule, cut) for cut in cuts) if schedule else ()
+        found = (in_whole_rows(walked, view, fused, schedule, cut) for cut in cuts) if schedule else ()
         line = CACHE_LINE // operation.accumulate.size
         for rows in dict.fromkeys(filter(None, found)):
             longest = view.rows(first.name) if first else 1
             for each in (_in_whole_panels(walked, longest, rows), _in_whole_lines(walked, view, rows, line)):
                 if each is not None:
-                    yield replace(each, fused=fused)
+                    yield each
 
 
 def staged_schedules(
@@ -89,9 +89,9 @@ def staged_schedules(
     blocking = Blocking(walked, replace(prims, m=fused[0].name), machine, most)
     for packs_element in (False, True):
         schedule = blocking.schedule(Plan("staged rows", packs_element=packs_element, staging=Staging.SUMS))
-        rows = None if schedule is None else in_whole_rows(walked, view, schedule)
+        rows = None if schedule is None else in_whole_rows(walked, view, fused, schedule)
         if rows is not None:
-            yield replace(rows, fused=fused)
+            yield rows
 
 
 def _joined(operation: Operation, name: str | None, enough: int) -> Fused | None:
@@ -169,8 +169,10 @@ def _in_whole_lines(walked: Operation, view: FusedView, schedule: Schedule, line
     return _with_blocks(schedule, {m: wide, deep.axis: depth})
 
 
-def in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule, cut: bool = False) -> Schedule | None:
-    """Return the schedule with blocks of whole rows outside the packs of operands whose rows lie apart.
+def in_whole_rows(
+    walked: Operation, view: FusedView, fused: tuple[Fused, ...], schedule: Schedule, cut: bool = False
+) -> Schedule | None:
+    """Return the schedule of fused axes with blocks of whole rows outside the packs of operands whose rows lie apart.
 
     Panels may `cut` rows that lie across what is contiguous in their tensor: a copy finds single elements then, but
     kernels read what they take in one piece.
@@ -193,7 +195,7 @@ def in_whole_rows(walked: Operation, view: FusedView, schedule: Schedule, cut: b
                     step = _whole_rows(loop.step, rows_of(parts), _panel(pack, axis))
                     step = _whole_lines(step, parts, operand.dtype.size) if place == OUTPUT else step
                     loops[i] = loop._replace(step=step)
-    return replace(schedule, loops=tuple(loops), packs=tuple(packs))
+    return Schedule(tuple(loops), schedule.prims, tuple(packs), fused)
 
 
 def _transposes(parts: tuple[Part, ...]) -> bool:
@@ -252,5 +254,5 @@ def _near(step: int, unit: int) -> int | None:
 def _straightened(pack: ScheduledPack) -> ScheduledPack:
     """The pack without panels that follow each other as their indices do: a copy of whole rows."""
     following = zip(pack.layout, (*pack.layout[1:], Digit("")))
-    kept = (digit for digit, inner in following if digit.axis != inner.axis)
-    return replace(pack, layout=tuple(kept))
+    kept = [digit for digit, inner in following if digit.axis != inner.axis]
+    return replace(pack, layout=tuple(kept)) if len(kept) < len(pack.layout) else pack

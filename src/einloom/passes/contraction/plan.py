@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
-__all__ = ["Plan", "Staging"]
+__all__ = ["BLOCKS", "NONE", "PRODUCTS", "SUMS", "TILES", "Plan", "Staging"]
 
 
 class Staging(StrEnum):
@@ -23,8 +23,11 @@ class Staging(StrEnum):
     SUMS = "sums"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+NONE, BLOCKS, TILES, PRODUCTS, SUMS = Staging
+"""The members as names of this module: Python 3.11 takes long to find one in its class."""
+
+
+class Plan(NamedTuple):  # Choosing makes dozens of them: faster than of dataclasses.
     """One way to nest and to pack a contraction.
 
     Attributes:
@@ -53,7 +56,7 @@ class Plan:
     packs_element: bool = True
     element_first: bool = False
     vector_inside: bool = False
-    staging: Staging = Staging.NONE
+    staging: Staging = NONE
     panels: bool = False
     k_parts: int = 1
     long_runs: bool = False

@@ -140,7 +140,7 @@ class CostModel:
         """Return the predicted seconds of a schedule by its flow."""
         parts = self._moving(flow) if flow.moves else self._computing(flow)
         share = _largest_share(flow, threads)
-        return Cost(*(share * part for part in parts))
+        return parts if share == 1.0 else Cost(*(share * part for part in parts))
 
     def _computing(self, flow: Flow) -> Cost:
         """What a contraction takes: kernels compute while they fetch, between copies."""
@@ -190,7 +190,7 @@ class CostModel:
 
     def _copies(self, flow: Flow) -> dict[int, float]:
         """Return the seconds of the copies in L1, by operand."""
-        seconds = dict[int, float]()
+        seconds: dict[int, float] = {}
         for position, use in flow.scratch.items():
             if position in flow.held:
                 continue
@@ -234,7 +234,10 @@ def _seconds(traffic: Traffic, rates: Rates, first_line: float) -> tuple[float, 
 
 def _largest_share(flow: Flow, threads: int) -> float:
     """Return which part of the work the busiest thread has: of all iterations as many as anybody, and no short one."""
-    walk, depth = flow.walk, len(flow.schedule.shared)
+    depth = len(flow.schedule.shared)
+    if depth == 0:
+        return 1.0
+    walk = flow.walk
     whole = prod(block / extent for block, extent in zip(walk.spans[depth], walk.extents))
     return min(ceil(ceil(walk.runs[depth]) / threads) * whole, 1.0)
 

@@ -7,8 +7,8 @@ what it reckons with there.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from einloom.kernels.contraction import bands
 from einloom.kernels.contraction.tiles import PLAIN, Fragment, Neighbours, plain_demand
@@ -24,8 +24,7 @@ MANY = 64
 """From so many products on their number decides about no tile any more: what a sum costs at its end is little."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tiling:
+class Tiling(NamedTuple):
     """How a primitive cuts a block: the first tile has `m` times `n` sums; the cycles of all with everything in L1."""
 
     m: int

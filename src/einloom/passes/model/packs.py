@@ -19,9 +19,6 @@ __all__ = ["ALIASES", "Packing", "Side"]
 ALIASES = 4096
 """Addresses that lie a multiple of this many bytes apart share a set of L1."""
 
-STRAIGHT = 32
-"""Bytes of a panel's columns from which on a copy that keeps them together is faster than one that turns them."""
-
 
 class Side:
     """One input with its own axes: which of them a block holds, how far, and whether the block is packed.
@@ -61,7 +58,8 @@ class Side:
     def begin(self, tile: int, packed: bool) -> None:
         """Forget what was decided, but for the tile and whether blocks are packed."""
         self.tile, self.packed, self.in_panels = tile, packed, False
-        self.steps, self.run = dict[str, int](), 0
+        self.steps: dict[str, int] = {}
+        self.run = 0
 
     def outer_loops(self) -> list[ScheduledLoop]:
         """Loops between blocks: packs follow the tensor, what is read in place the output."""
@@ -192,19 +190,14 @@ class Packing:
         return contiguous and not side.has_vectors and (not side.in_panels or lines <= self.targets.small)
 
     def _keeps_k(self, side: Side) -> bool:
-        """Whether columns of an operand that is read element by element lie apart, each with the reduced axis inside.
+        """Whether the reduced axis is the contiguous one, of an operand that is read element by element.
 
-        So where that one is the contiguous axis. And where vectors are short at the end of m, kernels group columns,
-        for which they may read along k: a copy that turns the operand in any case, or moves few bytes of neighbouring
-        columns at a time, turns it for them.
+        It stays so; and where vectors are short at the end of m, kernels group columns, for which they read along k.
         """
         k, m = self.prims.k, self.prims.m
         if side.has_vectors or k is None:
             return False
-        if abs(side.strides[k]) == 1:
-            return True
-        straight = side.prim == side.contiguous and side.tile * self.operation.accumulate.size >= STRAIGHT
-        return m is not None and self.extents[m] % self.targets.lanes != 0 and not straight
+        return abs(side.strides[k]) == 1 or (m is not None and self.extents[m] % self.targets.lanes != 0)
 
     def _is_short(self, side: Side, own: list[Digit], around: str) -> bool:
         """Whether the tensor has a short axis innermost and a reduced one around it: a copy takes both as one."""

@@ -11,8 +11,8 @@ or a little more; L1 hardly matters, since L2 keeps up with both panels.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isqrt
+from typing import NamedTuple
 
 from einloom.dtypes import DType
 from einloom.kernels.verbs.products import vectors_of
@@ -34,8 +34,7 @@ WRITE_RUN = 2048
 """Bytes of the output that a staged block should write in one piece: both ends of a run are parts of cache lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockTargets:
+class BlockTargets(NamedTuple):
     """Sizes that suit the caches and registers of a machine.
 
     Attributes:

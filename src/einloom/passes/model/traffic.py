@@ -99,14 +99,16 @@ class Flow:
         self.walk = walk = Walk(buffers.extents)
         for axis, step, *_ in schedule.loops:
             walk.add(buffers.places[axis], step)
-        self.elements = set[int]()
-        self.block = min((pack.loop for pack in schedule.packs if pack.operand == OUTPUT), default=walk.depth)
+        staged = self.packs.get(self.output)
+        self.block = walk.depth if staged is None else staged.loop
+        self.elements: set[int] = set()
         self.cycles = self._add_tiles(operation) if operation.main.is_contraction else self._add_vectors(operation)
-        self.tensors, self.scratch = list[Use](), dict[int, Use]()
-        self.scratch_bytes = 0
+        self.tensors: list[Use] = []
+        self.scratch: dict[int, Use] = {}
+        self.scratch_bytes, depth = 0, walk.depth
         for position, tensor in enumerate(buffers.tensors):
             pack = self.packs.get(position)
-            inner = self.tile if position == self.output else walk.depth  # Sums stay in registers while k runs.
+            inner = self.tile if position == self.output else depth  # Sums stay in registers while k runs.
             last = inner if pack is None else pack.loop
             self.tensors.append(tensor.use(walk, 0, last))
             if pack is not None:
@@ -265,11 +267,13 @@ class Flow:
     def _packed(self, position: int, pack: ScheduledPack) -> tuple[StridedAxis, ...]:
         """The axes of a packed block, the innermost first; each block adds to the scratch."""
         places, left = self.buffers.places, [*self.walk.spans[pack.loop]]
-        digits, strided, stride = list[tuple[int, int, int]](), list[StridedAxis](), 1
+        digits: list[tuple[int, int, int]] = []
         for name, step in pack.layout:
             axis = places[name]
             digits.append((axis, step, left[axis]))
             left[axis] = step
+        strided: list[StridedAxis] = []
+        stride = 1
         for axis, step, span in reversed(digits):
             strided.append(StridedAxis(stride, axis, step, span))
             stride *= -(-span // step)
@@ -308,7 +312,7 @@ class Flow:
     def _digits(self, position: int) -> list[tuple[int, int, int]]:
         """Return for each axis of a packed block how far apart its indices are in scratch and in the tensor, and how
         many there are."""
-        found = list[tuple[int, int, int]]()
+        found: list[tuple[int, int, int]] = []
         for each in self.scratch[position].strided:
             for part in self.buffers.tensors[position].along(each.axis):
                 step, most = max(each.step, part.step), min(each.most, part.most)

@@ -111,7 +111,7 @@ class Use(NamedTuple):
             reached: by depth, how many lines, or pages, the buffer has there.
         """
         first, last, trips, runs = self.first, self.last, walk.trips, walk.runs
-        found = list[float]()
+        found: list[float] = []
         for shares, depth, surely in forgotten:
             if depth > last:
                 depth = last
