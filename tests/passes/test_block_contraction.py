@@ -27,6 +27,7 @@ from .operations import PRODUCT, contraction
 
 LARGE = replace(AVX512, l2=2**21)
 COLUMNS = contraction("i 1600 m, j 1600 n, k 1600 k", "ki", "kj", "ij")
+PRIME_COLUMNS = contraction("i 1009 m, j 1009 n, k 1009 k", "ki", "kj", "ij")
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,12 @@ COLUMNS = contraction("i 1600 m, j 1600 n, k 1600 k", "ki", "kj", "ij")
             Plan("element once", element_first=True, panels=True),
             "seq k:534 seq j:288 seq i:8 seq j:48 prim m=j n=i k=k pack in0@1 i:8 k i pack in1@2 j:48 k j",
             id="the element operand is packed once for each block of k",
+        ),
+        pytest.param(
+            PRIME_COLUMNS,
+            Plan("element once", element_first=True, panels=True),
+            "seq k:505 seq j:288 seq i:8 seq j:48 prim m=j n=i k=k pack in0@1 i:8 k i pack in1@2 j:48 k j",
+            id="contiguous columns of half a line stay together though the last vector is short",
         ),
         pytest.param(
             COLUMNS,

@@ -186,8 +186,8 @@ class Operation:
     def __post_init__(self) -> None:
         _check_primitives(self)
         _check_extents(self)
-        for operand in self.operands:
-            _check_strides(self, operand)
+        for position in range(len(self.operands)):
+            _check_strides(self, position)
 
     @cached_property
     def inputs(self) -> tuple[Operand, ...]:
@@ -332,7 +332,10 @@ def reach(operation: Operation, operand: Operand) -> tuple[int, int] | None:
                 continue
             return None
         offset = (axis.extent - 1) * stride
-        low, high = low + min(offset, 0), high + max(offset, 0)
+        if offset < 0:
+            low += offset
+        else:
+            high += offset
     return low, high
 
 
@@ -384,22 +387,24 @@ def _check_extents(operation: Operation) -> None:
         raise ShapeError(f"the iteration space has more than 2**62 points: {extents}")
 
 
-def _check_strides(operation: Operation, operand: Operand) -> None:
+def _check_strides(operation: Operation, position: int) -> None:
+    operand = operation.operands[position]
     if len(operand.strides) != len(operation.axes):
         raise StrideError(
             f"operand {operand.name} has {len(operand.strides)} strides for {len(operation.axes)} axes\n"
             "  Give one stride per axis, 0 where the operand does not depend on it.",
         )
     span = reach(operation, operand)
-    is_output = span is not None and any(operand is operation.operands[position] for position in operation.written)
-    absent = _absent_roles(operation, operand)
+    is_output = span is not None and position in operation.written
+    excluded = _excluded_roles(operation.main, position)
     for axis, stride in zip(operation.axes, operand.strides):
-        if stride != 0 and axis.role in absent:
-            raise StrideError(
-                f"dimension {axis.name} has role {axis.role}, on which {operand.name} does not depend, "
-                f"but its stride there is {stride}\n  Set the stride to 0, or change the role.",
-            )
-        if is_output and axis.role is not DimType.K and stride == 0 and axis.extent > 1:
+        if stride != 0:
+            if axis.role in excluded:
+                raise StrideError(
+                    f"dimension {axis.name} has role {axis.role}, on which {operand.name} does not depend, "
+                    f"but its stride there is {stride}\n  Set the stride to 0, or change the role.",
+                )
+        elif is_output and axis.role is not DimType.K and axis.extent > 1:
             raise StrideError(
                 f"dimension {axis.name} (role {axis.role}, extent {axis.extent}) has stride 0 in "
                 f"{'the output' if operand is operation.output else operand.name}\n"
@@ -410,11 +415,8 @@ def _check_strides(operation: Operation, operand: Operand) -> None:
         raise StrideError(f"operand {operand.name} reaches further than 64-bit addresses go")
 
 
-def _absent_roles(operation: Operation, operand: Operand) -> tuple[DimType, ...]:
-    """Return the roles of the axes on which an operand does not depend."""
-    if not any(operand is each for each in operation.inputs):
+def _excluded_roles(main: Primitive, position: int) -> tuple[DimType, ...]:
+    """Return the roles of axes on which the operand in a position may not depend."""
+    if position >= main.inputs:
         return (DimType.K,)
-    if operation.main not in _CONTRACTIONS:
-        return ()
-    absent = zip((DimType.N, DimType.M, DimType.K), operation.operands)
-    return tuple([role for role, each in absent if operand is each])
+    return (DimType.M if position else DimType.N,) if main in _CONTRACTIONS else ()

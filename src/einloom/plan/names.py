@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
-from einloom.ir.operation import Operation
+from einloom.ir.operation import Axis, Operation
 from einloom.plan.equation import label_symbols
 
 __all__ = ["with_plain_names", "without_names"]
@@ -17,7 +17,7 @@ def with_plain_names(operation: Operation) -> Operation:
     symbols = label_symbols(len(operation.axes))
     if [*operation.names] == symbols:
         return operation
-    axes = tuple(replace(axis, name=symbol) for axis, symbol in zip(operation.axes, symbols))
+    axes = tuple(Axis(symbol, axis.extent, axis.role) for axis, symbol in zip(operation.axes, symbols))
     return replace(operation, axes=axes)
 
 

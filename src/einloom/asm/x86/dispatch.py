@@ -64,29 +64,42 @@ def form_encoder(form: Form, types: tuple[type, ...]) -> FormEncoder:
 
 
 def _encoder(rows: list[Row], types: tuple[type, ...], operands: tuple[Any, ...]) -> FormEncoder:
+    """Return the encoder that tries the forms which take these types in turn; each is made when it is first asked."""
     kinds = tuple(map(_kind, types))
-    forms = [form for row in rows for form in row.accepting(kinds)]
-    if not forms:
-        raise EncodingError(_refusal(rows, operands, "no form takes these operands"))
+    candidates = [(row, place) for row in rows for place in row.candidates(kinds)]
     for n, kind in enumerate(kinds):
-        if kind in ("m", "mb") and len({form.shape.slots[n].memory for form in forms}) > 1:
-            raise EncodingError(
-                _refusal(rows, operands, "the size of the access is open; write mem.dword(…) or the like")
-            )
-    return form_encoder(forms[0], types) if len(forms) == 1 else _first(forms, types)
+        if kind in ("m", "mb"):
+            candidates = [(row, place) for row, place in candidates if row.form(place).accepts(kinds)]
+            if len({row.form(place).shape.slots[n].memory for row, place in candidates}) > 1:
+                raise EncodingError(
+                    _refusal(rows, operands, "the size of the access is open; write mem.dword(…) or the like")
+                )
+    for number, (row, place) in enumerate(candidates, 1):
+        form = row.form(place)
+        if form.accepts(kinds):
+            encode, others = form_encoder(form, types), candidates[number:]
+            return _else_others(encode, others, kinds, types) if others else encode
+    raise EncodingError(_refusal(rows, operands, "no form takes these operands"))
 
 
-def _first(forms: list[Form], types: tuple[type, ...]) -> FormEncoder:
-    """Return the encoder that tries several forms in turn; later ones are often never asked."""
-    encoder_of = cache(lambda place: form_encoder(forms[place], types))
-    places = range(len(forms))
+def _else_others(
+    first: FormEncoder, candidates: list[tuple[Row, int]], kinds: tuple[str, ...], types: tuple[type, ...]
+) -> FormEncoder:
+    """Return the encoder that tries others after the first one; they are often never asked, and made when they are."""
+
+    @cache
+    def others() -> list[FormEncoder]:
+        forms = [row.form(place) for row, place in candidates]
+        return [form_encoder(form, types) for form in forms if form.accepts(kinds)]
 
     def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
-        for place in places:
-            record = encoder_of(place)(asm, operands)
-            if record is not None:
-                return record
-        return None
+        record = first(asm, operands)
+        if record is None:
+            for other in others():
+                record = other(asm, operands)
+                if record is not None:
+                    break
+        return record
 
     return encode
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from einloom.asm.x86.addresses import Address
-from einloom.asm.x86.notation import Shape, Slot, letters_of, places_of, shape_of
+from einloom.asm.x86.notation import ANYWHERE, Shape, Slot, letters_of, places_of, shape_of
 
 BYTES = {f"{value:02X}": value for value in range(256)}
 MANDATORY = (0x66, 0xF0, 0xF2, 0xF3)
@@ -71,32 +71,37 @@ class Form(NamedTuple):
 class Row:
     """A row's line, and the forms that were asked for."""
 
-    __slots__ = ("encoding", "features", "made", "mnemonic", "places", "tokens")
+    __slots__ = ("encoding", "features", "made", "mnemonic", "tokens")
 
     def __init__(self, line: str) -> None:
         left, self.encoding, self.features = line.split("|")
         self.mnemonic, *tokens = left.split()
         self.tokens = tuple(tokens)
-        self.places = max([len(letters_of(token)) for token in tokens] + [1])
         self.made: dict[int, Form] = {}
 
     def forms(self) -> list[Form]:
         """Return the forms of all places."""
-        return [self._form(place) for place in range(self.places)]
+        return [self.form(place) for place in self._places(ANYWHERE)]
 
-    def accepting(self, kinds: tuple[str, ...]) -> list[Form]:
-        """Return the forms that take operands of these kinds. Only the places that may are looked at."""
+    def candidates(self, kinds: tuple[str, ...]) -> range | list[int]:
+        """Return the places whose forms may take operands of these kinds; `Form.accepts` knows."""
         if not 0 <= len(kinds) - len(self.tokens) <= 1:
             return []
-        places = (1 << self.places) - 1
+        places = ANYWHERE
         for token, kind in zip(self.tokens, kinds):
             places &= places_of(token, kind)
             if not places:
                 return []
-        forms = [self._form(place) for place in range(places.bit_length()) if places >> place & 1]
-        return [form for form in forms if form.accepts(kinds)]
+        return self._places(places)
 
-    def _form(self, place: int) -> Form:
+    def _places(self, places: int) -> range | list[int]:
+        """Return the numbers of places that are given as bits."""
+        if places == ANYWHERE:
+            return range(max([len(letters_of(token)) for token in self.tokens], default=0) or 1)
+        return [place for place in range(places.bit_length()) if places >> place & 1]
+
+    def form(self, place: int) -> Form:
+        """Return the form of a place."""
         form = self.made.get(place)
         if form is None:
             encoding = parse_encoding(self.encoding)

@@ -91,20 +91,26 @@ def letters_of(token: str) -> str:
 
 @cache
 def places_of(token: str, kind: str) -> int:
-    """Return the places (bits) at which a token may take an operand of this kind; sizes and masks are not looked at."""
+    """Return the places (bits) at which a token may take an operand of this kind; `Form.accepts` knows the rest."""
     first = kind[0]
     if first == "i":
         return ANYWHERE if token in IMMEDIATES or token == "iz" or token.isdigit() else 0
     if first == "m":
-        return ANYWHERE if token[0] == "m" or "/m" in token else 0
+        registers, memory, size = token.partition("/m")
+        if kind[1:].isdigit() and memory and size[:1] in ("", "/", "{"):  # Memory of the register's size.
+            return _places_where([8 * REGISTER_SIZES[letter] == int(kind[1:]) for letter in letters_of(registers)])
+        return ANYWHERE if token[0] == "m" or memory else 0
     if kind == "rel" or token == "cl":
         return ANYWHERE if token.startswith("rel") or (token, kind) == ("cl", "b") else 0
     if (first == "v") != (token[0] == "v"):
         return 0
     letter, letters = kind[first == "v"], letters_of(token)
-    if len(letters) == 1:
-        return ANYWHERE if letter == letters else 0
-    return sum(1 << place for place, candidate in enumerate(letters) if candidate == letter)
+    return _places_where([candidate == letter for candidate in letters])
+
+
+def _places_where(fits: list[bool]) -> int:
+    """Return the places (bits) of a group of letters that fit; a letter by itself stands for all places."""
+    return ANYWHERE if fits == [True] else sum(1 << place for place, fit in enumerate(fits) if fit)
 
 
 @cache
@@ -115,7 +121,7 @@ def shape_of(tokens: tuple[str, ...], roles: str, place: int) -> Shape:
     length = max([VECTORS.get(letter, 0) for letter in letters], default=0)
     size = length or max([GENERAL.get(letter, 0) for letter in letters], default=0)
     short = length < 64 and any(len(group) > 1 and group[0] in VECTORS for group in groups)
-    rounding = next((mark for mark in ROUNDINGS if not short and any(mark in token for token in tokens)), "")
+    rounding = "" if short else next((mark for mark in ROUNDINGS if mark in " ".join(tokens)), "")
     slots = tuple(_slot(token, letter, size, role) for token, letter, role in zip(tokens, letters, roles))
     return Shape(slots, "".join(letters), length, short, rounding)
 

@@ -6,7 +6,6 @@ The frame says which of the kernel's variables live in registers. Whether all of
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import repeat
 from typing import Generic
 
@@ -89,13 +88,13 @@ class Plan(Generic[R, V, A]):
         room = RowScratch.most_vectors(product, lanes)
         self.scratch = RowScratch(product, lanes, room) if room else None
         if self.scratch:
-            product = replace(product, a=self.scratch.operand)
+            product = product._replace(a=self.scratch.operand)
         self.bands = tiling_of(Demand.of(product, km.machine, in_order), most_columns, room or 8).bands
         self.rows = max(band.vectors for band in self.bands)
         self.columns = max(band.columns for band in self.bands)
         if self.scratch:
             self.scratch = RowScratch(self.product, lanes, self.rows)
-            self.product = product = replace(product, a=self.scratch.operand)
+            self.product = product = product._replace(a=self.scratch.operand)
         self.tail = product.m % self.vec.lanes
         self.steps = {band: self._steps_of(band) for band in self.bands}
         self.loops = any(steps.trips for steps in self.steps.values())

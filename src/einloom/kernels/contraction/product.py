@@ -13,7 +13,8 @@ where that makes the vectors run along memory. Run-time strides bear the names o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from einloom.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, LOWERED, RAISED, DType
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
@@ -62,8 +63,7 @@ class StridedMatrix:
         return self.with_strides((along_n, along_m, *others))
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(NamedTuple):
     """C = beta C + alpha sum A B; see `Brgemm`. `a`'s fragments are the ones that vectors are loaded of.
 
     `dtype` is the type of the elements of registers.
@@ -209,7 +209,7 @@ class Product:
         a, b, c = change(self.a), None if self.b is None else change(self.b), change(self.c)
         if a is self.a and b is self.b and c is self.c and not sizes:
             return self
-        return replace(self, a=a, b=b, c=c, **sizes)
+        return self._replace(a=a, b=b, c=c, **sizes)
 
     def _without_unit_axes(self) -> Product:
         sizes = (self.m, self.n, self.k, self.batch)
@@ -255,13 +255,13 @@ class Product:
     def _vector_operand_first(self) -> Product:
         """Return the product with the operand that is shared by all columns as A, where there is one."""
         if self.b is not None and self.a.per_column and not self.b.per_column:
-            return replace(self, a=self.b, b=self.a)
+            return self._replace(a=self.b, b=self.a)
         return self
 
     def _rows_first(self) -> Product:
         """Return the product with the operand that depends on m as A, also where C has one column."""
         if self.b is not None and self.a.strides[0] == 0 != self.b.strides[0]:
-            return replace(self, a=self.b, b=self.a)
+            return self._replace(a=self.b, b=self.a)
         return self
 
 

@@ -19,6 +19,9 @@ __all__ = ["ALIASES", "Packing", "Side"]
 ALIASES = 4096
 """Addresses that lie a multiple of this many bytes apart share a set of L1."""
 
+STRAIGHT = 32
+"""Bytes of a panel's columns from which on a copy that keeps them together is faster than one that turns them."""
+
 
 class Side:
     """One input with its own axes: which of them a block holds, how far, and whether the block is packed.
@@ -190,14 +193,19 @@ class Packing:
         return contiguous and not side.has_vectors and (not side.in_panels or lines <= self.targets.small)
 
     def _keeps_k(self, side: Side) -> bool:
-        """Whether the reduced axis is the contiguous one, of an operand that is read element by element.
+        """Whether columns of an operand that is read element by element lie apart, each with the reduced axis inside.
 
-        It stays so; and where vectors are short at the end of m, kernels group columns, for which they read along k.
+        So where that one is the contiguous axis. And where vectors are short at the end of m, kernels group columns,
+        for which they may read along k: a copy that turns the operand in any case, or moves few bytes of neighbouring
+        columns at a time, turns it for them.
         """
         k, m = self.prims.k, self.prims.m
         if side.has_vectors or k is None:
             return False
-        return abs(side.strides[k]) == 1 or (m is not None and self.extents[m] % self.targets.lanes != 0)
+        if abs(side.strides[k]) == 1:
+            return True
+        straight = side.prim == side.contiguous and side.tile * self.operation.accumulate.size >= STRAIGHT
+        return m is not None and self.extents[m] % self.targets.lanes != 0 and not straight
 
     def _is_short(self, side: Side, own: list[Digit], around: str) -> bool:
         """Whether the tensor has a short axis innermost and a reduced one around it: a copy takes both as one."""
