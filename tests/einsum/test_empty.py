@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import einloom as el
+from einloom.jit.interpreter import known_interpreter
 
 EQUATIONS = {
     "ab,cb->ac": [(3, 0), (3, 0)],
@@ -33,3 +34,21 @@ def test_sums_over_nothing(equation: str, dtype: str):
 def test_complex_factors():
     a = np.ones((3, 0), np.complex64)
     np.testing.assert_array_equal(el.einsum("ab,cb->ac", a, a, alpha=2j), np.zeros((3, 3)))
+
+
+@pytest.mark.skipif(known_interpreter() is None, reason="calls stay in Python")
+@pytest.mark.parametrize("equation", list(EQUATIONS))
+def test_calls_like_earlier_ones_are_served_by_generated_code(equation: str, monkeypatch: pytest.MonkeyPatch):
+    operands = [np.ones(shape, "float32") for shape in EQUATIONS[equation]]
+    expected, function = np.einsum(equation, *operands), el.compile(equation, *operands)
+    ways = [lambda: el.einsum(equation, *operands), lambda: function(*operands)]
+    if expected.shape:
+        out = np.full_like(expected, 7)
+        ways += [lambda: el.einsum(equation, *operands, out=out), lambda: function(*operands, out=out)]
+    for way in ways:
+        way(), way()
+    if expected.shape:
+        out[...] = 7
+    monkeypatch.setattr("einloom.expression.expression.Expression.compute", None)  # Python has nothing to call.
+    for way in ways:
+        np.testing.assert_array_equal(way(), expected)

@@ -48,7 +48,7 @@ def describe_call(
         watched: what the number of threads followed from, if that may change.
     """
     given = [*operands] if out is None else [*operands, out]
-    if len(given) > MOST_OPERANDS or any(array.size == 0 for array in given):
+    if len(given) > MOST_OPERANDS:
         return None
     size, begin = variant.scratch_bytes, variant.kernel_scratch
     places = [begin + place for place in variant.arena.places]
