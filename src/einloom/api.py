@@ -37,7 +37,7 @@ class EinsumOptions(TypedDict, total=False):
     casting: str
     order: str
     optimize: Any
-    memory_limit: int | str | None
+    memory_limit: float | str | None
     alpha: complex
     beta: complex
     conj: Sequence[int]
@@ -79,8 +79,8 @@ def einsum(equation: Any = "", *operands: Any, out: Array | None = None, **optio
         order: how a fresh result lies: `"C"`, `"F"`, or `"A"` for what all operands are; `"K"` is `"C"`.
         optimize: what `opt_einsum` takes, or a tree of cotengra's, whose slices are kept, for three and more operands;
             `"auto"` if it is not given.
-        memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None or -1. A contraction that
-            needs larger ones is cut into slices.
+        memory_limit: most elements of an intermediate tensor, also as a float (`1e6`; parts of an element are none), or
+            `"max_input"`; any if None or -1. A contraction that needs larger ones is cut into slices.
         alpha: factor of the sums, 1 if it is not given; with 0 no operand is read.
         beta: `out := beta * out + alpha * einsum`, 0 if it is not given; with 0 what `out` holds is not read.
         conj: positions of operands that are conjugated.
@@ -133,7 +133,7 @@ def compile(
     *shapes_or_arrays: Any,
     dtype: object = None,
     optimize: Any = "auto",
-    memory_limit: int | str | None = None,
+    memory_limit: float | str | None = None,
     schedule: Schedule | str | None = None,
     alpha: complex = 1,
     beta: complex = 0,
@@ -154,8 +154,8 @@ def compile(
         shapes_or_arrays: one an operand; those of the epilogue follow.
         dtype: type to compute in; float64 for shapes, the common type for arrays, if None.
         optimize: as for `einsum`.
-        memory_limit: most elements of an intermediate tensor, or `"max_input"`; any if None or -1. A contraction that
-            needs larger ones is cut into slices.
+        memory_limit: most elements of an intermediate tensor, also as a float (`1e6`; parts of an element are none), or
+            `"max_input"`; any if None or -1. A contraction that needs larger ones is cut into slices.
         schedule: a `Schedule`, its text or a loop string, instead of the heuristic one, for one or two operands. The
             loops a, b, c, … of a string such as `"bcaBCb"` are the labels in alphabetical order; steps that its
             literals do not say are those of the heuristic schedule.
@@ -199,7 +199,7 @@ def compile(
 
 
 def contract_path(
-    equation: Any, *operands_or_shapes: Any, optimize: Any = "auto", memory_limit: int | str | None = None
+    equation: Any, *operands_or_shapes: Any, optimize: Any = "auto", memory_limit: float | str | None = None
 ) -> tuple[list[Any], Any]:
     """Return the contraction path and its description, as `opt_einsum.contract_path` does.
 

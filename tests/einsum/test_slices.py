@@ -142,3 +142,10 @@ def test_limits_of_numpys_types() -> None:
     limits: tuple[Any, ...] = np.int64(40), np.float64(40)
     for limit in limits:
         np.testing.assert_array_equal(el.einsum("ab,cb,cd->ad", a, a, a, memory_limit=limit), a @ a.T @ a)
+
+
+@pytest.mark.parametrize("limit", [6.0, 6.25, 6.999])
+def test_parts_of_an_element_do_not_count(limit: float) -> None:
+    whole = el.compile("ab,bc,cd->ad", *SHAPES, memory_limit=6)
+    assert whole.slicing is not None
+    assert el.compile("ab,bc,cd->ad", *SHAPES, memory_limit=limit).slicing == whole.slicing

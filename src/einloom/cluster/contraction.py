@@ -29,7 +29,7 @@ def einsum(
     client: Any = None,
     comm: Any = None,
     distribution: Distribution | None = None,
-    memory_limit: int | str | None = None,
+    memory_limit: float | str | None = None,
     optimize: Any = "auto",
     dtype: object = None,
     conj: Sequence[int] = (),
@@ -95,7 +95,7 @@ def einsum(
 def compile(
     equation: str,
     *shapes_or_arrays: Any,
-    memory_limit: int | str | None = None,
+    memory_limit: float | str | None = None,
     optimize: Any = "auto",
     dtype: object = None,
     conj: Sequence[int] = (),

@@ -44,7 +44,7 @@ def plan(
     memory: int | None = None,
     bandwidth: float = BANDWIDTH,
     latency: float = LATENCY,
-    memory_limit: int | str | None = None,
+    memory_limit: float | str | None = None,
     optimize: Any = "auto",
     dtype: object = "float64",
     distribution: Distribution | None = None,

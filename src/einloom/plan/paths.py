@@ -232,7 +232,7 @@ def is_unlimited(memory_limit: Any) -> bool:
 
 
 def _limit(value: Any, where: str = "optimize=(…, {!r})") -> int:
-    """NumPy writes limits as floats, too: `("greedy", 1e6)`."""
+    """NumPy and opt_einsum take limits as floats, too: `("greedy", 1e6)`, `memory_limit=2e9 / 12`."""
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and 1 <= value < 2**62:
         return int(value)
     said = f"{where.format(value)}: the limit is a number of elements, at least 1"
