@@ -10,7 +10,8 @@ import numpy as np
 import einloom as el
 from einloom.dtypes import FLOAT32, FLOAT64
 from einloom.ir.bind import bind
-from einloom.ir.interpret import Memory, interpret
+from einloom.ir.interpret import interpret
+from einloom.ir.memory import Memory
 from einloom.ir.operation import Operation
 from einloom.ir.text import parse_schedule
 from einloom.jit.arrays import array_address

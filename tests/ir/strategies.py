@@ -12,7 +12,7 @@ from einloom.dtypes import DType, Kind
 from einloom.errors import ScheduleError
 from einloom.ir.bind import bind
 from einloom.ir.fused import FusedView, rows_of
-from einloom.ir.interpret import Memory
+from einloom.ir.memory import Memory
 from einloom.ir.numbers import narrowed
 from einloom.ir.operation import NO_TOUCH, Axis, DimType, Operand, Operation, Primitive, Touch, reach
 from einloom.ir.schedule import OUTPUT, Digit, ExecType, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack

@@ -13,7 +13,8 @@ from einloom.errors import ScheduleError
 from einloom.ir.bind import bind
 from einloom.ir.configuration import TensorOperationConfig
 from einloom.ir.fused import FusedView
-from einloom.ir.interpret import Memory, interpret, interpret_nest
+from einloom.ir.interpret import interpret, interpret_nest
+from einloom.ir.memory import Memory
 from einloom.ir.nest import Call, Loop, Pack, walk
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import OUTPUT, Schedule

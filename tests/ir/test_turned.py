@@ -11,7 +11,8 @@ import pytest
 from einloom.dtypes import COMPLEX64, COMPLEX128, FLOAT32, DType
 from einloom.errors import ScheduleError
 from einloom.ir.bind import bind
-from einloom.ir.interpret import Memory, interpret, interpret_nest
+from einloom.ir.interpret import interpret, interpret_nest
+from einloom.ir.memory import Memory
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import OUTPUT, Schedule
 from einloom.ir.text import parse_operation, parse_schedule

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import einloom as el
-from einloom.ir.interpret import Memory, interpret_nest
+from einloom.ir.interpret import interpret_nest
+from einloom.ir.memory import Memory
 
 NARROW = np.dtype(ml_dtypes.bfloat16)
 DEPTH, ROWS, COLUMNS, BM, BN, BK = 6, 3, 4, 20, 9, 16

@@ -10,8 +10,9 @@ import pytest
 import einloom as el
 from einloom.dtypes import FLOAT32
 from einloom.ir.bind import bind
-from einloom.ir.interpret import Memory, interpret, interpret_nest
+from einloom.ir.interpret import interpret, interpret_nest
 from einloom.ir.loop_text import parse_loop_string
+from einloom.ir.memory import Memory
 from einloom.ir.nest import Loop, walk
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import ExecType, Prims, Schedule, ScheduledLoop, ScheduledPack

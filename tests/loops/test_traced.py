@@ -9,8 +9,9 @@ import pytest
 
 import einloom as el
 from einloom.dtypes import FLOAT32
-from einloom.ir.interpret import Memory, interpret_nest
+from einloom.ir.interpret import interpret_nest
 from einloom.ir.loop_text import parse_loop_string
+from einloom.ir.memory import Memory
 from einloom.loops.nest import LoopNest
 from einloom.loops.trace.compile import compile_body
 from einloom.machine import MACHINES

@@ -10,7 +10,8 @@ import pytest
 
 from einloom.dtypes import FLOAT32, FLOAT64
 from einloom.ir.bind import bind
-from einloom.ir.interpret import Memory, interpret, interpret_nest
+from einloom.ir.interpret import interpret, interpret_nest
+from einloom.ir.memory import Memory
 from einloom.ir.text import parse_operation
 from einloom.machine import AVX2, AVX512, NEON
 from einloom.passes.model.tiles import SCRATCH_LIMIT

@@ -7,7 +7,8 @@ from itertools import combinations
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from einloom.ir.interpret import Memory, interpret_nest
+from einloom.ir.interpret import interpret_nest
+from einloom.ir.memory import Memory
 from einloom.ir.nest import Nest
 from einloom.space.backbone import Backbone
 from einloom.space.kernels import Kernel

@@ -8,7 +8,8 @@ import numpy as np
 
 from einloom.ir.bind import bind
 from einloom.ir.held import packs_apart
-from einloom.ir.interpret import Memory, interpret
+from einloom.ir.interpret import interpret
+from einloom.ir.memory import Memory
 from einloom.ir.numbers import widened
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule

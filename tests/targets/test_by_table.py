@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from einloom.dtypes import FLOAT32, FLOAT64, DType
-from einloom.ir.interpret import Memory, interpret
+from einloom.ir.interpret import interpret
+from einloom.ir.memory import Memory
 from einloom.ir.operation import DimType, Operation, Primitive, Touch
 from einloom.jit import host
 from einloom.jit.arrays import array_address

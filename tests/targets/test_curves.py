@@ -11,7 +11,8 @@ import pytest
 from einloom.dtypes import FLOAT32, FLOAT64
 from einloom.errors import ScheduleError
 from einloom.ir.bind import bind
-from einloom.ir.interpret import Memory, interpret
+from einloom.ir.interpret import interpret
+from einloom.ir.memory import Memory
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import ExecType, Schedule
 from einloom.jit.host import host

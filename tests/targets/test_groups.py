@@ -12,7 +12,8 @@ import pytest
 from einloom.dtypes import BFLOAT16, FLOAT32, INT8, INT32, UINT8, DType, Kind
 from einloom.errors import ScheduleError
 from einloom.ir.bind import bind
-from einloom.ir.interpret import Memory, interpret, interpret_nest
+from einloom.ir.interpret import interpret, interpret_nest
+from einloom.ir.memory import Memory
 from einloom.ir.numbers import elements_of, narrowed
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.text import parse_schedule

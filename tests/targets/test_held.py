@@ -10,7 +10,8 @@ import pytest
 from einloom.dtypes import COMPLEX64, FLOAT32, FLOAT64
 from einloom.ir.bind import bind
 from einloom.ir.held import packed_whole, packs_apart
-from einloom.ir.interpret import Memory, interpret, interpret_nest
+from einloom.ir.interpret import interpret, interpret_nest
+from einloom.ir.memory import Memory
 from einloom.ir.nest import Pack, walk
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule

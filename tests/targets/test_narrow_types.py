@@ -11,7 +11,8 @@ import pytest
 
 from einloom.dtypes import BFLOAT16, FLOAT16, FLOAT32, DType
 from einloom.ir.bind import bind
-from einloom.ir.interpret import Memory, interpret
+from einloom.ir.interpret import interpret
+from einloom.ir.memory import Memory
 from einloom.ir.numbers import elements_of
 from einloom.ir.operation import Operation
 from einloom.jit import host

@@ -10,7 +10,8 @@ import pytest
 
 import einloom as el
 from einloom.dtypes import FLOAT32, FLOAT64
-from einloom.ir.interpret import Memory, interpret
+from einloom.ir.interpret import interpret
+from einloom.ir.memory import Memory
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import Schedule
 

@@ -9,7 +9,8 @@ import pytest
 
 import einloom as el
 from einloom.ir import meanings
-from einloom.ir.interpret import Memory, interpret
+from einloom.ir.interpret import interpret
+from einloom.ir.memory import Memory
 from einloom.ir.operation import Primitive
 from tests.tensor_operations.test_execution import SEED, elementwise, small
 

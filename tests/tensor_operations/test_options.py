@@ -13,7 +13,8 @@ import pytest
 import einloom as el
 from einloom.dtypes import FLOAT32
 from einloom.ir.bind import bind
-from einloom.ir.interpret import Memory, interpret
+from einloom.ir.interpret import interpret
+from einloom.ir.memory import Memory
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
 from einloom.ir.schedule import ExecType
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from einloom.arrays.library import Array
 from einloom.arrays.region import reach_of
-from einloom.ir.interpret import Memory, interpret
+from einloom.ir.interpret import interpret
+from einloom.ir.memory import Memory
 from einloom.ir.numbers import elements_of
 from einloom.ir.operation import Operation
 from einloom.jit.arrays import array_address

@@ -2,8 +2,7 @@
 
 `einloom.ir.numbers` says how wide: floats in float64, integers modulo 2**64. What is stored is rounded or wraps.
 
-Operands are one-dimensional arrays of elements with the position of index 0 (an origin), so that any strides, negative
-ones too, are plain numbers here as they are in machine code.
+Operands are `Memory`, so that any strides, negative ones too, are plain numbers here as they are in machine code.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from einloom.dtypes import DType, Kind, promoted
 from einloom.ir import meanings
+from einloom.ir.memory import Memory
 from einloom.ir.nest import Access, Block, Call, Guard, Iteration, Loop, Nest, Node, Pack, When, parallel_loops
 from einloom.ir.numbers import narrowed, wide_type, widened
 from einloom.ir.operation import DimType, Operation, Primitive, Touch
@@ -25,35 +24,9 @@ from einloom.ir.schedule import ExecType
 from einloom.ir.sharing import Team
 from einloom.ir.statement import Barrier, Statement, run_statement
 
-__all__ = ["Memory", "interpret", "interpret_nest"]
+__all__ = ["interpret", "interpret_nest"]
 
 Array = np.ndarray[Any, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """A one-dimensional array of elements and the position that index 0 of every axis has in it."""
-
-    elements: Array
-    origin: int = 0
-
-    def view(self, extents: Sequence[int], strides: Sequence[int], position: int = 0) -> Array:
-        """Return the elements at `origin + position + sum(i * stride)` as an array of the given extents.
-
-        Raises:
-            IndexError: an element lies outside the array.
-        """
-        if 0 in extents:
-            return np.empty(tuple(extents), self.elements.dtype)
-        offsets = [(extent - 1) * stride for extent, stride in zip(extents, strides)]
-        start = self.origin + position
-        low, high = start + sum(min(o, 0) for o in offsets), start + sum(max(o, 0) for o in offsets)
-        if low < 0 or high >= len(self.elements):
-            raise IndexError(f"elements {low} to {high} of a buffer of {len(self.elements)}")
-        size = self.elements.itemsize
-        base = self.elements[start:]
-        return as_strided(base, tuple(extents), tuple(stride * size for stride in strides))
-
 
 _UNARY = {primitive: meanings.UNARY[primitive.value] for primitive in Primitive if primitive.is_unary}
 _BINARY = {primitive: meanings.BINARY[primitive.value] for primitive in Primitive if primitive.is_binary}

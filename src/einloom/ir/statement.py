@@ -14,14 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from einloom.ir.memory import Memory
 from einloom.ir.operation import Operation, Primitive
-
-if TYPE_CHECKING:
-    from einloom.ir.interpret import Memory
 
 __all__ = ["SCALARS", "Barrier", "LoopKind", "Place", "Signature", "Statement", "Terms", "run_statement"]
 

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from einloom.dtypes import BOOL, Kind
-from einloom.ir.interpret import Memory, interpret
+from einloom.ir.interpret import interpret
+from einloom.ir.memory import Memory
 from einloom.ir.numbers import narrowed
 from einloom.ir.operation import Axis, Operation, reach
 from einloom.ir.text import parse_operation

@@ -14,7 +14,8 @@ from numpy.lib.stride_tricks import as_strided
 
 from einloom.dtypes import DType
 from einloom.ir.gpu.launch import Launch
-from einloom.ir.interpret import Memory, interpret
+from einloom.ir.interpret import interpret
+from einloom.ir.memory import Memory
 from einloom.ir.numbers import elements_of, narrowed, wide_type, widened
 from einloom.ir.operation import Operation
 from einloom.once import cached_property

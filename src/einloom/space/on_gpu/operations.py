@@ -15,7 +15,8 @@ import numpy as np
 
 from einloom.errors import UnsupportedTarget
 from einloom.ir.gpu.fragments import MMA
-from einloom.ir.interpret import Memory, interpret
+from einloom.ir.interpret import interpret
+from einloom.ir.memory import Memory
 from einloom.ir.numbers import wide_type
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch, touch_text
 from einloom.passes.fuse import JOINT, fuse
