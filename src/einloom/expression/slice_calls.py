@@ -16,6 +16,7 @@ import numpy as np
 from einloom.expression.variant import Variant
 from einloom.jit.arrays import array_address
 from einloom.jit.calls import Calls, run_calls
+from einloom.plan.arena import whole_lines
 from einloom.plan.shares import Run, shared_runs
 from einloom.plan.slices import Lengths, Slicing, additions_behind, first_half, heights
 from einloom.plan.units import Unit
@@ -24,7 +25,6 @@ __all__ = ["Kind", "SliceCalls", "Words"]
 
 Words: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
-LINE = 64
 CALLS_AT_ONCE = 2**14
 """Calls in the table of one thread: long against the start of a team, and within its caches."""
 
@@ -69,8 +69,8 @@ class SliceCalls:
         self._slicing, self._kinds, self._moves, self._unit = slicing, kinds, moves, unit
         self._shares = shared_runs(slicing, threads, unit)
         self._layouts = {id(variant): _Layout(variant) for kind in kinds.values() for variant in kind.variants}
-        self._work = _whole_lines(max(v.scratch_bytes for kind in kinds.values() for v in kind.variants))
-        self._sum = _whole_lines(max(kind.slice.steps[-1].step.bytes for kind in kinds.values()))
+        self._work = whole_lines(max(v.scratch_bytes for kind in kinds.values() for v in kind.variants))
+        self._sum = whole_lines(max(kind.slice.steps[-1].step.bytes for kind in kinds.values()))
         depth = (slicing.leaves - 1).bit_length() + 1 if slicing.leaves > 1 else 0
         self._thread = self._work + depth * self._sum
         kept = sum(run.sums > 0 for runs in self._shares for run in runs)
@@ -292,7 +292,3 @@ class _Table:
 
 def _length(runs: Sequence[Run]) -> int:
     return runs[-1].stop - runs[0].start if runs else 0
-
-
-def _whole_lines(size: int) -> int:
-    return -(-size // LINE) * LINE

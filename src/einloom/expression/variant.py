@@ -18,14 +18,13 @@ from einloom.jit.arrays import array_address
 from einloom.jit.calls import Calls, calls_address, ranges_of
 from einloom.jit.threads import run_team
 from einloom.once import cached_property
-from einloom.plan.arena import Arena
+from einloom.plan.arena import LINE, Arena, whole_lines
 from einloom.plan.steps import Step
 from einloom.targets.by_table import Table
 from einloom.targets.executable import Executable, scratch
 
 __all__ = ["CompiledStep", "Variant"]
 
-LINE = 64
 WORD = 8
 
 
@@ -109,7 +108,7 @@ class Variant:
     @property
     def lane_scratch(self) -> list[int]:
         """How far into the scratch that of each lane begins, in bytes; and where that of the last one ends."""
-        return [*accumulate((_whole_lines(_most_scratch(lane)) for lane in self.apart), initial=0)]
+        return [*accumulate((whole_lines(_most_scratch(lane)) for lane in self.apart), initial=0)]
 
     @property
     def apart(self) -> list[Sequence[CompiledStep]]:
@@ -215,7 +214,3 @@ def _packed(array: Array, place: int, size: int, copy: Executable) -> Array:
 
 def _most_scratch(steps: Sequence[CompiledStep]) -> int:
     return max((step.executable.scratch_bytes(step.threads) for step in steps if step.executable), default=0)
-
-
-def _whole_lines(size: int) -> int:
-    return -(-size // LINE) * LINE

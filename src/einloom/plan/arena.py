@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Arena", "Life", "plan_arena"]
+__all__ = ["LINE", "Arena", "Life", "plan_arena", "whole_lines"]
 
 LINE = 64
 """Every tensor begins at a cache line."""
@@ -53,9 +53,9 @@ def plan_arena(lives: Sequence[Life]) -> Arena:
     for number in sorted(range(len(lives)), key=lambda i: (-lives[i].size, i)):
         life = lives[number]
         beside = [i for i in places if lives[i].meets(life)]
-        taken = sorted((places[i], places[i] + _whole_lines(lives[i].size)) for i in beside)
-        places[number] = _smallest_gap(taken, _whole_lines(life.size))
-    size = max((places[i] + _whole_lines(life.size) for i, life in enumerate(lives)), default=0)
+        taken = sorted((places[i], places[i] + whole_lines(lives[i].size)) for i in beside)
+        places[number] = _smallest_gap(taken, whole_lines(life.size))
+    size = max((places[i] + whole_lines(life.size) for i, life in enumerate(lives)), default=0)
     return Arena(tuple(places[i] for i in range(len(lives))), size)
 
 
@@ -70,5 +70,6 @@ def _smallest_gap(taken: Sequence[tuple[int, int]], size: int) -> int:
     return end if best is None else best[1]
 
 
-def _whole_lines(size: int) -> int:
+def whole_lines(size: int) -> int:
+    """Return so many bytes in whole cache lines."""
     return -(-size // LINE) * LINE
