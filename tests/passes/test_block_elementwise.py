@@ -57,6 +57,27 @@ def test_rows_are_read_in_order(machine: Machine) -> None:
     assert schedule == parse_schedule("seq a:8 seq b:1 seq a:1 prim m=c n=b pack out@2 a c")
 
 
+TWO_ROWS = """
+identity first=none last=none
+axis a {0} c
+axis b {1} c
+in0 float32 a={1} b=1
+out float32 a=1 b={0}
+"""
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(("apart", "narrow"), [(3000, True), (4096, False)])
+def test_strips_are_narrow_if_the_second_level_keeps_what_was_read_beyond_them(
+    machine: Machine, apart: int, narrow: bool
+) -> None:
+    """Rows 16 KiB apart crowd into few of its sets: each strip waits for all of its pieces again."""
+    operation = parse_operation(TWO_ROWS.format(1024, apart))
+    _, schedule = optimize_operation(operation, machine)
+    step = {loop.axis: loop.step for loop in schedule.loops}
+    assert (step["b"] == 64) is narrow
+
+
 def test_slow_streams_keep_the_output_out_of_scratch() -> None:
     slow = Rates(float32=200e9, float64=100e9, l2=180e9, l3=50e9, memory=30e9, stream=1e9)
     for operation in (TRANSPOSITION, ROWS):

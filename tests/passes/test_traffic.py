@@ -10,7 +10,7 @@ from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import AVX512
-from einloom.passes.model.footprint import Footprint
+from einloom.passes.model.footprint import HUGE_PAGE, Footprint
 from einloom.passes.model.traffic import Flow, traffic_of
 
 from .caches import Walked
@@ -205,4 +205,11 @@ def test_large_tensors_lie_on_huge_pages(rows: int, pages: float) -> None:
 def test_footprints(
     axes: tuple[tuple[int, float], ...], lines: float, pieces: float, room: float, pages: float
 ) -> None:
-    assert Footprint.of(axes, 4) == pytest.approx((lines, pieces, room, pages))
+    assert Footprint.of(axes, 4) == pytest.approx((lines, pieces, room, pages, room))
+
+
+def test_sets_of_a_second_level_repeat_later() -> None:
+    """Rows 16 KiB apart are at one place of a way of 4 KiB, and at eight of one of 128 KiB."""
+    axes = ((1, 64.0), (4096, 512.0))
+    assert Footprint.of(axes, 4, HUGE_PAGE).room == 512 * 4096
+    assert Footprint.of(axes, 4, HUGE_PAGE, way=128 * 1024).room == 512 * 16 * 1024

@@ -9,7 +9,7 @@ from einloom.ir.operation import Operation
 from einloom.ir.schedule import Fused
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine
-from einloom.passes.model.footprint import HUGE, HUGE_PAGE, LINE, PAGE, Footprint
+from einloom.passes.model.footprint import HUGE, HUGE_PAGE, LINE, PAGE, WAY, Footprint
 from einloom.passes.model.walk import StridedAxis, Use, Walk
 
 __all__ = ["FULL", "SHARE", "Buffer", "Buffers", "share_forgotten"]
@@ -20,8 +20,12 @@ CROWDED = 1.5
 FULL, OVER = 0.8, 1.2
 """Up to which share of a cache everything stays, and from which on nothing does."""
 
-NOTHING = Footprint(0.0, 0.0, 0.0, 0.0)
+NOTHING = Footprint(0.0, 0.0, 0.0, 0.0, 0.0)
 """What a buffer has inside the last loop in which it is used."""
+
+WAYS = 16
+"""Ways of a second-level cache. Which of its sets lines fall into is known on huge pages alone; it counts where all is
+moved and nothing computed, so that most of what L2 holds is touched but once."""
 
 SHARE = 8
 """How many times what L2 holds of tensors stays in L3 from call to call."""
@@ -32,11 +36,11 @@ class Buffer:
 
     Attributes:
         strided: the axes that it is made of, the smallest stride first.
-        size: bytes of an element; `page`: of a page.
+        size: bytes of an element; `page`: of a page; `way`: after which sets of L2 repeat.
     """
 
-    def __init__(self, strided: tuple[StridedAxis, ...], size: int, page: int) -> None:
-        self.strided, self.size, self.page = strided, size, page
+    def __init__(self, strided: tuple[StridedAxis, ...], size: int, page: int, way: int = WAY) -> None:
+        self.strided, self.size, self.page, self.way = strided, size, page, way
         self._along: dict[int | None, list[StridedAxis]] = {}
         for each in strided:
             if each[1] in self._along:
@@ -86,14 +90,18 @@ class Buffer:
             at.append(now)
         if len(at) < len(loops):
             at += [now if first else NOTHING] * (len(loops) - len(at))
-        lines, _, rooms, pages = zip(*at)
-        crowded = self._crowded and any(each.room > CROWDED * LINE * each.lines for each in at)
-        return Use(self.strided, first, last, at, lines, rooms, pages, crowded)
+        lines, _, rooms, pages, far_rooms = zip(*at)
+        crowded = self._crowded and any(each.far_room > CROWDED * LINE * each.lines for each in at)
+        return Use(self.strided, first, last, at, lines, rooms, far_rooms, pages, crowded)
 
     def _footprint(self, indices: tuple[float, ...]) -> Footprint:
         """Return the footprint of the block with so many indices of each axis, which is new."""
-        found = self._known[indices] = Footprint.of(zip(self._strides, indices), self.size, self.page)
-        if found[2] > CROWDED * LINE * found[0]:
+        found = Footprint.of(zip(self._strides, indices), self.size, self.page)
+        if self.way != WAY:
+            far = Footprint.of(zip(self._strides, indices), self.size, self.page, self.way)
+            found = found._replace(far_room=far.room)
+        self._known[indices] = found
+        if found.far_room > CROWDED * LINE * found[0]:
             self._crowded = True
         return found
 
@@ -117,8 +125,9 @@ class Buffers:
         self.names = [operand.name for operand in operation.operands]
         self.sizes = [operand.dtype.size for operand in operation.operands]
         self.bytes = [operation.elements(operand) * operand.dtype.size for operand in operation.operands]
+        way = WAY if operation.main.is_contraction else max(machine.l2 // WAYS, WAY)
         self.tensors = [
-            Buffer(self._strided(name), size, HUGE_PAGE if whole >= HUGE else PAGE)
+            Buffer(self._strided(name), size, *((HUGE_PAGE, way) if whole >= HUGE else (PAGE, WAY)))
             for name, size, whole in zip(self.names, self.sizes, self.bytes)
         ]
         self.computed = operation.accumulate

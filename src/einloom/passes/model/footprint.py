@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from math import ceil, gcd
 from typing import NamedTuple
 
-__all__ = ["HUGE", "HUGE_PAGE", "LINE", "PAGE", "Footprint"]
+__all__ = ["HUGE", "HUGE_PAGE", "LINE", "PAGE", "WAY", "Footprint"]
 
 LINE = 64
 """Bytes of a cache line."""
@@ -35,15 +35,17 @@ class Footprint(NamedTuple):
         pieces: runs of lines that follow each other.
         room: bytes that it takes: more than its lines have where pieces fall into few of the sets.
         pages: pages that it touches.
+        far_room: as `room`, in a second-level cache.
     """
 
     lines: float
     pieces: float
     room: float
     pages: float
+    far_room: float
 
     @staticmethod
-    def of(axes: Iterable[tuple[int, float]], size: int, page: int = PAGE) -> Footprint:
+    def of(axes: Iterable[tuple[int, float]], size: int, page: int = PAGE, way: int = WAY) -> Footprint:
         """Return the footprint of a block.
 
         Args:
@@ -51,6 +53,7 @@ class Footprint(NamedTuple):
                 on, the smallest stride first; indices may be averages.
             size: bytes of an element.
             page: bytes of a page.
+            way: bytes after which addresses fall into the same set of each cache.
         """
         reach = span = float(size)
         pieces = places = groups = 1.0
@@ -64,7 +67,7 @@ class Footprint(NamedTuple):
                 reach, span = reach + grown, span + grown
                 continue
             pieces *= count
-            apart, sets = gcd(apart, distance), WAY // gcd(distance, WAY)
+            apart, sets = gcd(apart, distance), way // gcd(distance, way)
             places *= count if count < sets else sets
             if distance < span + page:
                 span += (count - 1) * distance
@@ -73,11 +76,11 @@ class Footprint(NamedTuple):
         pages = groups * (span / page + (1 - size / page if groups > 1 else 0))
         if pieces == 1:
             lines = reach / LINE if reach > LINE else 1.0
-            return Footprint(lines, 1.0, lines * LINE, pages)
+            return Footprint(lines, 1.0, lines * LINE, pages, lines * LINE)
         # Blocks follow each other: pieces begin at multiples of `grain` bytes, and some reach into one more line.
         grain = gcd(apart, LINE, max(round(reach), 1))
         lines = (ceil(reach / grain) - 1) * grain / LINE + 1
-        room = pieces * max(lines * LINE, gcd(apart, WAY))
+        room = pieces * max(lines * LINE, gcd(apart, way))
         if pieces > places:  # Each axis by itself: what a second one adds may fill few of the sets between.
-            room = max(room, pieces / places * WAY)
-        return Footprint(pieces * lines, pieces, room, pages)
+            room = max(room, pieces / places * way)
+        return Footprint(pieces * lines, pieces, room, pages, room)

@@ -40,6 +40,9 @@ PART = 1.2
 STREAMS = 16
 """Pieces next to each other that are read ahead, each beyond its end."""
 
+NOTICED = 4
+"""Lines of a piece that make processors read on in its page, however many others there are."""
+
 
 class Traffic(NamedTuple):
     """Lines of one buffer that come from (or go) beyond each cache.
@@ -153,23 +156,44 @@ class Flow:
         """Decide what caches and translation buffers forget at each depth."""
         past = self.tensors[self.output] if self.output in self.packs else None
         uses = [*self.tensors, *self.scratch.values()]
-        pages = _added([use.pages for use in uses])
+        self.misses = [_forgotten(_added([use.pages for use in uses]), entries) for entries, _ in TLBS]
+        self.touched = [use for use in uses if use is not past]
+        self.rooms = [LINE * lines for lines in _added([use.lines for use in self.touched])]
+        near = far = self.rooms
         if self.moves:
-            self.rooms = _added([use.rooms for use in uses if use is not past])
-        else:
-            self.rooms = [LINE * lines for lines in _added([use.lines for use in uses if use is not past])]
-        self.forgets = [_forgotten(self.rooms, cache) for cache in self.buffers.caches]
-        self.misses = [_forgotten(pages, entries) for entries, _ in TLBS]
+            near, far = _added([use.rooms for use in self.touched]), _added([use.far_rooms for use in self.touched])
+        first, second, third = self.buffers.caches
+        self.forgets = [_forgotten(near, first), _forgotten(far, second), _forgotten(near, third)]
+        self.forgets_moved = {id(past): self.forgets}
 
     def _forgets_of(self, use: Use) -> list[Forgotten]:
-        """Return what the caches forget of one buffer: lines of its own may push each other out of a few sets.
-
-        Where all is moved and nothing computed, both buffers are walked at once, and the room of either is the other's.
-        """
-        if self.moves or not use.crowded:
+        """Return what the caches forget of one buffer: lines of its own may push each other out of a few sets."""
+        if self.moves:
+            found = self.forgets_moved.get(id(use))
+            if found is None:
+                found = self.forgets_moved[id(use)] = self._forgets_of_moved(use)
+            return found
+        if not use.crowded:
             return self.forgets
         caches = zip(self.forgets, self.buffers.caches)
         return [_either(gone, _forgotten(use.rooms, cache)) for gone, cache in caches]
+
+    def _forgets_of_moved(self, use: Use) -> list[Forgotten]:
+        """Return the same where all is moved and nothing computed: both buffers are walked at once.
+
+        In the sets into which lines of the other one crowd, its room counts; elsewhere nothing of it is.
+        """
+        others = [each for each in self.touched if each is not use]
+        if not any(each.crowded for each in others):
+            return self.forgets
+        lines = _added([each.lines for each in others])
+        near, far = _added([each.rooms for each in others]), _added([each.far_rooms for each in others])
+        beside = zip((use.rooms, use.far_rooms, use.rooms), (near, far, near), self.forgets, self.buffers.caches)
+        found = list[Forgotten]()
+        for own, rooms, gone, cache in beside:
+            share = [LINE * some / room if room else 1.0 for some, room in zip(lines, rooms)]
+            found.append(_partly(gone, _forgotten(own, cache), share))
+        return found
 
     # ---- the kernel -------------------------------------------------------------------------------------------------
 
@@ -347,6 +371,8 @@ class Flow:
         copies = packed and not (writes and small)  # A small block leaves while the next one is computed.
         copies = copies or (self.moves and not writes)
         pieces = at.pieces / at.lines
+        if self.moves and not writes:
+            pieces = self._read_pieces(use)
         if packed and not writes:  # A piece is waited for whether or not its ends are still there.
             pieces = min(self.walk.runs[use.last] * at.pieces / max(lines[1], 1.0), 1.0)
         again = max(1 - use.lines[0] / lines[1], 0.0) if writes and lines[1] else 0.0
@@ -403,16 +429,27 @@ class Flow:
         """Return the depth at which a tensor is touched in pieces: what it holds is there at once.
 
         Stores of one tile after the other go on along the output, and so may loads of elements; other loads wait for
-        what a step needs. Copies and permutations read ahead, as far as the next block goes on where one ends.
+        what a step needs.
         """
-        if not self.moves or writes:
-            depth = max(min(use.last, self.tile) - writes, 0)
-            goes_on, by_page = writes or self._goes_on(position), position not in self.elements
-            while goes_on and depth and _open(use.at[depth], use.at[depth - 1], by_page) <= OPEN:
-                depth -= 1
-            return depth
+        depth = max(min(use.last, self.tile) - writes, 0)
+        goes_on, by_page = writes or self._goes_on(position), position not in self.elements
+        while goes_on and depth and _open(use.at[depth], use.at[depth - 1], by_page) <= OPEN:
+            depth -= 1
+        return depth
+
+    def _read_pieces(self, use: Use) -> float:
+        """Return the runs for each line that a permutation reads: as far as the next block goes on where one ends.
+
+        Processors read ahead beyond the end of a piece, and find it there if pieces are few; or if L2 still has what
+        they read beyond its end when the next block begins, which they do of pages that they follow all the time, and
+        of pieces that are long enough to be noticed.
+        """
         depth = min(use.last, self.block)
-        return max(depth - 1, 0) if use.at[depth].pieces <= STREAMS else depth
+        inner, outer = use.at[depth], use.at[max(depth - 1, 0)]
+        is_noticed = inner.pieces <= OPEN or inner.lines >= NOTICED * inner.pieces
+        lost = self._forgets_of(use)[1].shares[depth] if is_noticed else 1.0
+        lost = 0.0 if inner.pieces <= STREAMS else lost
+        return lost * inner.pieces / inner.lines + (1 - lost) * outer.pieces / outer.lines
 
     def _scratch_traffic(self, position: int, use: Use, overflows: list[float]) -> Traffic:
         """What kernels fetch of a packed block: what the copy has just written is still where it fits.
@@ -442,6 +479,8 @@ class Flow:
 
         That is the tensor's block; of a staged one, which goes to where passes the caches, all that computes it.
         """
+        if self.moves:
+            return [gone.shares[use.first] for gone in self._forgets_of(use)]
         room = self.rooms[use.first]
         if position != self.output:
             room = use.at[use.first].room + self.tensors[position].at[use.first].room
@@ -494,6 +533,13 @@ def _either(one: Forgotten, other: Forgotten) -> Forgotten:
     """Return what is gone for either of two reasons."""
     shares = list(map(max, one.shares, other.shares))
     return Forgotten(shares, max(one.innermost, other.innermost), max(one.surely, other.surely))
+
+
+def _partly(everywhere: Forgotten, elsewhere: Forgotten, dense: Sequence[float]) -> Forgotten:
+    """Return what is gone if the first happens in a share of the sets, by depth, and the second in the others."""
+    each = zip(everywhere.shares, elsewhere.shares, dense)
+    shares = [share * gone + (1 - share) * other for gone, other, share in each]
+    return Forgotten(shares, everywhere.innermost, elsewhere.surely)
 
 
 def _joined(digits: Iterable[tuple[int, int, int]]) -> tuple[int, int]:

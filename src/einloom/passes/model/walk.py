@@ -89,7 +89,7 @@ class Use(NamedTuple):
     Attributes:
         strided: the axes that it is made of, the smallest stride first.
         first, last: the outermost and the innermost depth at which it is used.
-        at: its footprint at each depth; `lines`, `rooms`, `pages`: of these.
+        at: its footprint at each depth; `lines`, `rooms`, `far_rooms`, `pages`: of these.
         crowded: whether lines of some of its blocks fall into few sets of a cache.
     """
 
@@ -99,6 +99,7 @@ class Use(NamedTuple):
     at: list[Footprint]
     lines: Sequence[float]
     rooms: Sequence[float]
+    far_rooms: Sequence[float]
     pages: Sequence[float]
     crowded: bool
 
