@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Generic
 
 from einloom.asm import Label
@@ -293,7 +292,7 @@ def _first_apart(blocks: Blocks) -> Blocks:
     (tile, count), *others = blocks
     if not tile.biased:
         return blocks
-    plain = [(replace(each, biased=False), times) for each, times in ((tile, count - 1), *others) if times]
+    plain = [(each._replace(biased=False), times) for each, times in ((tile, count - 1), *others) if times]
     return (tile, 1), *plain
 
 
