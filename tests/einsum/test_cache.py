@@ -102,15 +102,15 @@ def test_the_paths_of_trees_are_kept_and_what_is_none_is_found_again(tmp_path: P
     altered = 0
     for name, _ in store.files():
         if (folder / name).read_bytes().endswith(b"]]"):
-            (folder / name).write_bytes(_as_kept(b"[[0, 5], [0, 1]]"))
+            (folder / name).write_bytes(_as_kept(name, b"[[0, 5], [0, 1]]"))
             altered += 1
     assert altered == 1
     assert run(folder, TREE) == ["opt_einsum"]
     assert run(folder, TREE) == []
 
 
-def _as_kept(payload: bytes) -> bytes:
-    return hashlib.sha256(payload).digest() + payload
+def _as_kept(name: str, payload: bytes) -> bytes:
+    return hashlib.sha256(bytes.fromhex(name) + payload).digest() + payload
 
 
 def test_damaged_programs_are_compiled_again(tmp_path: Path) -> None:
@@ -174,6 +174,11 @@ def test_without_a_home_nothing_is_left_in_the_current_folder(
     monkeypatch.chdir(tmp_path)
     run("", **{"XDG_CACHE_HOME": ""} | homes)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_below_the_home(tmp_path: Path) -> None:
+    run("~/programs", HOME=str(tmp_path))
+    assert [each.name for each in tmp_path.iterdir()] == ["programs"]
 
 
 def test_off_keeps_nothing(tmp_path: Path) -> None:

@@ -53,6 +53,15 @@ def test_what_is_written_comes_back(store: Store) -> None:
     assert store.clear() == 0
 
 
+def test_what_was_written_under_another_key_is_not_read(store: Store) -> None:
+    store.write("key", PAYLOAD)
+    written = only_file(store)
+    store.write("other", b"another program")
+    (other,) = (store.folder / name for name, _ in store.files() if name != written.name)
+    other.write_bytes(written.read_bytes())
+    assert store.read("other") is None and store.read("key") == PAYLOAD
+
+
 def test_folder_and_files_are_the_user_s_alone(store: Store) -> None:
     store.write("key", PAYLOAD)
     assert store.folder.stat().st_mode & 0o777 == 0o700

@@ -2,7 +2,8 @@
 
 What is read here may be run, so it must be the user's: every folder on the way belongs to the user or to root and is
 not open to others' writing, the store's own is for nobody else, its files are opened without following links and
-belong to the user. That is the protection against others; the digest at the beginning of a file is against damage.
+belong to the user. That is the protection against others; the digest at the beginning of a file, of its key and what
+it holds, is against damage.
 A file is written under another name and then renamed: readers see all of it or nothing. Whatever is wrong with a file
 or the folder, reading gives None and writing does nothing: a store only ever saves time.
 """
@@ -57,7 +58,7 @@ class Store:
         except OSError:
             return None
         payload = content[_DIGEST:]
-        return payload if hashlib.sha256(payload).digest() == content[:_DIGEST] else None
+        return payload if _digest(key, payload) == content[:_DIGEST] else None
 
     def write(self, key: str, payload: bytes) -> None:
         """Keep bytes under a key, for as long as there is room."""
@@ -67,7 +68,7 @@ class Store:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             with _trusted(self.folder) as folder:
                 name = _name(key)
-                _write(folder, name, hashlib.sha256(payload).digest() + payload)
+                _write(folder, name, _digest(key, payload) + payload)
                 if int(name, 16) % WRITES_PER_LOOK == 0:
                     _make_room(folder)
 
@@ -92,6 +93,11 @@ class Store:
 
 def _name(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
+
+
+def _digest(key: str, payload: bytes) -> bytes:
+    """What a file begins with: of the key, too, since what was written under another one is no program of this one."""
+    return hashlib.sha256(bytes.fromhex(_name(key)) + payload).digest()
 
 
 @contextmanager
