@@ -6,6 +6,7 @@ import multiprocessing
 from collections.abc import Iterator
 from itertools import combinations, product
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -215,6 +216,19 @@ def test_several_processes_draw_the_same_samples(method):
     assert alone == together
     assert alone.size > 0
     assert set(multiprocessing.active_children()) <= before
+
+
+def test_seeds_may_be_negative() -> None:
+    space = gpu("axpy", n=8)
+    assert estimate(space, "knuth", 3, seed=-1) == estimate(space, "knuth", 3, seed=-1)
+
+
+@pytest.mark.parametrize("seed", ["x", 1.5, None])
+def test_what_is_no_seed_is_refused_before_anything_is_drawn(seed: Any) -> None:
+    space = gpu("axpy", n=8)
+    for measure in (estimate, dead_end_ratio):
+        with pytest.raises(ScheduleError, match=r"seed = .*\n  Give a whole number"):
+            measure(space, seed=seed)
 
 
 def test_an_unknown_method_is_refused():

@@ -13,7 +13,7 @@ from random import Random
 import numpy as np
 
 from einloom.space.partial import SearchSpace
-from einloom.space.sampling import RESAMPLES
+from einloom.space.sampling import RESAMPLES, generator_of
 from einloom.space.tree import Tree
 
 __all__ = ["Descent", "descents", "nodes_left", "share_left"]
@@ -81,7 +81,7 @@ def share_left(found: Sequence[Descent], levels: int, cut: float, seed: int = 0)
     """Return the share of the leaves that a cut of the first levels leaves, and its 95 % interval (a bootstrap)."""
     leaves = np.array([each.leaves for each in found])
     left = leaves * np.array([each.is_left(cut, levels) for each in found])
-    draws = np.random.default_rng(seed).integers(len(found), size=(RESAMPLES, len(found)))
+    draws = generator_of(seed).integers(len(found), size=(RESAMPLES, len(found)))
     shares = np.sort(left[draws].sum(axis=1) / np.maximum(leaves[draws].sum(axis=1), 1e-300))
     outside = round(0.025 * RESAMPLES)
     return float(left.sum() / max(leaves.sum(), 1e-300)), (float(shares[outside]), float(shares[-1 - outside]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
+from operator import index
 from random import Random
 from typing import Any
 
@@ -21,7 +22,7 @@ from einloom.space.samples import Sampler, draw
 from einloom.space.tree import Tree
 from einloom.space.walks import Tally, chen, knuth, visit
 
-__all__ = ["Estimate", "bootstrap", "dead_end_ratio", "estimate", "nodes_at_depth"]
+__all__ = ["Estimate", "bootstrap", "dead_end_ratio", "estimate", "generator_of", "nodes_at_depth"]
 
 CONFIDENCE = 1.96
 """Standard errors on either side of a ratio that make a 95 % interval."""
@@ -97,9 +98,10 @@ def estimate(
 
     Raises:
         ScheduleError: that is no space, there is no such method, the number of samples or of processes is not positive,
-            or there is a cut and the device has no rates.
+            the seed is no whole number, or there is a cut and the device has no rates.
     """
     _check_space(space)
+    seed = _seed(seed)
     tree = Tree(space, space.slots(order), cut, cut_levels)
     if method == "exact":
         return _exact(tree)
@@ -114,7 +116,7 @@ def dead_end_ratio(
 ) -> tuple[float, float]:
     """Return the share of uniform random descents that end without a leaf, and half its 95 % interval."""
     _check_space(space)
-    random, slots, failures = Random(seed), space.slots(None), 0
+    random, slots, failures = Random(_seed(seed)), space.slots(None), 0
     _positive("samples", samples)
     with progress_bar(progress, "descents", samples) as advance:
         for _ in range(samples):
@@ -133,6 +135,14 @@ def _positive(name: str, number: Any) -> int:
     if not isinstance(number, int) or number < 1:
         raise ScheduleError(f"{name} = {number!r}\n  Give a whole number of at least 1.")
     return number
+
+
+def _seed(given: Any) -> int:
+    """Return a seed, which is looked at before hours of work need it."""
+    try:
+        return index(given)
+    except TypeError:
+        raise ScheduleError(f"seed = {given!r:.80}\n  Give a whole number.") from None
 
 
 def _half_of_ratio(ratio: float, samples: int) -> float:
@@ -189,10 +199,15 @@ def bootstrap(sizes: Sequence[float], seed: int = 0) -> tuple[float, float]:
     """
     if len(sizes) < 2:
         return 0.0, inf
-    generator, given = np.random.default_rng(seed), np.array(sizes)
+    generator, given = generator_of(seed), np.array(sizes)
     means = sorted(float(generator.choice(given, len(given)).mean()) for _ in range(RESAMPLES))
     outside = round(0.025 * RESAMPLES)
     return means[outside], means[-1 - outside]
+
+
+def generator_of(seed: int) -> np.random.Generator:
+    """Return NumPy's random numbers of a seed, which may be negative as Python's."""
+    return np.random.default_rng(seed % 2**64)
 
 
 def _mean_depths(tallies: Sequence[Tally]) -> tuple[float, ...]:
