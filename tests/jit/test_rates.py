@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, astuple, replace
 from pathlib import Path
@@ -102,6 +103,18 @@ def test_the_usual_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     written = record_rates(AVX512, SOME)
     assert written is not None and written[0].is_relative_to(tmp_path)
     assert recorded_rates(AVX512) == written[1]
+
+
+def test_a_place_below_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("EINLOOM_RATES", "~/mine.json")
+    assert rates_file() == tmp_path / "mine.json"
+
+
+def test_nothing_waits_for_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "rates")
+    monkeypatch.setenv("EINLOOM_RATES", str(tmp_path / "rates"))
+    assert recorded_rates(AVX512) is None
 
 
 def test_rates_are_rounded_up_in_steps() -> None:

@@ -27,7 +27,7 @@ def code_store() -> Store | None:
     if named in ("off", "none") or package_stamp() is None:
         return None
     try:
-        folder = Path(named).absolute() if named else cache_folder() / "programs"
+        folder = Path(os.path.expanduser(named)).absolute() if named else cache_folder() / "programs"
     except OSError:  # The current folder is gone.
         return None
     return Store(folder) if folder.is_absolute() else None  # Nobody's home is known, or it is no place.

@@ -34,7 +34,7 @@ def rates_file() -> Path | None:
     """Return the file that rates are recorded in; None if `EINLOOM_RATES` is `none`."""
     named = os.environ.get("EINLOOM_RATES", "").strip()
     if named:
-        return None if named == "none" else Path(named)
+        return None if named == "none" else Path(os.path.expanduser(named))
     return cache_folder() / "rates.json"
 
 
@@ -42,7 +42,7 @@ def recorded_rates(machine: Machine) -> Rates | None:
     """Return what was recorded of the machine's processor and vector ISA; None if nothing was, or nothing readable."""
     file = rates_file()
     try:
-        entries = json.loads(file.read_text(encoding="utf-8")) if file else {}
+        entries = json.loads(file.read_text(encoding="utf-8")) if file and file.is_file() else {}  # No pipe or device.
         return Rates(**entries[_key(machine)]) if entries.get("version") == VERSION else None
     except (OSError, ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         return None
