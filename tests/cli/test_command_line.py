@@ -67,6 +67,21 @@ def test_cache(tmp_path: Path) -> None:
     assert "off" in einloom("cache", "list", cache="off")
 
 
+def test_labels_that_the_terminal_cannot_print_are_escaped() -> None:
+    line = [sys.executable, "-m", "einloom", "show", "äb->bä", "--sizes", "ä=2,b=3", "--what", "tree"]
+    shown = subprocess.run(line, capture_output=True, check=True, env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert rb"'\xe4b->b\xe4'" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "said"), [("&-", 0, ""), ("/dev/full", 2, "einloom: No space left on device\n")]
+)
+def test_an_output_that_nothing_can_be_written_to(output: str, code: int, said: str) -> None:
+    line = f'"$0" -m einloom info --json >{output}'
+    done = subprocess.run(["sh", "-c", line, sys.executable], stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (code, said)
+
+
 def test_einsum_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     line = ["einsum", "ab, bc", "--sizes", "a=3,b=4 c=5", "--dtype", "float64", "--peers", "numpy", "--json"]
     assert main([*line, *INTERPRETED]) == 0

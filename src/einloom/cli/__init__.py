@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -39,10 +40,11 @@ USAGE_ERRORS = (ArgumentError, EquationError, ShapeError, DTypeError, ScheduleEr
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line, of this process by default, and return its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    _escape_what_cannot_be_printed()
     try:
         parsed = make_parser(given).parse_args(given)  # It imports the command: Ctrl-C may come here, too.
         code = parsed.run(parsed)
-        sys.stdout.flush()
+        print(end="", flush=True)  # No method of stdout: it is None if its descriptor was closed before Python began.
         return code
     except EinloomError as error:
         print(f"einloom: {type(error).__name__}: {error}", file=sys.stderr)
@@ -51,10 +53,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        print(f"einloom: {error.strerror}: {error.filename}", file=sys.stderr)
+        where = "" if error.filename is None else f": {error.filename}"
+        print(f"einloom: {error.strerror}{where}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
+
+
+def _escape_what_cannot_be_printed() -> None:
+    """Print labels of an equation, and signs of tables, as escapes where the terminal has no such characters."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
 
 
 def make_parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
