@@ -36,8 +36,9 @@ VECTOR_PIECE = 2.0
 """The same where kernels read vectors, whose next pieces processors see many products ahead, and of packs and staged
 blocks, which have as many under way."""
 
-NEAR_PIECE = 4.0
-"""The same where kernels read from L2: its latency, beside a line every one or two cycles."""
+NEAR_PIECE = 2.5
+"""The same where kernels read from L2: its latency, beside a line every one or two cycles, of which processors hide a
+part where pieces lie equally far apart."""
 
 WRITTEN_PIECE = 4.0
 """The same where kernels only write: stores wait for their lines while the next tile is computed."""
