@@ -8,8 +8,20 @@ from dataclasses import replace
 
 import pytest
 
-from einloom.dtypes import FLOAT32, FLOAT64, DType
-from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
+from einloom.dtypes import (
+    BFLOAT16,
+    BOOL,
+    COMPLEX64,
+    COMPLEX128,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT32,
+    UINT8,
+    DType,
+)
+from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import OUTPUT
 from einloom.jit.host import host
 from einloom.machine import AVX512, Machine
@@ -155,3 +167,18 @@ def test_products_of_short_rows_equal_the_interpreter(vector: str) -> None:
     read = [read_in_order(_short_rows(random.Random(seed), FLOAT32), machine) for seed in range(200)]
     assert sum(schedule is not None for schedule in read) > 40
     assert _complaint(vector, _short_rows, range(200)) is None
+
+
+@pytest.mark.parametrize("dtype", [FLOAT16, BFLOAT16, INT8, UINT8, INT32, BOOL, COMPLEX64, COMPLEX128], ids=str)
+def test_other_types_are_read_in_order_as_well(vector: str, dtype: DType) -> None:
+    """Narrow ones are widened, truth values may end early, complex ones are multiplied as pairs."""
+
+    def read_once(rng: random.Random, _: DType) -> Operation:
+        makers = (_written_once, _short_rows, *([] if dtype in (COMPLEX64, COMPLEX128) else [random_single_use]))
+        made = rng.choice(makers)(rng, dtype)
+        return replace(made, operands=(*made.inputs, made.output), first_touch=Touch(Primitive.ZERO), last_touches=())
+
+    machines = _machines(vector)
+    read = [read_in_order(read_once(random.Random(seed), dtype), machines[1]) for seed in range(60)]
+    assert sum(schedule is not None for schedule in read) > 15
+    assert _complaint(vector, read_once, range(60)) is None
