@@ -283,6 +283,36 @@ def test_blocks_of_whole_cache_lines_equal_the_interpreter(vector: str) -> None:
     assert sum(map(len, tried)) > 12
 
 
+def _far_rows(rng: random.Random) -> Operation:
+    """Short rows of an input lie in pages of their own, and the output turns them: `deca,be->abcd`."""
+    a, b, c, d, e = (rng.randint(*most) for most in ((18, 40), (3, 6), (4, 7), (16, 21), (3, 5)))
+    far = a * c + rng.randint(1024, 1100)
+    strides = ((1, 0, a, e * far, far), (0, e, 0, 0, 1), (b * c * d, c * d, d, 1, 0))
+    axes = tuple(map(Axis, "abcde", (a, b, c, d, e), map(DimType, "mnmmk")))
+    operands = tuple(Operand(name, FLOAT32, each) for name, each in zip(("in0", "in1", "out"), strides))
+    return Operation(axes, operands, Primitive.GEMM, Touch(Primitive.ZERO))
+
+
+def _of_far_rows(seed: int, machine: Machine) -> tuple[Operation, list[Schedule]]:
+    fused, every = _proposals(_far_rows(random.Random(seed)), replace(machine, l1d=4096, l2=2**15, l3=2**12))
+    return fused, [each.schedule for each in every]
+
+
+def test_short_rows_far_apart_equal_the_interpreter(vector: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = host().with_vector(vector)
+
+    def complaint(seed: int) -> str | None:
+        fused, schedules = _of_far_rows(seed, machine)
+        operation = _far_rows(random.Random(seed))
+        wrong = (difference(operation, fused, each, machine, random.Random(seed)) for each in schedules)
+        return next((f"seed {seed}\n{each}" for each in wrong if each), None)
+
+    assert run_guarded(range(24), complaint) is None
+    found = [_of_far_rows(seed, AVX512)[1] for seed in range(24)]
+    monkeypatch.setattr("einloom.passes.contraction.blocking.TURNED_GROWTH", 0)  # No block holds several rows.
+    assert sum(_of_far_rows(seed, AVX512)[1] != each for seed, each in enumerate(found)) > 2
+
+
 def test_rows_that_panels_cut_and_sums_of_many_axes_are_among_what_was_tried() -> None:
     cut = summed = extras = 0
     for seed in range(360):
