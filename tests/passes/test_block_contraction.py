@@ -319,7 +319,15 @@ def test_inputs_from_memory_are_read_as_they_lie(axes: str, operands: tuple[str,
 
 def test_short_rows_in_pages_of_their_own_are_read_several_at_a_time() -> None:
     operation = contraction("d 84 m, e 84 k, c 84 m, a 84 m, b 24 n", "deca", "be", "abcd")
-    assert str(_chosen(operation, LARGE)) == "seq c:4 seq d:1 seq c:1 prim m=a n=b k=e pack out@1 b c d a"
+    assert str(_chosen(operation, LARGE)) == "seq c:4 seq d:1 seq e:42 seq c:1 prim m=a n=b k=e pack out@1 b c d a"
+
+
+@pytest.mark.parametrize(("rows", "parts"), [(72, ""), (84, "seq e:42 "), (128, "seq e:64 "), (256, "seq e:32 ")])
+def test_sums_over_rows_in_many_pages_are_cut_inside_of_what_lies_around_them(rows: int, parts: str) -> None:
+    operation = contraction(f"d 84 m, e {rows} k, c 84 m, a 84 m, b 24 n", "deca", "be", "abcd")
+    schedules = {str(each.proposal.schedule) for each in _costed(operation, LARGE)}
+    assert f"seq c:4 seq d:1 {parts}seq c:1 prim m=a n=b k=e pack out@1 b c d a" in schedules
+    assert any("seq d:1 seq e:" in each for each in schedules) == bool(parts)
 
 
 def test_rows_fill_no_lines_of_the_output_where_columns_would_share_sets() -> None:
@@ -421,8 +429,8 @@ def test_axes_are_not_joined_where_blocks_are_of_one_index() -> None:
     assert every_proposal(operation, Schedule((), identify_primitive(operation)), Context(tiny))
 
 
-def _costed(operation: Operation) -> list[Costed]:
-    return costed(operation, Schedule((), identify_primitive(operation)), Context(AVX512))
+def _costed(operation: Operation, machine: Machine = AVX512) -> list[Costed]:
+    return costed(operation, Schedule((), identify_primitive(operation)), Context(machine))
 
 
 def test_plans_are_varied_on_several_threads_as_on_one() -> None:

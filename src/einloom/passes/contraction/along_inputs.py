@@ -41,8 +41,8 @@ FEW_COLUMNS = 128
 """Columns up to which it takes a good part of computing with an input to copy it."""
 
 _PLAN = Plan("along an input", packs_vector=False, packs_element=False, staging=Staging.SUMS)
-IN_PLACE = (_PLAN, _PLAN._replace(long_runs=True))
-"""Nothing is copied but the output."""
+IN_PLACE = (_PLAN, _PLAN._replace(long_runs=True), _PLAN._replace(long_runs=True, few_steps=True))
+"""Nothing is copied but the output. Of sums over rows in many pages a part may be taken at a time."""
 
 COPIED = (_PLAN, _PLAN._replace(packs_vector=True), _PLAN._replace(packs_vector=True, packs_element=True))
 """Inputs may be copied."""

@@ -66,6 +66,10 @@ PANEL_TILES = 3
 PAGES = 144
 """Pages of rows that are read side by side at most: translation buffers hold them beside those of the output."""
 
+NEAR_PAGES = 80
+"""The same of plans of few steps, about what the first translation buffer holds: 72 rows, 36 at a time, took 1.02 to
+1.06 times as long as at once, 84 took 0.9 to 1.0, 128 took 0.85."""
+
 TILE_RUN = 1536
 """Bytes of a tile that is staged alone: few enough that the processor writes it while it computes the next one."""
 
@@ -179,10 +183,10 @@ class Blocking:
         taken = [axis for name in names if name is not None for axis in self.reduced if axis.name == name]
         if not self.packed:
             self.k_steps |= {axis.name: max(axis.extent, 1) for axis in taken}
-            if self._turns_output and not self._follows_all(taken):
-                self.k_steps |= self._few_rows(taken)
+            if self._turns_output:
+                self.k_steps |= self._rows_together(taken)
             elif self.plan.few_steps and self._comes_back():
-                self.k_steps |= self._few_rows(taken[:1])
+                self.k_steps |= self._few_rows(taken[:1], FOLLOWED)
             return
         target = self.targets.k_inside if self.plan.vector_inside else self.targets.k
         self.k_steps |= self._shares(taken, target // self.plan.k_parts, self._whole_lines(self.sides), {})
@@ -192,10 +196,16 @@ class Blocking:
         m, k = (self.extents.get(name or "", 1) for name in (self.prims.m, self.prims.k))
         return m > self.targets.tile_m and k > 2 * FOLLOWED
 
-    def _few_rows(self, taken: list[Axis]) -> dict[str, int]:
-        """Steps of what the primitive sums: as many rows of the vector operand as processors follow."""
+    def _rows_together(self, taken: list[Axis]) -> dict[str, int]:
+        """Steps of what the primitive sums, where rows are read as they lie: all, or few where pages would be many."""
+        pages = math.prod(-(-axis.extent // self._together(axis)) for axis in taken)
+        if pages > PAGES:
+            return self._few_rows(taken, FOLLOWED)
+        return self._few_rows(taken, NEAR_PAGES) if self.plan.few_steps and pages > NEAR_PAGES else {}
+
+    def _few_rows(self, taken: list[Axis], rows: int) -> dict[str, int]:
+        """Steps of what the primitive sums: at most so many rows of the vector operand."""
         steps: dict[str, int] = {}
-        rows = FOLLOWED
         for axis in taken:
             steps[axis.name] = equal_block(axis.extent, max(rows, 1))
             rows //= steps[axis.name]
@@ -204,10 +214,6 @@ class Blocking:
     def _together(self, axis: Axis) -> int:
         """How many rows of the vector operand share a page: processors follow them as one."""
         return max(PAGE // max(abs(self.a.strides[axis.name]) * self._size, 1), 1)
-
-    def _follows_all(self, taken: list[Axis]) -> bool:
-        """Whether translation buffers hold the pages of all rows of the vector operand at once."""
-        return math.prod(-(-axis.extent // self._together(axis)) for axis in taken) <= PAGES
 
     def _block_common(self) -> dict[str, int]:
         """Blocks of the axes that both inputs depend on: single indices, more of those that the primitive takes."""
@@ -229,7 +235,8 @@ class Blocking:
         if not self.operation.first_touch.initialises:
             return False
         if self.plan.staging is SUMS:
-            return True
+            turned = self.places.get(self.prims.m or "") != 1  # Else adding to lines of the output takes longer.
+            return not self.plan.few_steps or (turned and self._adds_parts and self._lie_apart())
         if any(self.k_steps[axis.name] != axis.extent for axis in self.reduced):
             return False
         m, n = self.prims.m, self.prims.n
@@ -416,7 +423,10 @@ class Blocking:
                 packs += [self._pack(side, len(loops))] if side.packed and not self._is_packed_alone(side) else []
         if self.plan.staging in (BLOCKS, PRODUCTS, SUMS):
             packs.append(ScheduledPack(OUTPUT, len(loops), self._staged_layout(self._block_steps())))
+        inner = self._inner_loops()
         if self.plan.staging is SUMS:
+            if self.plan.few_steps:  # Parts of the sum follow each other in the order of the tensor.
+                loops, inner = self._with_rows_around(loops, inner)
             loops += self._reduced_loops()
             packs += [self._pack(side, len(loops)) for side in self.sides if side.packed]
         if self.counting is not None:
@@ -424,12 +434,19 @@ class Blocking:
             packs += [
                 self._pack(side, len(loops)) for side in self.sides if side.packed and self._is_packed_alone(side)
             ]
-        inner = self._inner_loops()
         if self.plan.staging is TILES:  # In the order of the output, which is written as it is computed.
             inner.sort(key=lambda loop: -abs(self.places[loop.axis]))
             tile = {side.prim: min(side.tile, side.steps[side.prim]) for side in self.sides if side.prim}
             packs.append(ScheduledPack(OUTPUT, len(loops) + len(inner), self._staged_layout(tile)))
         return Schedule((*loops, *inner), self.prims, tuple(packs))
+
+    def _with_rows_around(
+        self, loops: list[ScheduledLoop], inner: list[ScheduledLoop]
+    ) -> tuple[list[ScheduledLoop], list[ScheduledLoop]]:
+        """Return the loops outside of the sum and inside: outside stand those whose indices lie farther apart in A."""
+        sum_stride = max(abs(self.a.strides[axis.name]) for axis in self.reduced)
+        outside = [loop for loop in inner if abs(self.a.strides.get(loop.axis, 0)) > sum_stride]
+        return [*loops, *outside], [loop for loop in inner if loop not in outside]
 
     def _inner_loops(self) -> list[ScheduledLoop]:
         """Loops over panels: those of the operand whose panels stay in L1 outside."""

@@ -47,7 +47,8 @@ class Plan(NamedTuple):  # Choosing makes dozens of them: faster than of datacla
             many of them, since kernels see one at a time.
         several: whether packed blocks hold several products of a batch, where an input's contiguous axis counts them.
         batch_inside: whether what would be the primitive's batch is its k, and blocks hold it before the other.
-        few_steps: whether blocks of k are so short that processors follow all of their rows, where nothing is packed.
+        few_steps: whether blocks of k are so short that processors follow all of their rows, where nothing is packed;
+            for a block of the output that is turned, that the first translation buffer holds the pages of the rows.
         whole_rows: whether kernels take all of the vector axis, where its panels would be two.
     """
 
