@@ -168,6 +168,19 @@ def dot_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
         yield ProductCase(sums, frozenset(), flag, vector, False)
 
 
+def interleaved_cases(vector: str, dtype: str) -> Iterator[ProductCase]:
+    """Yield sums whose elements take turns in memory, as the parts of complex numbers do, in rows and in columns."""
+    for index, (sums, rows, k) in enumerate(product((2, 4), (1, 2, 3, 4, 7, 8, 9, 17), (1, 2, 3, 7, 8, 9, 24, 33, 70))):
+        beta, flag = BETAS[index % 4]
+        a, c = sums * k + index % 3, (sums, sums + 3, -sums)[index // 4 % 3]
+        plain = Brgemm(dtype, sums, rows, k, 1, a=(1, a, sums, 0), b=None, c=(1, c), beta=beta)  # type: ignore[arg-type]
+        spec = replace(plain, alpha=(1, 2)[index % 2])
+        yield ProductCase(spec, frozenset(), flag, vector, bool(index % 2))
+        yield ProductCase(spec, frozenset({"a1", "c1"}), flag, vector, True)
+        exchanged = replace(spec, m=rows, n=sums, a=(a, 1, sums, 0), c=(c, 1))
+        yield ProductCase(exchanged, frozenset(), flag, vector, not index % 2)
+
+
 def far_cases(vector: str) -> Iterator[ProductCase]:
     """Yield products whose columns lie further apart than a displacement reaches."""
     far = 1 << 29  # times 4 bytes: 2 GiB
@@ -219,6 +232,12 @@ def test_more_masks_than_registers(vector: str) -> None:
     ]
     cases = [ProductCase(spec, frozenset(), None, vector, at_end) for spec in specs for at_end in (False, True)]
     assert run_guarded(cases, check_product) is None
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sums_whose_elements_take_turns(vector: str, dtype: str) -> None:
+    complaint = run_guarded(list(interleaved_cases(vector, dtype)), check_product)
+    assert complaint is None, complaint
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

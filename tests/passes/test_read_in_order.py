@@ -13,11 +13,12 @@ from einloom.machine import AVX512
 from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.pipeline import explain_passes, optimize_operation
 from einloom.passes.read_in_order import read_in_order
+from einloom.plan.pairs import on_reals
 
 from .operations import contraction
 
 
-def _sum(out: str) -> Operation:
+def _sum(out: str, dtype: str = "float32") -> Operation:
     """A sum of an input of three axes, whose output has one or two of them; row-major."""
     extents = {"a": 20, "b": 30, "c": 500}
     strides = " ".join(f"{name}={1 if name == out[-1] else extents[out[-1]]}" for name in out)
@@ -27,8 +28,8 @@ def _sum(out: str) -> Operation:
         axis a 20 {"m" if "a" in out else "k"}
         axis b 30 {"m" if "b" in out else "k"}
         axis c 500 {"m" if "c" in out else "k"}
-        in0 float32 a=15000 b=500 c=1
-        out float32 {strides}
+        in0 {dtype} a=15000 b=500 c=1
+        out {dtype} {strides}
         """
     )
 
@@ -114,6 +115,20 @@ def test_short_rows_are_read_in_order_where_nothing_is_summed_or_a_batch_is() ->
 def test_scratch_has_a_limit_however_much_the_second_level_cache_holds(operation: Operation) -> None:
     fused, schedule = optimize_operation(operation, replace(AVX512, l2=2**26, l3=2**27))
     assert bind(fused, schedule).scratch_bytes <= SCRATCH_LIMIT
+
+
+@pytest.mark.parametrize(
+    "out, dtype, schedule",
+    [
+        ("ab", "complex64", "seq a*b:8 prim m=parts n=a*b k=c"),
+        ("a", "complex128", "seq a:8 prim m=parts n=a k=b*c"),
+        ("b", "complex64", "seq a:1 seq b:8 prim m=parts n=b k=c"),
+        ("", "complex64", "seq a*b*c:300000 prim m=parts k=a*b*c"),
+    ],
+)
+def test_both_parts_of_complex_numbers_go_along_in_vectors(out: str, dtype: str, schedule: str) -> None:
+    summed = on_reals(_sum(out, dtype))
+    assert optimize_operation(summed, replace(AVX512, l2=2**22))[1] == parse_schedule(schedule)
 
 
 def test_sums_from_memory_take_row_after_row_where_l1_holds_what_they_are_added_to() -> None:

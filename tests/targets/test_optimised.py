@@ -8,19 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from einloom.dtypes import (
-    BFLOAT16,
-    BOOL,
-    COMPLEX64,
-    COMPLEX128,
-    FLOAT16,
-    FLOAT32,
-    FLOAT64,
-    INT8,
-    INT32,
-    UINT8,
-    DType,
-)
+from einloom.dtypes import BFLOAT16, BOOL, COMPLEX64, COMPLEX128, FLOAT16, FLOAT32, FLOAT64, INT8, INT32, UINT8, DType
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import OUTPUT
 from einloom.jit.host import host
@@ -129,6 +117,25 @@ def _turned(rng: random.Random, dtype: DType) -> Operation:
 
 def test_sums_that_turn_their_output_equal_the_interpreter(vector: str) -> None:
     assert _complaint(vector, _turned, range(200)) is None
+
+
+def _interleaved(rng: random.Random, dtype: DType) -> Operation:
+    """Sums of numbers of two or four parts, as complex ones, which lie side by side."""
+    sums = (random_single_use(rng, dtype) for _ in iter(int, 1))
+    operation = next(each for each in sums if len(each.inputs) == 1)
+    if rng.random() < 0.4:  # Functions that touch outputs are those of floats.
+        narrow = rng.choice((INT32, UINT8, BOOL, FLOAT16))
+        operands = tuple(replace(each, dtype=narrow) for each in (*operation.inputs, operation.output))
+        operation = Operation(operation.axes, operands, operation.main, Touch(Primitive.ZERO))
+    parts = rng.choice((2, 2, 4))
+    operands = [replace(each, strides=(*(parts * stride for stride in each.strides), 1)) for each in operation.operands]
+    return replace(operation, axes=(*operation.axes, Axis("parts", parts, DimType.M)), operands=tuple(operands))
+
+
+def test_sums_of_numbers_of_several_parts_equal_the_interpreter(vector: str) -> None:
+    read = [read_in_order(_interleaved(random.Random(seed), FLOAT32), AVX512) for seed in range(200)]
+    assert sum(schedule is not None and schedule.prims.m == "parts" for schedule in read) > 60
+    assert _complaint(vector, _interleaved, range(200)) is None
 
 
 def _written_once(rng: random.Random, dtype: DType, rows: tuple[int, ...] = (256, 300, 515)) -> Operation:

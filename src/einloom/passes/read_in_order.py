@@ -6,6 +6,8 @@ axis of the output, the rows are added to a piece of the output that stays in L2
 rows, and long runs of the input count more. Plain sums of what lies in memory take row after row: that is one stream,
 which memory answers fastest, and adding to L1 takes less time.
 
+A short axis of the output inside of the sum, the parts of complex numbers, goes along in its vectors.
+
 Where such an axis is not the output's innermost one, the rows are added to a block in scratch, which a copy turns.
 Where the output is as large as the input (products element by element, or sums of a few), pieces of it are computed in
 scratch and leave it past the caches: an ordinary store would fetch each line first. An input that lies across is copied
@@ -19,6 +21,7 @@ import math
 from einloom.dtypes import Kind
 from einloom.ir.operation import Axis, DimType, Operand, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
+from einloom.kernels.contraction.product import keeps_apart
 from einloom.machine import Machine
 from einloom.passes.model.sizes import equal_part
 from einloom.passes.model.tiles import SCRATCH_LIMIT
@@ -72,25 +75,28 @@ def read_in_order(operation: Operation, machine: Machine, packing: bool = True) 
     return _turns_sums(operation, large, run, machine) if packing else None
 
 
-def _sums_along_runs(operation: Operation, large: Operand, run: Axis, machine: Machine) -> Schedule | None:
-    """Vectors along a summed axis, for several rows at once; a small input where it lies apart is packed."""
+def _sums_along_runs(
+    operation: Operation, large: Operand, run: Axis, machine: Machine, inside: Axis | None = None
+) -> Schedule | None:
+    """Vectors along a summed axis, for several rows at once; a small input where it lies apart is packed.
+
+    Args:
+        inside: an axis of the output that lies inside of the sum, whose sums are kept apart in the vectors' lanes.
+    """
     others = [operand for operand in operation.inputs if operand is not large]
     packs = _in_the_same_order(operation, large, run, machine)
     if packs is None:
         return None
-    kept = [axis for axis in operation.axes if axis.role is not DimType.K]
+    kept = [axis for axis in operation.axes if axis.role is not DimType.K and axis is not inside]
     alone = [axis for axis in kept if not any(operation.stride(operand, axis.name) for operand in others)]
     rows = min(alone, key=lambda axis: operation.distance(large, axis), default=None)
     # L2 has to hold a piece of the other input while eight rows go by.
     piece = _piece(run, machine.l2 // 2 // (ROWS + 1 if rows is not None and others else 1), operation)
-    loops = _around(operation, large, {run.name, rows.name if rows else run.name})
+    loops = _around(operation, large, {axis.name for axis in (run, rows, inside) if axis})
     loops += [ScheduledLoop(run.name, piece)] if piece < run.extent else []
     loops += [ScheduledLoop(rows.name, ROWS)] if rows is not None and rows.extent > ROWS else []
-    return Schedule(
-        tuple(loops) or (ScheduledLoop(run.name, run.extent),),
-        Prims(m=rows.name if rows else None, k=run.name),
-        packs,
-    )
+    m, n = (axis.name if axis else None for axis in ((inside, rows) if inside else (rows, None)))
+    return Schedule(tuple(loops) or (ScheduledLoop(run.name, run.extent),), Prims(m, n, run.name), packs)
 
 
 def _short_runs(operation: Operation, large: Operand, run: Axis, machine: Machine) -> Schedule | None:
@@ -101,6 +107,9 @@ def _short_runs(operation: Operation, large: Operand, run: Axis, machine: Machin
     """
     lanes = machine.vector_bits // (8 * operation.accumulate.size)
     roles = {axis.role for axis in operation.axes if axis.extent > 1}
+    around = _summed_around(operation, large, run)
+    if around is not None:
+        return _sums_along_runs(operation, large, around, machine, inside=run)
     if run.role is DimType.K:
         return _sums_along_runs(operation, large, run, machine) if DimType.C in roles and run.extent >= lanes else None
     straight = all(operation.stride(operand, run.name) in (0, 1) for operand in operation.inputs)
@@ -115,6 +124,19 @@ def _short_runs(operation: Operation, large: Operand, run: Axis, machine: Machin
     loops = [*_around(operation, large, {run.name, rows.name})]
     loops += [ScheduledLoop(rows.name, count)] if count < rows.extent else []
     return Schedule(tuple(loops) or (ScheduledLoop(rows.name, rows.extent),), Prims(m=run.name, n=rows.name))
+
+
+def _summed_around(operation: Operation, large: Operand, run: Axis) -> Axis | None:
+    """Return the summed axis that continues a run of two or four sums, such as both parts of complex numbers.
+
+    before: axis a 60 m, axis b 50 k, axis parts 2 m; in0 a=100 b=2 parts=1; out a=2 parts=1
+    after:  seq a:8 prim m=parts n=a k=b
+    """
+    kept_apart = operation.stride(operation.output, run.name) == 1 and keeps_apart(run.extent, operation.accumulate)
+    if operation.inputs != (large,) or not kept_apart:
+        return None
+    summed = (axis for axis in operation.axes if axis.role is DimType.K and axis.extent > 1)
+    return next((axis for axis in summed if operation.stride(large, axis.name) == run.extent), None)
 
 
 def _in_the_same_order(

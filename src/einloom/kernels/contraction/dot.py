@@ -1,7 +1,8 @@
 """The generator for sums over an axis that is contiguous in every input: dot products and matrix-vector products.
 
 The vectors run along k. A tile is as many rows of A as a vector has lanes, one accumulator each, times one column of B;
-at its end the accumulators are summed crosswise into one vector, which is a piece of a column of C.
+at its end the accumulators are summed crosswise into one vector, which is a piece of a column of C. Where a row has
+several sums, element by element in turn (both parts of complex numbers), groups of lanes are kept apart until then.
 """
 
 from __future__ import annotations
@@ -41,10 +42,12 @@ class _Dot(Generic[R, V, A]):
 
     def __init__(self, km: KernelMachine[R, V, A], product: Product, arguments: tuple[str, ...]) -> None:
         self.km, self.vec, self.product = km, km.sums(product.dtype, product.groups), product
-        self.rows = min(product.m, self.vec.lanes)
+        self.group = product.interleaved
+        together = self.group == 1 or product.c.strides[0] == self.group
+        self.rows = min(product.m, self.vec.lanes // self.group) if together else 1
         self.sets = max(1, min(UNROLLED, SUMS_IN_FLIGHT // self.rows, product.k // self.vec.lanes))
         self.trips = product.k // (self.sets * self.vec.lanes)
-        self.ends_early = self.vec.branch_if_none is not None
+        self.ends_early = self.vec.branch_if_none is not None and self.group == 1
         self.look = max(LOOK // self.sets, 1) if self.ends_early else max(self.trips, 1)
         self.strides = Strides(km.reach)
         self.views = {operand.name: km.view(operand.dtype, self.vec) for operand in (*product.inputs, product.c)}
@@ -52,6 +55,7 @@ class _Dot(Generic[R, V, A]):
         self.a = Cursor.of(km, *self._along_rows(product.a, extents), self.rows, "a_walk")
         self.b = Cursor.of(km, product.b, self.strides.of(product.b, extents), 1, "b_walk") if product.b else None
         self.output = self.strides.of(product.c, extents)
+        self.strided = product.c.fetch is STRIDED and self.group == 1
         self._plan_frame(arguments)
 
     def _along_rows(self, a: StridedMatrix, extents: tuple[int, ...]) -> tuple[StridedMatrix, tuple[int | str, ...]]:
@@ -61,8 +65,7 @@ class _Dot(Generic[R, V, A]):
     def _plan_frame(self, arguments: tuple[str, ...]) -> None:
         cursors = [self.a, *([self.b] if self.b else [])]
         hot = [name for cursor in cursors for name in cursor.variables] + ["k"]
-        strided = self.product.c.fetch is STRIDED
-        hot += [self.output[0]] if strided and isinstance(self.output[0], str) else []
+        hot += [self.output[0]] if self.strided and isinstance(self.output[0], str) else []
         strides = [s for c in cursors for s in c.strides if isinstance(s, str)]
         strides += [s for s in self.output if isinstance(s, str)]
         cold = ["c", *(o.name for o in self.product.inputs), *(["beta"] if self.product.beta is None else [])]
@@ -84,10 +87,13 @@ class _Dot(Generic[R, V, A]):
             source = self.frame.read(str(self.a.strides[1]))
             self.km.sum_multiple(self.frame.read(self.a.triple), source, source, 2)
         self.index: StrideIndex | None = None
-        if self.product.c.fetch is STRIDED:
+        if self.strided:
             stride = self.output[0] if isinstance(self.output[0], int) else self.frame.read(self.output[0])
             self.index = self.views["c"].stride_index(stride, 0, self.vec.registers[0])
-        for count in (self.product.k % self.vec.lanes, *(rows for rows, _ in parts(self.product.m, self.rows))):
+        for count in (
+            self.product.k % self.vec.lanes,
+            *(self.group * rows for rows, _ in parts(self.product.m, self.rows)),
+        ):
             self.vec.mask(count) if count else None
         with self.frame.loop(self.product.n, "n"):
             for rows, count in parts(self.product.m, self.rows):
@@ -171,11 +177,11 @@ class _Dot(Generic[R, V, A]):
             for target, source in zip(sets[0], other):
                 vec.add(target, target, source)
         result = sets[0][0]
-        vec.sum_lanes(sets[0], free[0])
+        vec.sum_lanes(sets[0], free[0], self.group)
         if product.alpha != 1:
             vec.broadcast_constant(free[0], product.alpha)
             vec.mul(result, result, free[0])
-        mask = vec.mask(rows)
+        mask = vec.mask(self.group * rows)
         if product.beta is None:
             skip = km.asm.forward("overwrite")
             self.frame.branch("eq", "beta", 0, skip)

@@ -21,10 +21,18 @@ from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.specs import BatchBy, Brgemm, NamedStride, named_strides
 from einloom.machine import Machine
 
-__all__ = ["Product", "StridedMatrix"]
+__all__ = ["Product", "StridedMatrix", "keeps_apart"]
 
 PACKED_COLUMNS = 3
 """With fewer columns a strided operand is not worth a copy of its own."""
+
+APART = 16
+"""Bytes of neighbouring lanes that can be kept apart while the lanes of a register are summed."""
+
+
+def keeps_apart(sums: int, dtype: DType) -> bool:
+    """Return whether kernels keep so many sums of a type apart whose elements take turns along a vector."""
+    return sums in (2, 4) and sums * dtype.size <= APART
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,10 @@ class StridedMatrix:
 class Product(NamedTuple):
     """C = beta C + alpha sum A B; see `Brgemm`. `a`'s fragments are the ones that vectors are loaded of.
 
-    `dtype` is the type of the elements of registers.
+    Attributes:
+        dtype: type of the elements of registers.
+        interleaved: sums that a row of A has, element by element in turn, and that are neighbours in C; k counts the
+            elements of all of them. More than one only where the product `is_dot`.
     """
 
     dtype: DType
@@ -82,6 +93,7 @@ class Product(NamedTuple):
     batch_by: BatchBy = BatchBy.STRIDE
     far: bool = False
     onward: int | None = None
+    interleaved: int = 1
 
     @staticmethod
     def of(spec: Brgemm) -> Product:
@@ -100,7 +112,7 @@ class Product(NamedTuple):
         both = (product._vector_operand_first(), product.exchanged())
         if product.has_blocks:
             return min(both, key=Product._effort)._rows_first()
-        dots = [each for each in both if each.is_dot]
+        dots = [each for each in (*both, *(each._with_sums_interleaved() for each in both)) if each.is_dot]
         return min(dots, key=lambda dot: dot.n) if dots else min(both, key=Product._effort)
 
     @property
@@ -236,6 +248,19 @@ class Product(NamedTuple):
         """Return the product with m and n exchanged."""
         product = self._map(StridedMatrix.exchanged, m=self.n, n=self.m)
         return product._without_unit_axes()._vector_operand_first()
+
+    def _with_sums_interleaved(self) -> Product:
+        """Return neighbouring sums, whose elements take turns in memory, as one row along which vectors run.
+
+        before: m 2, n 5, k 7; A m=1 n=14 k=2; C m=1 n=2
+        after:  m 5, k 14, interleaved 2; A m=14 k=1; C m=2
+        """
+        sums, a, c = self.m, self.a, self.c
+        take_turns = (a.strides[0], a.strides[2], c.strides[0]) == (1, sums, 1)
+        if self.b or not take_turns or not self._is_plain_sum or not keeps_apart(sums, self.dtype):
+            return self
+        a, c = a.with_strides((a.strides[1], 0, 1, 0)), c.with_strides((c.strides[1], 0, 0, 0))
+        return self._replace(m=self.n, n=1, k=sums * self.k, a=a, c=c, interleaved=sums)._without_unit_axes()
 
     def _effort(self) -> float:
         """Estimate the work per element and step: strided accesses cost a load or store for each lane."""

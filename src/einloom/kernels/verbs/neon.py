@@ -14,6 +14,7 @@ from einloom.asm.aarch64.operands import Arranged, Offset, Scalar, X, d, mem, q,
 from einloom.dtypes import FLOAT32, DType
 from einloom.errors import EncodingError
 from einloom.kernels.verbs.aarch64 import AArch64Machine, own
+from einloom.kernels.verbs.fold import fold_lanes
 from einloom.kernels.verbs.half_products_neon import NeonHalfProducts
 from einloom.kernels.verbs.neon_elements import NeonElements, lanes_of
 from einloom.kernels.verbs.products import vectors_of
@@ -118,13 +119,18 @@ class NeonVectors(FormulaVerbs[X, Arranged, Offset]):
                 zip_(*(v[register.number].d2 for register in (block[i + j], free[j], free[j + 2])))
         return block, free
 
-    def sum_lanes(self, registers: list[Arranged], temporary: Arranged) -> None:
+    def sum_lanes(self, registers: list[Arranged], temporary: Arranged, group: int = 1) -> None:
+        if group > 1:
+            fold_lanes(self, registers, temporary, lambda first, second: self.add(first, first, second), group)
+            return
         for _ in range(self.lanes.bit_length() - 1):
             for i in range(0, len(registers), 2):
                 self.asm.faddp(registers[i], registers[i], registers[min(i + 1, len(registers) - 1)])
             registers = registers[::2]
 
-    def split_lanes(self, level: int, first: Arranged, second: Arranged, temporary: Arranged) -> None:
+    def split_lanes(self, level: int, first: Arranged, second: Arranged, temporary: Arranged, group: int = 1) -> None:
+        if group > 1:
+            first, second, temporary = (v[register.number].d2 for register in (first, second, temporary))
         self.asm.uzp1(temporary, first, second)
         self.asm.uzp2(first, first, second)
 

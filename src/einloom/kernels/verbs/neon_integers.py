@@ -37,7 +37,10 @@ class NeonIntegers(NeonVectors):
     def broadcast_constant(self, dst: Arranged, value: float) -> None:
         self.load_constant(dst, int(value) & (1 << 8 * self.dtype.size) - 1)
 
-    def sum_lanes(self, registers: list[Arranged], temporary: Arranged) -> None:
+    def sum_lanes(self, registers: list[Arranged], temporary: Arranged, group: int = 1) -> None:
+        if group > 1:
+            super().sum_lanes(registers, temporary, group)
+            return
         for _ in range(self.lanes.bit_length() - 1):
             for i in range(0, len(registers), 2):
                 self._sum_neighbours(registers[i], registers[min(i + 1, len(registers) - 1)], temporary)

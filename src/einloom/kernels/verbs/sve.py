@@ -138,10 +138,10 @@ class SveVectors(CopiesInOrder, ArithmeticVerbs[X, Scalable, Offset]):
 
     # Kernels of elements in order need none of the rest.
 
-    def sum_lanes(self, registers: list[Scalable], temporary: Scalable) -> None:
+    def sum_lanes(self, registers: list[Scalable], temporary: Scalable, group: int = 1) -> None:
         refuse()
 
-    def split_lanes(self, level: int, first: Scalable, second: Scalable, temporary: Scalable) -> None:
+    def split_lanes(self, level: int, first: Scalable, second: Scalable, temporary: Scalable, group: int = 1) -> None:
         refuse()
 
     def swap_neighbours(self, dst: Scalable, src: Scalable) -> None:

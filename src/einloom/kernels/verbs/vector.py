@@ -212,8 +212,11 @@ class ArithmeticVerbs(CopyVerbs[R, V, A]):
         """dst += the lanes at a place; masked bytes are not touched. It may need a free register."""
 
     @abstractmethod
-    def sum_lanes(self, registers: list[V], temporary: V) -> None:
-        """registers[0] = in lane i the sum over the lanes of registers[i]; up to `lanes` registers, all clobbered."""
+    def sum_lanes(self, registers: list[V], temporary: V, group: int = 1) -> None:
+        """registers[0] = in group i the sum over the groups of lanes of registers[i], which are all clobbered.
+
+        A group is one lane, or some next to each other of up to 16 bytes; there are at most as many registers.
+        """
 
     # Neighbours of even and odd lanes: the parts of complex numbers
 
@@ -238,10 +241,11 @@ class ArithmeticVerbs(CopyVerbs[R, V, A]):
         """dst = src, in which lanes whose numbers differ in the bit of `distance`, 2 and more, trade places."""
 
     @abstractmethod
-    def split_lanes(self, level: int, first: V, second: V, temporary: V) -> None:
+    def split_lanes(self, level: int, first: V, second: V, temporary: V, group: int = 1) -> None:
         """temporary, first = the even and the odd ones of neighbours, those of first before those of second.
 
-        What neighbours are depends on the level; after log2(lanes) levels every lane has met every other.
+        What neighbours are depends on the level; after log2(lanes / group) levels every group of lanes has met every
+        other.
         """
 
 

@@ -140,14 +140,15 @@ class X86Vectors(FormulaVerbs[R64, Vector, Address]):
 
     # Lanes of several registers folded into one
 
-    def sum_lanes(self, registers: list[Vector], temporary: Vector) -> None:
-        fold_lanes(self, registers, temporary, lambda first, second: self.add(first, first, second))
+    def sum_lanes(self, registers: list[Vector], temporary: Vector, group: int = 1) -> None:
+        fold_lanes(self, registers, temporary, lambda first, second: self.add(first, first, second), group)
 
-    def split_lanes(self, level: int, first: Vector, second: Vector, temporary: Vector) -> None:
+    def split_lanes(self, level: int, first: Vector, second: Vector, temporary: Vector, group: int = 1) -> None:
         """Take neighbours apart in every 128 bits, then among the 128-bit parts."""
-        if level >= (2 if self.is_single else 1):
+        size = group * self.dtype.size
+        if size << level >= PART:
             self._split_parts(first, second, temporary)
-        elif self.is_single:
+        elif size == 4:
             self.asm.vshufps(temporary, first, second, 0x88)
             self.asm.vshufps(first, first, second, 0xDD)
         else:
