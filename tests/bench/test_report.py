@@ -57,6 +57,7 @@ def test_a_bound_is_the_longer_of_arithmetic_and_traffic() -> None:
     assert slow.share == pytest.approx(0.5)
     assert slow.bound_share == pytest.approx(0.8)
     assert "of bound" not in " ".join(drawn(report_of(ROW)).split())
+    assert "copy" not in drawn(report_of(ROW))
     text = drawn(report_of(ROW, slow))
     assert "80 %" in text
     assert "63 %" in text  # their geometric mean

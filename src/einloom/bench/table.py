@@ -102,12 +102,14 @@ def remarks(report: dict[str, Any]) -> Iterator[str]:
         Ceiling.COPY: ("copy, bytes read and written", Unit.BYTES),
         Ceiling.READ: ("read, bytes", Unit.BYTES),
     }
+    bounded = _has_bounds(report)
     for kind, (name, unit) in names.items():
-        rates = [rate for row in report["rows"] if (rate := row["ceilings"].get(kind))]
+        rows = [row for row in report["rows"] if bounded or row["ceiling_is"] == kind]
+        rates = [rate for row in rows if (rate := row["ceilings"].get(kind))]
         if rates:
             span = dict.fromkeys(f"{value:.1f}" for value in (min(rates), max(rates)))
             yield f"{name}: {' to '.join(span)} {unit}"
-    if _has_bounds(report):
+    if bounded:
         yield "bound: arithmetic at that peak, or every tensor's bytes once at that rate, whichever takes longer"
     for name in report["missing"]:
         yield f"{name} is not installed and was left out"
