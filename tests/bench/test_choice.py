@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -76,6 +79,21 @@ def test_every_proposal_is_run() -> None:
     assert choice.tried[0].predicted == min(each.predicted for each in choice.tried)
 
 
+def _missing_every_other_call() -> Iterator[float]:
+    now = 0.0
+    for call in count():
+        yield now
+        now += 0.001 * (call % 2 == 0)
+        yield now
+
+
+def test_a_turn_lasts_until_the_clock_has_seen_some_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("einloom.bench.choice.time.thread_time", partial(next, _missing_every_other_call()))
+    choice = measure_choice(Case.contraction("km,kn->mn", {"k": 96, "m": 80, "n": 112}), host(), 1, 0.0)
+    assert choice is not None
+    assert [each.seconds for each in choice.tried] == pytest.approx([0.001] * len(choice.tried))
+
+
 @pytest.mark.parametrize("equation", ["ab->ba", "ab,b->a", "ab,bc,cd->ad"])
 def test_what_is_not_chosen_among_candidates_is_left_out(equation: str) -> None:
     assert measure_choice(Case.contraction(equation, dict.fromkeys("abcd", 70)), host(), 1, 0.0) is None
@@ -86,6 +104,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     line = ["bench", "gemm_large", "--cases", "256x256x256", "--choice", "--runs", "1", "--seconds", "0"]
     assert main([*line, "--json", str(file)]) == 0
     shown = capsys.readouterr().out
-    assert "of the best" in shown and "256x256x256 AᵀB" in shown and "the median ratio of 1 rounds" in shown
+    assert "of the best" in shown and "256x256x256 AᵀB" in shown and "the median ratio of 1 round\n" in shown
     rows = json.loads(file.read_text())
     assert len(rows) == 3 and all(row["ratio"] >= 1 and row["rounds"] == 1 and len(row["tried"]) > 3 for row in rows)

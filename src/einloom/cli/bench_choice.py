@@ -48,10 +48,11 @@ def _draw(choices: Sequence[Choice], machine: Machine) -> None:
         console.print(
             f"{good} of {len(choices)} within 5 % of the best, {worst:.2f}x at most, {mean_ratio(choices):.3f}x in the "
             f"geometric mean; {machine.name}, {machine.vector}, one thread, processor time; each proposal between two "
-            f"turns of the chosen one, the median ratio of {_range_text(rounds)} rounds",
+            f"turns of the chosen one, the median ratio of {_rounds_text(rounds)}",
             style="dim",
         )
 
 
-def _range_text(counts: Sequence[int]) -> str:
-    return str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+def _rounds_text(counts: Sequence[int]) -> str:
+    least, most = counts[0], counts[-1]
+    return f"{most} round" + "s" * (most > 1) if least == most else f"{least} to {most} rounds"
