@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from dataclasses import replace
 
 import pytest
@@ -311,6 +312,36 @@ def test_short_rows_far_apart_equal_the_interpreter(vector: str, monkeypatch: py
     found = [_of_far_rows(seed, AVX512)[1] for seed in range(24)]
     monkeypatch.setattr("einloom.passes.contraction.blocking.TURNED_GROWTH", 0)  # No block holds several rows.
     assert sum(_of_far_rows(seed, AVX512)[1] != each for seed, each in enumerate(found)) > 2
+
+
+@pytest.mark.parametrize("dtype", [FLOAT32, COMPLEX64], ids=str)
+def test_parts_of_sums_inside_of_what_lies_around_them_equal_the_interpreter(
+    vector: str, dtype: DType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of a sum in more pages than a translation buffer holds; here it holds two."""
+    monkeypatch.setattr("einloom.passes.contraction.blocking.NEAR_PAGES", 2)
+    monkeypatch.setattr("einloom.passes.parallelise.LEAST_WORK", 1)
+    machine = host().with_vector(vector)
+
+    def made(rng: random.Random) -> Operation:
+        rows = _far_rows(rng)
+        rows = replace(rows, operands=tuple(replace(operand, dtype=dtype) for operand in rows.operands))
+        return touched(rng, rows) if dtype is FLOAT32 and rng.random() < 0.3 else rows
+
+    def found(seed: int, machine: Machine) -> tuple[Operation, Operation, list[Schedule]]:
+        operation = made(random.Random(seed))
+        fused, every = _proposals(operation, replace(machine, l1d=4096, l2=2**15, l3=2**12))
+        parted = [each.schedule for each in every if re.search(r"seq d:1 seq e:\d ", str(each.schedule))]
+        return operation, fused, parted
+
+    def complaint(seed: int) -> str | None:
+        operation, fused, schedules = found(seed, machine)
+        shared = [parallelise(fused, each, 1 + seed % 2) for each in schedules]
+        wrong = (difference(operation, fused, each, machine, random.Random(seed)) for each in shared)
+        return next((f"seed {seed}\n{each}" for each in wrong if each), None)
+
+    assert run_guarded(range(24), complaint) is None
+    assert sum(len(found(seed, each)[2]) for seed in range(24) for each in (AVX512, AVX2)) > 40
 
 
 def test_rows_that_panels_cut_and_sums_of_many_axes_are_among_what_was_tried() -> None:
