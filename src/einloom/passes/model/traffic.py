@@ -189,7 +189,7 @@ class Flow:
         lines = _added([each.lines for each in others])
         near, far = _added([each.rooms for each in others]), _added([each.far_rooms for each in others])
         beside = zip((use.rooms, use.far_rooms, use.rooms), (near, far, near), self.forgets, self.buffers.caches)
-        found = list[Forgotten]()
+        found: list[Forgotten] = []
         for own, rooms, gone, cache in beside:
             share = [LINE * some / room if room else 1.0 for some, room in zip(lines, rooms)]
             found.append(_partly(gone, _forgotten(own, cache), share))
