@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from einloom.ir.operation import DimType, Operation
@@ -44,6 +46,9 @@ ALL_SEQUENTIAL = parse_schedule("seq m:1 seq n:1 seq k:1 prim")
         (35, DimType.N, 8, None, (1, 35)),
         (35, DimType.K, 8, None, (5, 7)),
         (37, DimType.M, 8, None, (1, 37)),
+        (37, DimType.K, 8, None, (1, 37)),
+        (37, DimType.C, 8, 1, (1, 37)),
+        (36, DimType.K, 1, None, (1, 36)),
     ],
 )
 def test_splits(size: int, role: DimType, most: int, least: int | None, parts: tuple[int, int]) -> None:
@@ -55,6 +60,12 @@ def test_outer_parts_are_split_again_and_stand_at_the_end() -> None:
     assert listed(split_dimensions(dimensions, 32)) == "m:32 n:32 k:32 m.1:10 n.1:10 k.1:25 m.1.1:5 n.1.1:5 k.1.1:2"
     outer = split_dimensions(dimensions, 32)[4]
     assert outer.strides == (0, 32 * 1600, 32 * 1600)
+
+
+def test_dimensions_without_divisors_stay_whole() -> None:
+    sizes = {"m": 37, "n": 74, "k": 41}
+    product = replace(PRODUCT, axes=tuple(replace(axis, extent=sizes[axis.name]) for axis in PRODUCT.axes))
+    assert listed(split_dimensions(to_dimensions(product, ALL_SEQUENTIAL), 8)) == "m:37 n:2 k:41 n.1:37"
 
 
 @pytest.mark.parametrize(("least", "after"), [(1, "a:8 b:4 c:2"), (3, "a:8 b*c:8"), (16, "a*b*c:64")])

@@ -46,7 +46,7 @@ def best_split(size: int, role: DimType, most: int, least: int | None = None) ->
     for divisor in DIVISORS.get(role, (1,)):
         for inner in range(most // divisor * divisor, 0, -divisor):
             outer = size // inner
-            if size % inner == 0 and outer >= max(least or 1, 2) and inner >= (least or 1):
+            if size % inner == 0 and min(outer, inner) >= max(least or 1, 2):
                 return outer, inner
     return 1, size
 
