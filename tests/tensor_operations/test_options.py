@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from dataclasses import replace
@@ -99,6 +100,20 @@ def test_every_option_sets_up_and_is_right(options: dict[str, Any]) -> None:
         interpret_nest(bind(better, schedule), memories)
         assert np.array_equal(memories[-1].elements, expected[-1].elements), (seed, str(schedule))
         el.TensorOperation(el.TensorOperationConfig.from_schedule(better, schedule))
+
+
+EMPTY = [sizes for sizes in itertools.product((0, 1, 2, 70), repeat=3) if 0 in sizes]
+
+
+@pytest.mark.parametrize("options", [{}, {"thread_target": 2}, {"max_kernel_size": 4}, {"rules": "seed"}], ids=str)
+def test_sizes_may_be_0(options: dict[str, Any]) -> None:
+    for m, n, k in EMPTY:
+        strides = (1, 0, max(m, 1)), (0, max(k, 1), 1), (1, max(m, 1), 0)
+        config = sequential("gemm", "mnk", (m, n, k), *strides)
+        out = np.full(m * n, 5, np.float32)
+        in0, in1 = np.ones(m * k, np.float32), np.ones(k * n, np.float32)
+        el.TensorOperation(el.optimize(config, **options)).execute(in0, in1, out)
+        assert not out.any(), (m, n, k)
 
 
 @pytest.mark.parametrize(

@@ -52,12 +52,12 @@ LEAST_RUN = 2
 
 
 def read_in_order(operation: Operation, machine: Machine, packing: bool = True) -> Schedule | None:
-    """Return loops in the order of the large input, which is not packed; None where elements are used more than once.
+    """Return loops in the order of the large input, which is not packed; None unless all elements are used once.
 
     before: ij,j->i                          (i 4000, j 4000, row-major)
     after:  seq i:8 prim m=i k=j
     """
-    if not operation.main.is_contraction or not operation.inputs:
+    if not operation.main.is_contraction or not operation.inputs or not operation.points:
         return None
     large = max(operation.inputs, key=operation.elements)
     used_once = operation.points == operation.elements(large)
