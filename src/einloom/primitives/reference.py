@@ -47,6 +47,8 @@ NaN, infinities, denormal numbers and signed zeros give what NumPy gives for the
 exceptions:
 
 - Of two zeros of different sign `relu`, `min` and `max` may return either; so may the reductions by `min` and `max`.
+- A sum whose terms are all -0 may be 0 instead: accumulators may begin with 0, and columns that share a register are
+  completed by zeros before they are added.
 - Which NaN comes out, by its bits, is not defined.
 - `muladd` rounds once, after the addition; NumPy's `c + a * b` rounds twice.
 - Sums and products are combined in another order than NumPy's. The order depends on sizes, type and vector ISA alone,
