@@ -17,7 +17,7 @@ from einloom.passes.contraction.large_input import vectorise_large_input
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
 from einloom.passes.model.cost import CostModel
-from einloom.passes.model.traffic import Flow
+from einloom.passes.model.flow import Flow
 from einloom.passes.values import Context
 from einloom.plan.paths import contraction_path
 from einloom.plan.problem import make_problem

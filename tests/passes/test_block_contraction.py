@@ -17,9 +17,11 @@ from einloom.passes.contraction.choose import Costed, costed, every_proposal
 from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
+from einloom.passes.model.copied import copied_matrix, copied_run
 from einloom.passes.model.cost import cost_of
+from einloom.passes.model.flow import Flow
 from einloom.passes.model.tiles import SCRATCH_LIMIT, block_targets
-from einloom.passes.model.traffic import Flow
+from einloom.passes.model.traffic import traffic_of
 from einloom.passes.pipeline import explain_passes, optimize_operation
 from einloom.passes.values import Context, Options
 
@@ -109,11 +111,11 @@ def test_copies_turn_matrices_between_scratch_and_tensor() -> None:
     operation = contraction("c 24 n, b 504 m, a 5 n, d 64 k", "bd", "dca", "cba")
     schedule = parse_schedule("fuse ca=c*a seq d:64 prim m=ca n=b k=d pack out@0 b ca")
     flow = Flow(operation, schedule, AVX512)
-    assert flow.copied_run(2) == 5  # along a; c follows b in the tensor
+    assert copied_run(flow, 2) == 5  # along a; c follows b in the tensor
     schedule = parse_schedule("seq c:1 seq d:64 prim m=b n=a k=d pack out@1 a b")
-    assert Flow(operation, schedule, AVX512).copied_matrix(2) == (504, 5, False, True)  # b begins where a ends
+    assert copied_matrix(Flow(operation, schedule, AVX512), 2) == (504, 5, False, True)  # b begins where a ends
     schedule = parse_schedule("seq b:1 seq d:64 prim m=c n=a k=d pack out@1 a c")
-    assert Flow(operation, schedule, AVX512).copied_matrix(2) == (24, 5, True, False)  # c lies 2,520 elements apart
+    assert copied_matrix(Flow(operation, schedule, AVX512), 2) == (24, 5, True, False)  # c lies 2,520 elements apart
 
 
 def test_vectors_run_along_an_input_where_the_innermost_axis_is_short() -> None:
@@ -143,7 +145,7 @@ def test_streams_beyond_the_caches_that_go_on_where_the_last_run_ended_wait_for_
     operation = contraction(f"b {rows} m, a 52 n", "b", "a", "ba")
     loops = "seq b:3 seq a:26" if columns < 52 else "seq b:3"
     schedule = parse_schedule(f"{loops} prim m=a n=b pack out@{loops.count('seq')} b a")
-    streamed = next(each for each in Flow(operation, schedule, LARGE).traffic() if each.streams)
+    streamed = next(each for each in traffic_of(Flow(operation, schedule, LARGE)) if each.streams)
     assert (streamed.pieces < 1e-3) == goes_on
 
 

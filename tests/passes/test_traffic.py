@@ -10,8 +10,9 @@ from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import AVX512
+from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import HUGE_PAGE, Footprint
-from einloom.passes.model.traffic import Flow, traffic_of
+from einloom.passes.model.traffic import looked_up, traffic_of, warm_traffic_of
 
 from .caches import Walked
 from .operations import contraction
@@ -104,7 +105,7 @@ def test_lines_beyond_each_cache(operation: Operation, text: str) -> None:
     schedule = parse_schedule(text)
     walked = Walked(bind(operation, schedule), SMALL)
     packs = {f"scratch{i}": operation.operands[pack.operand].name for i, pack in enumerate(schedule.packs)}
-    modelled = {each.name: each.lines for each in traffic_of(operation, schedule, SMALL)}
+    modelled = {each.name: each.lines for each in traffic_of(Flow(operation, schedule, SMALL))}
     for level, fetched in walked.fetched.items():
         counted = {_said(name, packs): lines for name, lines in fetched.items()}
         counted.pop("copies of out", None)  # What a kernel has just written is there.
@@ -125,12 +126,12 @@ def _said(name: str, packs: dict[str, str]) -> str:
 def test_what_caches_hold_of_the_tensors_is_there() -> None:
     roomy = replace(SMALL, l2=1024 * 1024, l3=4096 * 1024)
     flow = Flow(PRODUCT, parse_schedule("prim m=n n=m k=k"), roomy)
-    cold, warm = flow.traffic(), flow.warm_traffic()
+    cold, warm = traffic_of(flow), warm_traffic_of(flow)
     assert all(each.lines[1] > 0 for each in cold)
     assert all(each.lines[1:] == (0, 0) and each.lines[0] == other.lines[0] for each, other in zip(warm, cold))
     flow = Flow(PRODUCT, parse_schedule("prim m=n n=m k=k"), replace(SMALL, l3=16 * 1024 * 1024))
-    assert [each.lines[:2] for each in flow.warm_traffic()] == [each.lines[:2] for each in flow.traffic()]
-    assert all(each.lines[2] == 0 for each in flow.warm_traffic())  # A part of L3 holds them.
+    assert [each.lines[:2] for each in warm_traffic_of(flow)] == [each.lines[:2] for each in traffic_of(flow)]
+    assert all(each.lines[2] == 0 for each in warm_traffic_of(flow))  # A part of L3 holds them.
 
 
 def test_blocks_that_copies_turn_pass_the_caches_in_long_runs_of_large_tensors() -> None:
@@ -146,7 +147,7 @@ def test_blocks_that_copies_turn_pass_the_caches_in_long_runs_of_large_tensors()
         (rows, parse_schedule(f"{loops} b m n"), roomy, True),
     )
     for computed, schedule, machine, streams in cases:
-        traffic = traffic_of(computed, schedule, machine)
+        traffic = traffic_of(Flow(computed, schedule, machine))
         assert [each.streams for each in traffic if each.name == "out"] == [streams]
 
 
@@ -158,7 +159,7 @@ def test_columns_that_share_a_set_need_more_room() -> None:
         short = replace(operation, axes=tuple(replace(a, extent=min(a.extent, 64)) for a in operation.axes))
         schedule = parse_schedule("seq n:16 seq k:16 prim m=n n=m k=k pack in1@1 k n")
         walked = Walked(bind(short, schedule), SMALL)
-        model = {each.name: each.lines[0] for each in traffic_of(short, schedule, SMALL)}
+        model = {each.name: each.lines[0] for each in traffic_of(Flow(short, schedule, SMALL))}
         assert model["in0"] == pytest.approx(walked.fetched[0]["in0"], rel=0.1)
         fetched[stride] = model["in0"]
     assert fetched[1024] > 2 * fetched[1040]
@@ -169,7 +170,7 @@ def test_tiles_read_rows_anew_that_share_few_sets_though_another_axis_lies_betwe
         operation = contraction(f"m 144 m, b 7 m, n 96 n, k 16 k, h 2 k, g {rows} k", "khgbm", "hkgn", "bnm")
         short = replace(operation, axes=tuple(a for a in operation.axes if a.name != "g" or a.extent > 1))
         schedule = parse_schedule("seq g:1 seq b:1 prim m=m n=n k=k batch=h")
-        return next(each.lines[0] for each in traffic_of(short, schedule, AVX512) if each.name == "in0")
+        return next(each.lines[0] for each in traffic_of(Flow(short, schedule, AVX512)) if each.name == "in0")
 
     assert loaded(64) > 5 * loaded(65)
 
@@ -179,7 +180,7 @@ def test_pages() -> None:
     short = replace(operation, axes=tuple(replace(a, extent=min(a.extent, 96)) for a in operation.axes))
     schedule = parse_schedule("seq n:16 seq m:4 prim m=n n=m k=k pack in1@1 k n")
     walked = Walked(bind(short, schedule), SMALL)
-    first, second = map(sum, Flow(short, schedule, SMALL).looked_up())
+    first, second = map(sum, looked_up(Flow(short, schedule, SMALL)))
     assert first == pytest.approx(walked.pages, rel=0.1)
     assert second < first
 

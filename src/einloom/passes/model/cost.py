@@ -1,6 +1,6 @@
 """`CostModel`: how long schedules take on a machine, without binding them and without running anything.
 
-`Flow` counts what moves between the caches, `kernel` what the primitives compute; here both become seconds. Kernels
+`traffic` counts what moves between the caches, `kernel` what the primitives compute; here both become seconds. Kernels
 fetch while they compute and take a little more than the longer of both. The first line of a piece, a page that
 has to be looked up and the output at the end of a tile are waited for. Copies into and out of scratch come before and
 after and are paid in full, except for small blocks that leave while the next one is computed, in whole lines.
@@ -20,11 +20,14 @@ from einloom.ir.operation import Operation
 from einloom.ir.schedule import Fused, Schedule
 from einloom.machine import Machine, Rates
 from einloom.passes.model.buffers import Buffers
+from einloom.passes.model.copied import copied_matrix, copied_run
+from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE
+from einloom.passes.model.forgetting import TLBS
 from einloom.passes.model.kernel import copy_cycles, transposed_cycles
 from einloom.passes.model.microarchitectures import microarchitecture_of
 from einloom.passes.model.rates import rates_of
-from einloom.passes.model.traffic import TLBS, Flow, Traffic
+from einloom.passes.model.traffic import Traffic, looked_up, warm_traffic_of
 
 __all__ = ["Cost", "CostModel", "cost_of"]
 
@@ -147,7 +150,7 @@ class CostModel:
         """What a contraction takes: kernels compute while they fetch, between copies."""
         (near, waits), far, copied = self._pages(flow), 0.0, self._copies(flow)
         copies = sum(copied.values())
-        for each in flow.warm_traffic():
+        for each in warm_traffic_of(flow):
             close, distant, waited = _seconds(each, self.rates, _first_line(each))
             shown = ASKED if each.asked else 1.0
             if each.streams and each.copies:
@@ -164,7 +167,7 @@ class CostModel:
         """What an element-wise operation takes: while a small staged block leaves, the next one is read."""
         near = read = streamed = 0.0
         waits, copies = sum(self._pages(flow)), sum(self._copies(flow).values()) + flow.cycles * self.cycle
-        for each in flow.warm_traffic():
+        for each in warm_traffic_of(flow):
             close, distant, waited = _seconds(each, self.rates, PIECE)
             near, waits = near + close, waits + waited
             if each.streams:
@@ -179,7 +182,7 @@ class CostModel:
 
     def _pages(self, flow: Flow) -> tuple[float, float]:
         """Return the seconds in which pages are looked up: beside arithmetic, and waited for."""
-        (packed, others), far = flow.looked_up()
+        (packed, others), far = looked_up(flow)
         waits = others * TLBS[0][1] + sum(far) * TLBS[1][1]
         return packed * PACKED_PAGE * self.cycle, waits * self.cycle
 
@@ -196,11 +199,11 @@ class CostModel:
             if position in flow.held:
                 continue
             elements = flow.walk.runs[use.first] * use.at[use.first].lines * LINE / self.size
-            run = flow.copied_run(position)
+            run = copied_run(flow, position)
             if run > 1:
                 cycles = copy_cycles(elements, run, self.lanes)
             else:
-                rows, columns, scattered, few = flow.copied_matrix(position)
+                rows, columns, scattered, few = copied_matrix(flow, position)
                 cycles = transposed_cycles(elements, rows, columns, self.lanes, few)
                 if scattered and columns * self.size < LINE:
                     cycles += SCATTERED * elements * (1 / columns - self.size / LINE)
