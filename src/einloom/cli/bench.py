@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from einloom.bench.report import is_good, make_report
 from einloom.cli.bench_choice import run_choice
 from einloom.cli.bench_elementwise import run_elementwise
 from einloom.cli.bench_loops import run_loops
+from einloom.cli.bench_progress import figures_of, progress
 from einloom.cli.bench_tuned import run_tuned
 from einloom.cli.sizes import DTYPES, positive
 from einloom.jit.host import host
@@ -85,17 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
         check_plot()
     machine = restricted_machine(host(), arguments.isa)
     options = Options(arguments.threads, arguments.runs, arguments.seconds, vector=arguments.isa)
-    done = 0
-
-    def progress(row: Any) -> None:
-        nonlocal done
-        done += 1
-        print(f"\r\x1b[K{done}/{len(cases)} {row.case.name}", end="", file=sys.stderr, flush=True)
-
-    watched = sys.stderr.isatty()
-    rows = measure_cases(cases, peers, options, machine, progress if watched else lambda row: None)
-    if watched:
-        print("\r\x1b[K", end="", file=sys.stderr)
+    with progress(len(cases)) as say:
+        rows = measure_cases(cases, peers, options, machine, lambda row: say(row.case.name, figures_of(row, peers)))
     report = make_report(arguments.suite, rows, peers, missing, options, machine)
     if arguments.json == "-":
         print(json.dumps(report, indent=1))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from einloom.bench.cases import Case
 from einloom.bench.choice import WITHIN, Choice, mean_ratio, measure_choice
+from einloom.cli.bench_progress import progress
 from einloom.machine import Machine
 
 __all__ = ["run_choice"]
@@ -15,7 +16,12 @@ __all__ = ["run_choice"]
 
 def run_choice(cases: Sequence[Case], machine: Machine, runs: int, seconds: float, json_file: str | None) -> int:
     """Measure all proposals of the cases, print the table and write JSON; return 0, or 1 if there is no case."""
-    found = [choice for case in cases if (choice := measure_choice(case, machine, runs, seconds)) is not None]
+    found: list[Choice] = []
+    with progress(len(cases)) as say:
+        for case in cases:
+            choice = measure_choice(case, machine, runs, seconds)
+            say(case.name, "no choice" if choice is None else f"{choice.ratio:.2f}x of the best")
+            found += [] if choice is None else [choice]
     if json_file == "-":
         print(json.dumps([choice.to_json() for choice in found], indent=1))
     else:

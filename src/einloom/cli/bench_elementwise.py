@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from einloom.bench.elementwise import COLUMNS, ROWS, ElementWiseResult, load_cases, measure_case
+from einloom.cli.bench_progress import progress
 from einloom.jit.host import host
 
 __all__ = ["run_elementwise"]
@@ -15,7 +16,13 @@ __all__ = ["run_elementwise"]
 
 def run_elementwise(substring: str, seconds: float, json_file: str | None) -> int:
     """Measure the cases that `substring` chooses, print the table and write JSON; return 0."""
-    results = [measure_case(case, seconds) for case in load_cases(substring)]
+    from einloom.bench.table import time_text
+
+    cases, results = load_cases(substring), list[ElementWiseResult]()
+    with progress(len(cases)) as say:
+        for case in cases:
+            results.append(measure_case(case, seconds))
+            say(results[-1].name, time_text(results[-1].seconds))
     machine = host()
     report: dict[str, Any] = {
         "suite": "elementwise",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from importlib.util import find_spec
 from math import exp, log
@@ -23,18 +24,20 @@ STRINGS = "strings"
 def run_loops(substring: str, peers: str, threads: int, runs: int, seconds: float, json_file: str | None) -> int:
     """Measure the cases that `substring` chooses, and what strings cost, and print a line for each.
 
+    Where the report is printed as JSON, the lines go to standard error.
+
     Returns:
         1 if a case failed, else 0.
     """
     names = ["einloom", *(["torch"] if "torch" in peers.split(",") and find_spec("torch") else [])]
     rows: list[LoopRow] = []
     costs = measure_strings(COMPILER in peers.split(",")) if substring in ("", STRINGS) else None
-    if costs and json_file != "-":
-        print(costs, flush=True)
+    lines = sys.stderr if json_file == "-" else sys.stdout
+    if costs:
+        print(costs, file=lines, flush=True)
     for case in load_loop_cases(substring) if substring != STRINGS else ():
         rows.append(measure_loops(case, names, threads, runs, seconds))
-        if json_file != "-":
-            print(_line(rows[-1]), flush=True)
+        print(_line(rows[-1]), file=lines, flush=True)
     report: dict[str, Any] = {
         "suite": "loops",
         "machine": host().name,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from einloom.bench.cases import Case
 from einloom.bench.tuned import TunedCase, mean_speedup, tuned_case
+from einloom.cli.bench_progress import progress
 from einloom.jit.host import host
 from einloom.search.records import chosen_file
 
@@ -36,8 +37,10 @@ def run_tuned(
         file = chosen_file(records or folder)
         assert file is not None
         try:
-            for case in cases:
-                found.append(tuned_case(case, evaluations, file, turns, seconds))
+            with progress(len(cases)) as say:
+                for case in cases:
+                    found.append(tuned_case(case, evaluations, file, turns, seconds))
+                    say(case.name, f"{found[-1].speedup:.2f}x")
         except KeyboardInterrupt:
             code = 130
     if not found:
