@@ -5,14 +5,18 @@ Transposed ones too: rows that are one run, rows that lie apart, and runs that p
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
+import pytest
 
 from einloom.dtypes import data_type
 from einloom.kernels import Stream
 
+from ..soak import soak_count
 from .guarded import GuardedArray, run_guarded
 from .products import compile_kernel
 
@@ -45,17 +49,34 @@ SHAPES = ((2, 64), (3, 33), (15, 100), (16, 16), (17, 84), (36, 32), (84, 300), 
 """(m, n): n elements follow each other in the target."""
 
 
-def _turn(case: tuple[str, str, int, int, int, int, bool]) -> str | None:
-    vector, dtype, m, n, gap, skipped, exchanged = case
+class _Turn(NamedTuple):
+    """m rows of n elements: `gap` elements lie between rows, `apart` between columns of the source.
+
+    `skipped` elements lie before the first row.
+    """
+
+    vector: str
+    dtype: str
+    m: int
+    n: int
+    gap: int
+    skipped: int
+    exchanged: bool
+    apart: int = 5
+    far: bool = True
+
+
+def _turn(case: _Turn) -> str | None:
+    vector, dtype, m, n, gap, skipped, exchanged, apart, far = case
     size = (n + gap) * (m - 1) + n + skipped
-    source, target = GuardedArray(m * n + 5 * (n - 1), dtype, True), GuardedArray(size, dtype, True)
+    source, target = GuardedArray(m * n + apart * (n - 1), dtype, True), GuardedArray(size, dtype, True)
     source.values[:] = np.arange(len(source.values)) % 251
     target.values[:] = 255
     expected, lanes = target.values.copy(), source.values.itemsize
-    from_ = np.lib.stride_tricks.as_strided(source.values, (m, n), (lanes, (m + 5) * lanes))
+    from_ = np.lib.stride_tricks.as_strided(source.values, (m, n), (lanes, (m + apart) * lanes))
     to = np.lib.stride_tricks.as_strided(expected[skipped:], (m, n), ((n + gap) * lanes, lanes))
     to[...] = from_
-    spec = Stream(data_type(dtype), m, n, a=(1, m + 5), b=(n + gap, 1), far=True)
+    spec = Stream(data_type(dtype), m, n, a=(1, m + apart), b=(n + gap, 1), far=far)
     if exchanged:
         spec = replace(spec, m=n, n=m, a=spec.a[::-1], b=spec.b[::-1])
     kernel = compile_kernel(spec, vector)
@@ -69,8 +90,22 @@ def _turn(case: tuple[str, str, int, int, int, int, bool]) -> str | None:
 def test_streams_transpose_and_touch_nothing_else(vector: str) -> None:
     shapes = ((m, n, gap, skipped) for (m, n), gap, skipped in product(SHAPES, (0, 1, 16), (0, 3, 16)))
     cases = [
-        (vector, dtype, *shape, bool(index % 2))
-        for index, shape in enumerate(shapes)
+        _Turn(vector, dtype, m, n, gap, skipped, exchanged=bool(index % 2))
+        for index, (m, n, gap, skipped) in enumerate(shapes)
         for dtype in ("float32", "float64", "uint8")
     ]
     assert run_guarded(cases, _turn) is None
+
+
+def _random_turn(vector: str, rng: random.Random) -> _Turn:
+    """A few rows or columns in half of the cases, so that what remains of blocks of registers has any size."""
+    m, n = rng.sample((rng.randint(2, rng.choice((6, 40))), rng.randint(2, rng.choice((40, 400)))), 2)
+    gap, apart, skipped = (rng.choice((0, 0, 0, 1, 5, 16, 30)) for _ in range(3))
+    dtype = rng.choice(("float32", "float64", "uint8", "uint16"))
+    return _Turn(vector, dtype, m, n, gap, skipped, rng.random() < 0.5, apart, far=rng.random() < 0.5)
+
+
+@pytest.mark.soak
+def test_random_streams_transpose_and_touch_nothing_else(vector: str) -> None:
+    rng = random.Random(3)
+    assert run_guarded([_random_turn(vector, rng) for _ in range(soak_count(8000))], _turn) is None

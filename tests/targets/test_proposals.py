@@ -314,6 +314,42 @@ def test_short_rows_far_apart_equal_the_interpreter(vector: str, monkeypatch: py
     assert sum(_of_far_rows(seed, AVX512)[1] != each for seed, each in enumerate(found)) > 2
 
 
+def _rows_staged(rng: random.Random) -> Operation:
+    """Two axes of the vector operand are one run in it; the outer one is contiguous in the output: `dca,bd->abc`."""
+    a, b, c, d = (rng.randint(*most) for most in ((5, 12), (12, 30), (20, 48), (20, 40)))
+    strides = ((a, 1, 0, a * c), (0, 0, d, 1), (1, b * c, c, 0))
+    axes = tuple(map(Axis, "cabd", (c, a, b, d), map(DimType, "mmnk")))
+    dtype = rng.choice((FLOAT32, FLOAT64))
+    operands = tuple(Operand(name, dtype, each) for name, each in zip(("in0", "in1", "out"), strides))
+    return Operation(axes, operands, Primitive.GEMM, Touch(Primitive.ZERO))
+
+
+@pytest.mark.soak
+def test_staged_rows_that_fill_lines_of_the_output_equal_the_interpreter(
+    vector: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = replace(host().with_vector(vector), l1d=2048, l2=2**14, l3=2**12)
+
+    def found(seed: int) -> tuple[Operation, list[Schedule]]:
+        fused, every = _proposals(_rows_staged(random.Random(seed)), machine)
+        return fused, [each.schedule for each in every]
+
+    count = soak_count(1200)
+    filled = [found(seed) for seed in range(count)]
+    with monkeypatch.context() as patched:
+        patched.setattr("einloom.passes.contraction.fused_rows._whole_lines", lambda step, *_: step)
+        others = [set(found(seed)[1]) for seed in range(count)]
+    tried = [(fused, [each for each in every if each not in old]) for (fused, every), old in zip(filled, others)]
+
+    def complaint(seed: int) -> str | None:
+        operation, (fused, schedules) = _rows_staged(random.Random(seed)), tried[seed]
+        wrong = (difference(operation, fused, each, machine, random.Random(seed)) for each in schedules)
+        return next((f"seed {seed}\n{each}" for each in wrong if each), None)
+
+    assert run_guarded(range(count), complaint) is None
+    assert sum(len(schedules) for _, schedules in tried) > count // 8
+
+
 @pytest.mark.parametrize("dtype", [FLOAT32, COMPLEX64], ids=str)
 def test_parts_of_sums_inside_of_what_lies_around_them_equal_the_interpreter(
     vector: str, dtype: DType, monkeypatch: pytest.MonkeyPatch
