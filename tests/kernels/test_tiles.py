@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -86,6 +87,14 @@ def test_a_rest_that_fills_more_than_half_a_vector_shares_none() -> None:
     for machine, rows in ((AVX512, 25), (AVX2, 21), (NEON, 18)):
         product = Product.of(Brgemm("float32", rows, 12, 240, a=(1, 0, rows, 0), b=(0, 1, 12, 0), c=(1, rows)))
         assert Demand.of(product, machine, in_order=True).group == 1
+
+
+def test_rows_that_share_registers_are_no_reason_to_transpose_the_other_operand() -> None:
+    """20 rows are 1.25 vectors of AVX-512 then: 100 columns, which fill 6.25 of 7, would have to be transposed."""
+    spec = Brgemm("float32", 20, 100, 64, 16, a=(1, 0, 20, 1280), b=(0, 64, 1, 6400), c=(1, 20))
+    product = Product.of(spec)
+    assert (product.m, product.n, product.wants_packing) == (20, 100, False)
+    assert Product.of(replace(spec, m=12, a=(1, 0, 12, 768), c=(1, 12))).m == 100
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: machine.vector)

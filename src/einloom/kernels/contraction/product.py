@@ -21,7 +21,7 @@ from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.specs import BatchBy, Brgemm, NamedStride, named_strides
 from einloom.machine import Machine
 
-__all__ = ["Product", "StridedMatrix", "keeps_apart"]
+__all__ = ["Product", "StridedMatrix", "group_size", "keeps_apart"]
 
 PACKED_COLUMNS = 3
 """With fewer columns a strided operand is not worth a copy of its own."""
@@ -267,7 +267,7 @@ class Product(NamedTuple):
         lanes = 64 // self.dtype.size
         vectors = -(-self.m // lanes)
         shares = {VECTOR: 1.0, BROADCAST: 1.0, STRIDED: float(min(lanes, max(self.m, 1)))}
-        effort = 0.5 * vectors * self.n * self.steps
+        effort = 0.5 * self._filled_vectors(lanes) * self.n * self.steps
         for operand in self.inputs:
             if self._worth_packing(operand):
                 effort += 0.25 * self.m * self.steps
@@ -276,6 +276,12 @@ class Product(NamedTuple):
             columns = self.n if operand.per_column else max(1, self.n / 12)
             effort += 0.4 * shares[operand.fetch] * fragments * columns * self.steps / (2 if operand.per_column else 1)
         return effort + 2 * shares[self.c.fetch] * vectors * self.n
+
+    def _filled_vectors(self, lanes: int) -> float:
+        """Return how many vectors cover m, where a few rows at the end share registers: a part of one for these."""
+        whole, rest = divmod(self.m, lanes)
+        shared = group_size(rest, lanes) if self.can_group or self.can_share else 1
+        return whole + (rest > 0) / shared
 
     def _vector_operand_first(self) -> Product:
         """Return the product with the operand that is shared by all columns as A, where there is one."""
@@ -298,3 +304,10 @@ def _matrix(name: str, strides: tuple[NamedStride, ...], dtype: DType, spec: Brg
 
 def _times(stride: NamedStride, count: int) -> NamedStride:
     return stride * count if isinstance(stride, int) else stride if count == 1 else ""
+
+
+def group_size(rows: int, lanes: int) -> int:
+    """Return how many products of k, or columns, share a register of so few rows."""
+    if rows == 0 or rows > lanes // 2:
+        return 1
+    return 4 if lanes == 16 and rows <= 4 else 2

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from einloom.dtypes import INT8, INT16, LOWERED, RAISED, UINT8
 from einloom.group_products import takes_scalable
-from einloom.kernels.contraction.product import Product
+from einloom.kernels.contraction.product import Product, group_size
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine, VectorISA
@@ -371,10 +371,3 @@ def fastest(costs: TileCosts, vectors: int, columns: int, steps: int, tail: int,
     if len(found) == 1:
         return found[0]
     return min(found, key=lambda cost: cost.step * steps + cost.end, default=None)
-
-
-def group_size(rows: int, lanes: int) -> int:
-    """Return how many products of k, or columns, share a register of so few rows."""
-    if rows == 0 or rows > lanes // 2:
-        return 1
-    return 4 if lanes == 16 and rows <= 4 else 2
