@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 
 import einloom as el
-from einloom.dtypes import FLOAT32, FLOAT64
+from einloom.dtypes import COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, DType
+from einloom.errors import UnsupportedTarget
 from einloom.ir.bind import bind
 from einloom.ir.interpret import interpret
 from einloom.ir.memory import Memory
-from einloom.ir.operation import Operation
+from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import Schedule
 from einloom.jit.host import host
 from einloom.machine import AVX512, Machine
+from einloom.passes.pipeline import optimize_operation
+from einloom.plan.pairs import on_reals
 from einloom.targets.executable import Executable
 from einloom.targets.image import image_of
 
@@ -51,3 +54,14 @@ def test_outputs_beyond_l2_are_asked_for_early() -> None:
         far = el.compile("mk,kn->mn", (64, 8), (8, columns), dtype="float32", threads=1, target=AVX512)
         counts.append(far.show("asm").count("prefetch"))
     assert counts[0] == 0 < counts[1]
+
+
+@pytest.mark.parametrize("dtype", [COMPLEX64, COMPLEX128], ids=str)
+def test_a_sum_of_complex_elements_is_refused_with_what_sums_them(dtype: DType) -> None:
+    """Its plan is one on the parts, which generated programs compute."""
+    axes = (Axis("a", 5, DimType.M), Axis("b", 9, DimType.K))
+    operands = Operand("in0", dtype, (9, 1)), Operand("out", dtype, (1, 0))
+    operation = Operation(axes, operands, Primitive.SUM, Touch(Primitive.ZERO))
+    with pytest.raises(UnsupportedTarget, match=rf"no kernel sums {dtype}\n  Sum {dtype.real} .*on_reals"):
+        image_of(bind(*optimize_operation(operation, AVX512)), AVX512)
+    assert image_of(bind(*optimize_operation(on_reals(operation), AVX512)), AVX512).code

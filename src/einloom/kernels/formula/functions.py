@@ -208,7 +208,7 @@ def function_of(table: dict[str, Function], kind: str, op: str, dtype: DType) ->
         raise UnsupportedTarget(f"no {kind} operator {op!r}\n  There are {', '.join(table)}.")
     if dtype.kind not in table[op].kinds:
         there = ", ".join(name for name, function in table.items() if dtype.kind in function.kinds)
-        raise UnsupportedTarget(f"no {op} of {dtype}\n  For this type there are {there}.")
+        raise UnsupportedTarget(f"no {op} of {dtype}\n  For this type there are {there or 'no such operators'}.")
     return table[op]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from einloom.dtypes import COMPLEX64, FLOAT32, FLOAT64, INT32, LOWERED, RAISED, DType, Kind, promoted
-from einloom.errors import InternalError
+from einloom.errors import InternalError, UnsupportedTarget
 from einloom.ir.nest import Access, Call, Turned
 from einloom.ir.operation import Operation, Primitive
 from einloom.kernels.formula.functions import pair_name
@@ -31,12 +31,20 @@ def kernel_spec(
     `types` are those of the elements that each access finds in memory.
     `beta` says whether a contraction adds to its output (1), starts from zero (0) or decides at run time (None); then
     the argument behind the last pointer is the flag.
+
+    Raises:
+        UnsupportedTarget: it sums complex elements without multiplying them.
     """
     strides = [access.strides for access in call.accesses]
     if call.group > 1:
         return _spec_of_groups(call, sizes, types, beta)
     dtype = promoted(*types).accumulate
     if call.primitive.is_contraction and dtype.kind is Kind.COMPLEX:
+        if len(strides) < 3:
+            raise UnsupportedTarget(
+                f"no kernel sums {dtype}\n"
+                f"  Sum {dtype.real} with one more axis over the parts, as einsum does (`plan.pairs.on_reals`)."
+            )
         m, n, k, batch = sizes
         a, b, c = _four(strides[0]), _four(strides[1]), _two(strides[2])
         return PairProduct(dtype.real, m, n, k, batch, a, b, c, beta, call.conjugated), (0, 1, 2)
