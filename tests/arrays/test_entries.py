@@ -18,6 +18,7 @@ import einloom as el
 from einloom.config import set_process_limit
 from einloom.execution import Execution
 from einloom.expression import Expression
+from einloom.expression.recipe import Recipe, Strides
 from einloom.jit.interpreter import known_interpreter
 from einloom.jit.scratch import scratch_word
 from einloom.primitives.callables import PrimitiveKernel
@@ -105,6 +106,26 @@ def test_einsum_enters_by_its_equation(slow_calls: list[str]) -> None:
     assert el.einsum("ab,bc->ac", A.astype(float), B.astype(float)).dtype == np.float64
     with pytest.raises(el.ShapeError):
         el.einsum("ab,bc->ac", B, A[:7])
+
+
+def test_where_arrays_begin_compiles_nothing(slow_calls: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[Strides | None] = []
+    original = Recipe.compile
+
+    def watched(self: Recipe, strides: tuple[Strides, ...], out: Strides | None, threads: int) -> Any:
+        compiled.append(out)
+        return original(self, strides, out, threads)
+
+    monkeypatch.setattr(Recipe, "compile", watched)
+    f, memory = el.compile("ab,bc->ac", A, B, threads=1), np.zeros(200, np.float32)
+    for first in (0, 0, *range(40)):
+        out = memory[first : first + 40].reshape(8, 5)
+        assert f(A, B, out=out) is out and np.array_equal(out, AB)
+    assert (len(slow_calls), compiled) == (2, [None])
+    rows = memory[:80].reshape(8, 10)
+    for first in (0, 0, 1, 2, 5):  # Other strides: one more program, and one more entry with the second call.
+        assert np.array_equal(f(A, B, out=rows[:, first : first + 5]), AB)
+    assert (len(slow_calls), compiled) == (4, [None, (10, 1)])
 
 
 class Labelled(np.ndarray):
