@@ -47,8 +47,11 @@ IN_PLACE = (_PLAN, _PLAN._replace(long_runs=True), _PLAN._replace(long_runs=True
 COPIED = (_PLAN, _PLAN._replace(packs_vector=True), _PLAN._replace(packs_vector=True, packs_element=True))
 """Inputs may be copied."""
 
-LARGE = (*IN_PLACE, *(plan._replace(k_parts=16, long_runs=True) for plan in COPIED[1:]))
-"""Inputs may be copied in a few long rows, as they lie in a large one."""
+LARGE = (*IN_PLACE, COPIED[1]._replace(k_parts=16, long_runs=True))
+"""The input that is read as vectors may be copied in a few long rows, as they lie in a large one."""
+
+SHORTER = (IN_PLACE[0], IN_PLACE[2])
+"""Of shorter runs: to read these in longer rows gains a hundredth at most."""
 
 
 def schedules_along_inputs(
@@ -127,7 +130,7 @@ def schedules_where_it_lies(
     run = _run(operation, operand, operation.axis(prims.m).role, operation.points)
     yield from _along(operation, prims, run, machine, most, LARGE if _is_large(operation, operand) else IN_PLACE)
     for length in range(min(len(run) - 1, 2), 0, -1):
-        yield from _along(operation, prims, run[-length:], machine, most, IN_PLACE)
+        yield from _along(operation, prims, run[-length:], machine, most, SHORTER)
 
 
 def _is_large(operation: Operation, operand: Operand) -> bool:

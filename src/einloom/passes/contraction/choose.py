@@ -15,6 +15,7 @@ from einloom.passes.contraction.along_sums import AlongSum
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.families import (
     FAMILIES,
+    FOLLOWERS,
     NOTHING_PACKED,
     VARIATIONS,
     Family,
@@ -53,6 +54,9 @@ NEAR = 1.25
 ALIKE = 1.01
 """The same of plans that keep the same panels in L1, and differ by what they pack."""
 
+LAGS = 1.25
+"""How much longer than the best one a family takes whose followers are not tried."""
+
 HOPELESS = 0.9
 """The share of what all variations take at least below which nothing needs to be varied any more."""
 
@@ -82,7 +86,7 @@ def every_proposal(operation: Operation, schedule: Schedule, context: Context) -
 
 
 def _every_proposal(setting: Setting) -> list[Proposal]:
-    found = list(_of_families(setting))
+    found = list(_of_families(setting, (*FAMILIES, *(family for _, family in FOLLOWERS))))
     found += _varied(setting, [each.plan for each in found if each.plan])
     found += [each for other in found if other.plan for each in _made(setting, neighbours(other.plan))]
     model = CostModel(setting.operation, setting.machine)
@@ -106,7 +110,8 @@ def _costed(setting: Setting) -> list[Costed]:
     if setting.operation.points <= LITTLE or not setting.options.packing:
         return _uncosted(_plainest(setting))
     choice = _Choice(setting)
-    choice.add(_of_families(setting))
+    choice.add(_of_families(setting, FAMILIES))
+    choice.add(_of_families(setting, (family for shown, family in FOLLOWERS if not choice.lags(shown))))
     if not choice.found:
         return _uncosted(_made(setting, [NOTHING_PACKED]))
     choice.add(_varied(setting, choice.best_plans()))
@@ -150,6 +155,11 @@ class _Choice:
         """The cheapest; of equally cheap ones the first."""
         return min(self.found, key=_seconds)
 
+    def lags(self, family: str) -> bool:
+        """Whether a family has been tried and is far behind the best."""
+        tried = [each.cost.seconds for each in self.found if each.proposal.family == family]
+        return bool(tried) and min(tried) > LAGS * self.best.cost.seconds
+
     def best_plans(self) -> list[Plan]:
         """Return plans to vary: the cheapest, and of those near it the cheapest with other packs and with other panels.
 
@@ -185,8 +195,8 @@ def _plainest(setting: Setting) -> Iterator[Proposal]:
     return _made(setting, [_VECTOR_ALONE] if packs else in_place(setting))
 
 
-def _of_families(setting: Setting) -> Iterator[Proposal]:
-    return _made(setting, (each for family in FAMILIES for each in family(setting)))
+def _of_families(setting: Setting, families: Iterable[Family]) -> Iterator[Proposal]:
+    return _made(setting, (each for family in families for each in family(setting)))
 
 
 def _varied(setting: Setting, plans: Sequence[Plan]) -> Iterator[Proposal]:

@@ -23,13 +23,14 @@ from einloom.passes.contraction.along_inputs import (
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.fused_rows import fused_schedules, staged_schedules
 from einloom.passes.contraction.large_input import vectorise_large_input
-from einloom.passes.contraction.plan import Plan, Staging
+from einloom.passes.contraction.plan import BLOCKS, NONE, PRODUCTS, TILES, Plan
 from einloom.passes.identify import prims_of_one_product, prims_with_batch_as_columns, vector_operand
 from einloom.passes.model.sizes import equal_part
 from einloom.passes.values import Options
 
 __all__ = [
     "FAMILIES",
+    "FOLLOWERS",
     "NOTHING_PACKED",
     "VARIATIONS",
     "Family",
@@ -59,6 +60,9 @@ lose on AVX2, where rows of the output come back too often)."""
 
 GATHERS = 1024
 """Lanes times columns up to which kernels may gather vectors in place: for each column they take a load a lane."""
+
+GATHERED = 8
+"""Columns up to which gathering in place may be the best where packing is not."""
 
 KEPT = 4
 """The part of L2 that blocks of the vector operand leave to all else."""
@@ -99,6 +103,11 @@ class Setting:
         return m is not None and self.operation.stride(operand, m) not in (0, 1)
 
     @property
+    def columns(self) -> int:
+        """How many columns all vectors meet."""
+        return 1 if self.blocking.b is None else self.blocking.b.elements
+
+    @property
     def keeps_element(self) -> bool:
         """Whether L1 keeps all of the element operand: no copy of it would be any closer."""
         element = self.blocking.b
@@ -107,9 +116,8 @@ class Setting:
     @property
     def gathers_much(self) -> bool:
         """Whether gathering would take longer than any copy: vectors that L1 cannot keep meet many columns."""
-        columns = 1 if self.blocking.b is None else self.blocking.b.elements
         is_far = self._bytes(self.blocking.a.operand) > self.machine.l1d
-        return is_far and self.gathers and columns * self.blocking.targets.lanes > GATHERS
+        return is_far and self.gathers and self.columns * self.blocking.targets.lanes > GATHERS
 
     @property
     def keeps_vector(self) -> bool:
@@ -161,6 +169,18 @@ def in_place(setting: Setting) -> Iterator[Plan]:
         yield NOTHING_PACKED
 
 
+def hardly_gathered(setting: Setting) -> Iterator[Plan]:
+    """The same where kernels gather for a few columns at most."""
+    if not setting.gathers or setting.columns <= GATHERED:
+        yield from in_place(setting)
+
+
+def gathered(setting: Setting) -> Iterator[Plan]:
+    """The same where they gather for more."""
+    if setting.gathers and setting.columns > GATHERED:
+        yield from in_place(setting)
+
+
 def rows_in_order(setting: Setting) -> Iterator[Plan]:
     """Nothing is packed, and rows of vectors that are used a few times are read as a whole, some of them at once."""
     element = setting.blocking.b
@@ -201,11 +221,12 @@ def pieces_in_order(setting: Setting) -> Iterator[Proposal]:
 
 
 def vector_block(setting: Setting) -> Iterator[Plan]:
-    """A block of the vector operand in L2 streams past panels of the other, packed or where they lie, in L1.
-
-    Where there are several blocks, each would pack the other operand again.
-    """
+    """A block of the vector operand in L2 streams past panels of the other, where they lie, in L1."""
     yield Plan("vector block, element in place", packs_element=False)
+
+
+def both_packed(setting: Setting) -> Iterator[Plan]:
+    """The same past packed panels. Where there are several blocks, each would pack the other operand again."""
     if setting.keeps_vector and not setting.keeps_element:
         yield Plan("vector block")
 
@@ -261,7 +282,7 @@ def one_by_one(setting: Setting) -> Iterator[Proposal]:
 def products(setting: Setting, packs_vector: bool, long_runs: bool = False) -> Iterator[Proposal]:
     """What computes each product of a batch on its own, where the primitive takes the axes of one."""
     for packs_element in (False, True):
-        plan = Plan("one by one", packs_vector, packs_element, staging=Staging.PRODUCTS, long_runs=long_runs)
+        plan = Plan("one by one", packs_vector, packs_element, staging=PRODUCTS, long_runs=long_runs)
         schedule = setting.blocking.schedule(plan)
         if schedule is not None:
             yield Proposal(plan.family, schedule)
@@ -324,19 +345,17 @@ def batch_inside(setting: Setting) -> Iterator[Plan]:
         return
     yield Plan("batch inside", packs_vector=False, packs_element=False, batch_inside=True)
     if not setting.keeps_element:
-        yield Plan("batch inside", batch_inside=True)
         yield Plan("batch inside", element_first=True, panels=True, batch_inside=True)
 
 
 FAMILIES: tuple[Family, ...] = (
-    in_place,
+    hardly_gathered,
     rows_in_order,
     panels_in_order,
     pieces_in_order,
     vector_block,
     element_once,
     straight_copies,
-    five_loops,
     large_input,
     one_by_one,
     along_an_input,
@@ -344,7 +363,15 @@ FAMILIES: tuple[Family, ...] = (
     several_products,
     batch_inside,
 )
-"""All families, the plainest first: of equally cheap proposals the first one is taken."""
+"""Families, the plainest first: of equally cheap proposals the first one is taken."""
+
+FOLLOWERS: tuple[tuple[str, Family], ...] = (
+    ("vector block, element in place", gathered),
+    ("element once", both_packed),
+    ("element once", five_loops),
+)
+"""Further families, each with the one that shows whether it is worth trying: what they have in common with it decides.
+"""
 
 
 def staged(setting: Setting, plans: Sequence[Plan]) -> Iterator[Plan | Proposal]:
@@ -354,13 +381,14 @@ def staged(setting: Setting, plans: Sequence[Plan]) -> Iterator[Plan | Proposal]
     where it may take tiles).
     """
     for packs_element in dict.fromkeys([plan.packs_element for plan in plans]) if setting.exceeds_cache else ():
-        tiles = Plan("staged tiles", packs_element=packs_element, staging=Staging.TILES)
+        tiles = Plan("staged tiles", packs_element=packs_element, staging=TILES)
         schedule = setting.blocking.schedule(tiles)
         if schedule is None:
-            yield Plan("staged blocks", packs_element=packs_element, staging=Staging.BLOCKS)
+            yield Plan("staged blocks", packs_element=packs_element, staging=BLOCKS)
         else:
             yield Proposal(tiles.family, schedule, tiles)
-            yield tiles._replace(long_runs=True)
+            if packs_element:  # Else long runs are the same schedule, or as good.
+                yield tiles._replace(long_runs=True)
 
 
 def fused_rows(setting: Setting, plans: Sequence[Plan]) -> Iterator[Proposal]:
@@ -385,12 +413,15 @@ VARIATIONS: tuple[Variation, ...] = (staged, fused_rows, staged_rows)
 
 
 def neighbours(plan: Plan) -> Iterator[Plan]:
-    """Yield the plans that differ from one by the size of a block."""
-    yield plan._replace(long_runs=not plan.long_runs)
-    if plan.packs_element:
-        yield plan._replace(panels=not plan.panels)
-    in_parts = plan.staging in (Staging.NONE, Staging.SUMS)  # Else a staged block is computed as a whole.
-    if in_parts and (plan.packs_vector or plan.packs_element):
+    """Yield the plans that differ from one by the size of a block.
+
+    Staged tiles have been tried in long runs, and are as wide as the vector axis; staged blocks are computed as a
+    whole; straight copies of an operand that is packed once gain nothing.
+    """
+    if plan.staging is NONE and (plan.packs_vector or plan.packs_element):
+        yield plan._replace(long_runs=not plan.long_runs)
+        if plan.packs_element and not plan.element_first:
+            yield plan._replace(panels=not plan.panels)
         yield plan._replace(k_parts=2 * plan.k_parts)
-    if plan.packs_vector and plan.staging is not Staging.TILES:  # These are as wide as the vector axis already.
+    if plan.packs_vector and plan.staging is not TILES:
         yield plan._replace(whole_rows=not plan.whole_rows)
