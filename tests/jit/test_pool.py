@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from einloom.errors import UnsupportedTarget
-from einloom.jit.pool import DOOR, Addresses, pool_of
+from einloom.jit.pool.code import pool_of
+from einloom.jit.pool.layout import DOOR, Addresses
 from einloom.jit.poolcode import pool_code
 
 ADDRESSES = Addresses(*(0x1122_3344_5566_7700 + number for number in range(5)))

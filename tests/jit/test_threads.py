@@ -13,8 +13,9 @@ from contextlib import ExitStack
 import pytest
 
 from einloom.errors import DeviceError
-from einloom.jit import pool, threads
+from einloom.jit import threads
 from einloom.jit.host import host
+from einloom.jit.pool import layout
 from einloom.jit.threads import launch_address, run_team
 from tests.emulation import times
 from tests.jit.entries import Gate, PoolWord, Record, nester, recorder
@@ -22,7 +23,7 @@ from tests.jit.processes import exit_code_in_child, python
 
 CHECK = """
 import ctypes, os
-from einloom.jit import pool
+from einloom.jit.pool import layout
 from einloom.jit import threads
 from einloom.jit.threads import run_team
 from tests.jit.entries import Gate, PoolWord, Record, recorder
@@ -52,7 +53,7 @@ def workers() -> int:
 @pytest.fixture
 def limit() -> Iterator[PoolWord]:
     """How many workers there may be, until the test ends."""
-    word = PoolWord(pool.LIMIT)
+    word = PoolWord(layout.LIMIT)
     before = word.value
     yield word
     word.value = before
@@ -93,13 +94,13 @@ def test_a_team_of_no_threads_is_refused() -> None:
 
 def test_there_are_as_many_workers_as_other_shares_but_not_more_than_other_cores() -> None:
     script = """
-    before, limit = workers(), PoolWord(pool.LIMIT)
+    before, limit = workers(), PoolWord(layout.LIMIT)
     limit.value = 3
     seen = []
     for shares in 1, 2, 2, 3, 64, 5:
         check(shares)
         seen.append(workers() - before)
-    print(seen, PoolWord(pool.WORKERS).value)
+    print(seen, PoolWord(layout.WORKERS).value)
     """
     assert python(CHECK + dedented(script)) == "[0, 1, 1, 2, 3, 3] 3"
 
@@ -109,14 +110,14 @@ def dedented(script: str) -> str:
 
 
 def test_as_many_workers_as_other_cores_by_default() -> None:
-    assert PoolWord(pool.LIMIT).value == host().cores - 1
+    assert PoolWord(layout.LIMIT).value == host().cores - 1
 
 
 @pytest.mark.parametrize("shares", [2, 5, 64])
 def test_the_caller_does_what_nobody_has_begun(shares: int) -> None:
     """With workers that do not exist, which are waited for by whoever waits for workers."""
     script = f"""
-    PoolWord(pool.WORKERS).value = PoolWord(pool.LIMIT).value = 64
+    PoolWord(layout.WORKERS).value = PoolWord(layout.LIMIT).value = 64
     before = workers()
     stacks = {{stack >> 16 for _ in range(50) for stack in check({shares}, 100).stacks({shares})}}
     print(workers() - before, max(stacks) - min(stacks) <= 1)
@@ -126,7 +127,7 @@ def test_the_caller_does_what_nobody_has_begun(shares: int) -> None:
 
 def test_a_worker_that_is_busy_for_long_keeps_nobody_waiting(limit: PoolWord) -> None:
     check(2)
-    limit.value = PoolWord(pool.WORKERS).value
+    limit.value = PoolWord(layout.WORKERS).value
     with Gate(limit.value + 1) as busy:
         until(lambda: busy.begun == limit.value + 1)
         for shares in (2, 3, 64):
@@ -148,7 +149,7 @@ def test_the_caller_waits_for_what_others_have_begun(limit: PoolWord) -> None:
 
 def test_more_callers_than_slots(limit: PoolWord) -> None:
     check(2)
-    gates = [Gate(2) for _ in range(pool.COUNT + 3)]
+    gates = [Gate(2) for _ in range(layout.COUNT + 3)]
     with ExitStack() as stack:
         for each in gates:
             stack.enter_context(each)
@@ -156,8 +157,8 @@ def test_more_callers_than_slots(limit: PoolWord) -> None:
         for _ in range(20):
             check(5)
     assert all(each.begun == 2 for each in gates)
-    for place in range(pool.SLOTS, pool.SLOTS_END, pool.SLOT):
-        assert PoolWord(place + pool.OWNED).value == 0
+    for place in range(layout.SLOTS, layout.SLOTS_END, layout.SLOT):
+        assert PoolWord(place + layout.OWNED).value == 0
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -201,12 +202,12 @@ def test_a_team_inside_a_team(limit: PoolWord, count: int) -> None:
 
 def test_a_forked_child_makes_its_own_workers() -> None:
     script = """
-    PoolWord(pool.LIMIT).value = 3
+    PoolWord(layout.LIMIT).value = 3
     check(3)
     child = os.fork()
     if not child:
-        begun = workers(), PoolWord(pool.WORKERS).value
-        PoolWord(pool.LIMIT).value = 3
+        begun = workers(), PoolWord(layout.WORKERS).value
+        PoolWord(layout.LIMIT).value = 3
         for _ in range(50):
             check(4)
         os._exit(0 if (begun, workers()) == ((0, 0), 3) else 1)
@@ -229,7 +230,7 @@ def test_a_forked_child_of_a_process_without_workers() -> None:
 
 def test_a_fork_while_the_pool_is_busy(limit: PoolWord) -> None:
     def action() -> bool:
-        owned = [PoolWord(place + pool.OWNED).value for place in range(pool.SLOTS, pool.SLOTS_END, pool.SLOT)]
+        owned = [PoolWord(place + layout.OWNED).value for place in range(layout.SLOTS, layout.SLOTS_END, layout.SLOT)]
         for shares in (1, 2, 3, 64):
             check(shares, 100)
         return not any(owned)
@@ -260,15 +261,15 @@ NO_SUCH_ADVICE = "from einloom.jit import threads; threads._MADV_WIPEONFORK = 99
 def test_a_forked_child_of_a_system_that_wipes_nothing() -> None:
     script = """
     check(3)
-    assert threads._wiped_in_children and PoolWord(pool.WORKERS).value > 0
+    assert threads._wiped_in_children and PoolWord(layout.WORKERS).value > 0
     child = os.fork()
     if not child:
-        before = PoolWord(pool.WORKERS).value
+        before = PoolWord(layout.WORKERS).value
         check(3)
         os._exit(before)
     print(os.waitpid(child, 0)[1])
     """
-    assert python(CHECK + NO_SUCH_ADVICE + "PoolWord(pool.LIMIT).value = 2" + dedented(script)) == "0"
+    assert python(CHECK + NO_SUCH_ADVICE + "PoolWord(layout.LIMIT).value = 2" + dedented(script)) == "0"
 
 
 def test_a_child_that_python_has_not_forked_makes_its_own_workers() -> None:
@@ -278,18 +279,18 @@ def test_a_child_that_python_has_not_forked_makes_its_own_workers() -> None:
     check(4)
     with Gate(2) as busy:
         until(lambda: busy.begun > 0)
-        PoolWord(pool.GROWING).value = 1
+        PoolWord(layout.GROWING).value = 1
         child = ctypes.PyDLL(None).fork()
         if not child:
             signal.alarm(20)
-            words = range(0, pool.SLOTS_END, 8)
+            words = range(0, layout.SLOTS_END, 8)
             wiped = not any(PoolWord(word).value for word in words)
             check(4)
             os._exit(0 if wiped and workers() == 3 and met(6) == 6 and workers() == 5 else 1)
-        PoolWord(pool.GROWING).value = 0
-        print(os.waitpid(child, 0)[1], PoolWord(pool.WORKERS).value)
+        PoolWord(layout.GROWING).value = 0
+        print(os.waitpid(child, 0)[1], PoolWord(layout.WORKERS).value)
     """
-    assert python(CHECK + "import signal\nPoolWord(pool.LIMIT).value = 3" + dedented(script)) == "0 3"
+    assert python(CHECK + "import signal\nPoolWord(layout.LIMIT).value = 3" + dedented(script)) == "0 3"
 
 
 # ---- signals, faults, and the end
@@ -343,17 +344,17 @@ from tests.jit.test_threads import stack_size
 from tests.jit.test_together import met
 usual = stack_size()
 stack_size(1 << 50)
-PoolWord(pool.LIMIT).value = 3
+PoolWord(layout.LIMIT).value = 3
 before = workers()
 check(4)
-assert workers() - before == PoolWord(pool.WORKERS).value == 0
+assert workers() - before == PoolWord(layout.WORKERS).value == 0
 stack_size(usual)
 """
 
 
 def stack_size(size: int | None = None) -> int:
     """Return, or change, the size of new workers' stacks: the system gives no thread with too large a one."""
-    attributes, found = ctypes.c_void_p(PoolWord(pool.ATTRIBUTES).address), ctypes.c_size_t()
+    attributes, found = ctypes.c_void_p(PoolWord(layout.ATTRIBUTES).address), ctypes.c_size_t()
     libc = ctypes.CDLL(None)
     if size is not None:
         assert libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(size)) == 0
@@ -363,10 +364,10 @@ def stack_size(size: int | None = None) -> int:
 
 def test_a_system_that_refuses_a_thread_is_not_asked_again_at_once() -> None:
     script = """
-    PoolWord(pool.PATIENT).value = 2**62
+    PoolWord(layout.PATIENT).value = 2**62
     for _ in range(100):
         check(4)
-    print(workers() - before, PoolWord(pool.LIMIT).value, PoolWord(pool.WORKERS).value)
+    print(workers() - before, PoolWord(layout.LIMIT).value, PoolWord(layout.WORKERS).value)
     """
     assert python(CHECK + REFUSES + dedented(script)) == "0 3 0"
 
@@ -383,7 +384,7 @@ def test_a_system_that_has_refused_a_thread_is_asked_again_in_a_while() -> None:
 
 def test_threads_that_run_together_are_asked_for_at_once() -> None:
     script = """
-    PoolWord(pool.PATIENT).value = 2**62
+    PoolWord(layout.PATIENT).value = 2**62
     print(met(3), workers() - before, [check(4) and workers() - before for _ in range(3)])
     """
     assert python(CHECK + REFUSES + dedented(script)) == "3 2 [2, 2, 2]"

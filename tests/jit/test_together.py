@@ -129,11 +129,11 @@ def test_threads_that_the_system_refuses_are_an_error_and_nothing_is_done() -> N
     code = """
 import pytest
 from einloom.errors import DeviceError
-from einloom.jit import pool
+from einloom.jit.pool import layout
 from tests.jit.entries import PoolWord
 from tests.jit.test_together import *
 met(3)
-attributes = ctypes.c_void_p(PoolWord(pool.ATTRIBUTES).address)
+attributes = ctypes.c_void_p(PoolWord(layout.ATTRIBUTES).address)
 assert ctypes.CDLL(None).pthread_attr_setstacksize(attributes, ctypes.c_size_t(1 << 50)) == 0
 counter = (ctypes.c_int64 * 1)()
 with pytest.raises(DeviceError, match="4 threads have to run at the same time"):

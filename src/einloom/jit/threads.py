@@ -21,10 +21,10 @@ from dataclasses import astuple, dataclass
 from typing import Any
 
 from einloom.errors import DeviceError
-from einloom.jit import pool
 from einloom.jit.host import host
 from einloom.jit.kernel import Function, Kernel
 from einloom.jit.linked import linked_code
+from einloom.jit.pool import layout
 from einloom.once import once
 
 __all__ = ["launch_address", "launch_together_address", "run_team", "run_together"]
@@ -80,7 +80,7 @@ def launch_address() -> int:
 
 def launch_together_address() -> int:
     """Return the address of a `launch` as `run_together` calls it: it returns 0 only if all threads ran together."""
-    return _pool().kernel.address_of(pool.DOOR)
+    return _pool().kernel.address_of(layout.DOOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +99,15 @@ def _pool() -> _Pool:
     pages, memory = _memory()
     isa, libc = host().isa, ctypes.CDLL(None)
     functions = (_address(libc, name) for name in ("syscall", "pthread_create", "pthread_sigmask", "sched_getcpu"))
-    addresses = pool.Addresses(memory, *functions)
+    addresses = layout.Addresses(memory, *functions)
 
     def emit(values: Sequence[int]) -> bytes:
-        return pool.pool_of(isa, pool.Addresses(*values)).bytes()
+        from einloom.jit.pool.code import pool_of  # Late: later processes find the code.
+
+        return pool_of(isa, layout.Addresses(*values)).bytes()
 
     kernel = Kernel(linked_code(f"pool {isa}", astuple(addresses), emit), isa, name="pool of threads")
-    made = _Pool(kernel, pages, memory, *(kernel.function(int, int, int, int, at=at) for at in (0, pool.DOOR)))
+    made = _Pool(kernel, pages, memory, *(kernel.function(int, int, int, int, at=at) for at in (0, layout.DOOR)))
     # For ever: workers are in the code, and look at the memory, while the interpreter ends and takes this module apart.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
     _provide(libc, memory)
@@ -140,16 +142,16 @@ def _address(libc: ctypes.CDLL, name: str) -> int:
 
 def _provide(libc: ctypes.CDLL, memory: int) -> None:
     """Write what the code finds in its memory, which is zeroed."""
-    attributes, size = ctypes.c_void_p(memory + pool.ATTRIBUTES), ctypes.c_size_t()
+    attributes, size = ctypes.c_void_p(memory + layout.ATTRIBUTES), ctypes.c_size_t()
     libc.pthread_attr_init(attributes)
     libc.pthread_attr_setdetachstate(attributes, _DETACHED)
     libc.pthread_attr_getstacksize(attributes, ctypes.byref(size))
     libc.pthread_attr_setstacksize(attributes, ctypes.c_size_t(max(size.value, LEAST_STACK)))
-    signals = ctypes.c_void_p(memory + pool.SIGNALS)
+    signals = ctypes.c_void_p(memory + layout.SIGNALS)
     libc.sigfillset(signals)
     for name in FAULTS:
         libc.sigdelset(signals, int(getattr(signal, name)))
-    ctypes.c_int64.from_address(memory + pool.LIMIT).value = host().cores - 1
+    ctypes.c_int64.from_address(memory + layout.LIMIT).value = host().cores - 1
 
 
 _DETACHED = 1  # PTHREAD_CREATE_DETACHED
@@ -160,7 +162,7 @@ _wiped_in_children: list[int] = []
 
 def _after_fork_in_child() -> None:
     for memory in _wiped_in_children:
-        ctypes.memset(memory, 0, pool.SLOTS_END)
+        ctypes.memset(memory, 0, layout.SLOTS_END)
 
 
 if hasattr(os, "register_at_fork"):
