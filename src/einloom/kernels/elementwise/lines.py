@@ -35,9 +35,18 @@ class Lines(Generic[R, V, A]):
         self.vector = self.vec.lanes * FLOAT32.size
         self.source, self.target, self.end, self.rest = (frame.read(name) for name in self.variables)
 
-    def ask_for_last(self, size: int) -> None:
-        """Ask for the line in which a run of so many bytes from the target ends, to be written in part."""
-        self.km.prefetch(self.km.place(self.target, size - 1))
+    def ask_if_cut(self, run: R, edge: int) -> None:
+        """Ask for the line in which a run begins (edge 0) or ends (its bytes), if it is to be written in part.
+
+        Others would be read in vain: memory takes as long for it as for a line that is written.
+        """
+        km, whole = self.km, self.km.asm.forward("whole")
+        km.sum_constant(self.end, run, edge)
+        km.move(self.rest, self.end)
+        km.align_down(self.rest, LINE)
+        km.branch("eq", self.rest, self.end, whole)
+        km.prefetch(km.place(self.rest))
+        km.asm.bind(whole)
 
     def up_to_first(self) -> None:
         """Copy what lies before the first whole line."""

@@ -3,7 +3,8 @@
 An ordinary store to memory reads the line first; a non-temporal one does not, but it must fill whole lines. Where a
 column begins is known at run time only: what lies before its first whole line and behind its last one goes in steps of
 32, 16, 8, … bytes by ordinary stores. Memory takes parts of lines from non-temporal ones one by one, 50 to 80 ns each.
-An ordinary store fetches the line first, and later ones wait for it: so the line is asked for before.
+An ordinary store fetches the line first, and later ones wait for it: so the line is asked for before. Where a column
+begins and ends between lines nothing is: lines that are written whole would be read in vain.
 
 Transposed copies: see `stream_turned`.
 """
@@ -66,7 +67,7 @@ class _Columns(Generic[R, V, A]):
     def _column(self) -> None:
         self.km.move(self.lines.source, self.frame.read("a"))
         self.km.move(self.lines.target, self.frame.read("b"))
-        self.lines.ask_for_last(self.size)
+        self.lines.ask_if_cut(self.lines.target, self.size)
         self.lines.up_to_first()
         self.km.sum_constant(self.lines.end, self.frame.read("b"), self.size)
         self.lines.whole()

@@ -131,12 +131,12 @@ class TurnedStream(Generic[R, V, A]):
 
     def _ask_for_ends(self, size: int, runs: int, chunk: _Chunk) -> None:
         """Ask for the lines in which runs begin and end, to be written in part once they are turned."""
-        ends = [0] * chunk.first + [size - 1] * chunk.last
-        if ends:
+        edges = [0] * chunk.first + [size] * chunk.last
+        if edges:
             self.frame.copy("run", "b")
             with self.frame.loop(runs, "runs"):
-                for end in ends:
-                    self.km.prefetch(self.km.place(self.frame.read("run"), end))
+                for edge in edges:
+                    self.lines.ask_if_cut(self.frame.read("run"), edge)
                 self.frame.advance("run", self.b.strides[0], 1)
 
     def _turn(self, m: int, n: int) -> None:
