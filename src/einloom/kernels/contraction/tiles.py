@@ -6,6 +6,7 @@ a tile takes its steps and an end. Kernels cut C by these figures (`bands`), and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
@@ -17,7 +18,18 @@ from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine, VectorISA
 
-__all__ = ["PLAIN", "Cost", "Demand", "Fragment", "Neighbours", "Tile", "TileCosts", "fastest", "plain_demand"]
+__all__ = [
+    "PLAIN",
+    "Cost",
+    "Demand",
+    "Fragment",
+    "Neighbours",
+    "Tile",
+    "TileCosts",
+    "fastest",
+    "plain_demand",
+    "plain_demands",
+]
 
 FMA_LATENCY = 4
 """Of the processors that einloom runs on: Intel Golden Cove, AMD Zen 4 and 5, Arm Neoverse V1 and V2."""
@@ -329,30 +341,34 @@ class Demand(NamedTuple):
         return Demand(costs, -(-product.m // lanes), product.n, product.steps, tail, group)
 
 
-def plain_demand(
-    isa: VectorISA,
-    size: int,
-    m: int,
-    n: int,
-    steps: int,
-    fragments: tuple[Fragment, ...] = PLAIN,
-    neighbours: Neighbours = None,
-) -> Demand:
-    """Return the demand of a product of which nothing but its sizes is known, and how its inputs are fetched.
+def plain_demands(
+    isa: VectorISA, size: int, fragments: tuple[Fragment, ...] = PLAIN, neighbours: Neighbours = None
+) -> Callable[[int, int, int], Demand]:
+    """Return what says the demand of m x n sums of so many products, of which no more is known than this.
 
     Args:
-        isa: the vector ISA.
+        isa: the vector ISA; m is vectorised.
         size: of an element in bytes.
-        m, n, steps: extents; m is vectorised.
         fragments: of the inputs; vectors that are not put together from single elements begin where cache lines do.
         neighbours: of what is broadcast, by which a few rows can share registers.
     """
     lanes = isa.bits // 8 // size
     strided = any(fetch is STRIDED for fetch, _ in fragments)
-    embedded, tail = isa.embedded_broadcast, m % lanes
-    costs = tile_costs(isa, lanes, fragments, 2 if strided else 0, True, embedded, across=neighbours == "n")
-    group = group_size(tail, lanes) if neighbours and isa.shares_registers and set(fragments) == set(PLAIN) else 1
-    return Demand(costs, -(-m // lanes), n, steps, tail, group)
+    costs = tile_costs(
+        isa, lanes, fragments, 2 if strided else 0, True, isa.embedded_broadcast, across=neighbours == "n"
+    )
+    shares = neighbours is not None and isa.shares_registers and set(fragments) == set(PLAIN)
+
+    def demand(m: int, n: int, steps: int) -> Demand:
+        tail = m % lanes
+        return Demand(costs, -(-m // lanes), n, steps, tail, group_size(tail, lanes) if shares else 1)
+
+    return demand
+
+
+def plain_demand(isa: VectorISA, size: int, m: int, n: int, steps: int) -> Demand:
+    """Return the demand of a product of which nothing but its sizes is known."""
+    return plain_demands(isa, size)(m, n, steps)
 
 
 def fastest(costs: TileCosts, vectors: int, columns: int, steps: int, tail: int, group: int) -> Cost | None:

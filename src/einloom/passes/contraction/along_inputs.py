@@ -119,7 +119,7 @@ def _columns(operation: Operation, role: DimType) -> int:
 def schedules_where_it_lies(
     operation: Operation, prims: Prims, machine: Machine, most: int | None
 ) -> Iterator[Schedule]:
-    """Yield schedules with vectors along m and the axes around it as one, and along m with the next one, and alone.
+    """Yield schedules with vectors along m and the axes around it as one, and in a shorter run: of two axes, or of one.
 
     Blocks of three axes hold all of the inner two, which may be more than a cache does. What is many times as large as
     the output may be copied, in rows as it lies.
@@ -129,8 +129,8 @@ def schedules_where_it_lies(
         return
     run = _run(operation, operand, operation.axis(prims.m).role, operation.points)
     yield from _along(operation, prims, run, machine, most, LARGE if _is_large(operation, operand) else IN_PLACE)
-    for length in range(min(len(run) - 1, 2), 0, -1):
-        yield from _along(operation, prims, run[-length:], machine, most, SHORTER)
+    if len(run) > 1:
+        yield from _along(operation, prims, run[-min(len(run) - 1, 2) :], machine, most, SHORTER)
 
 
 def _is_large(operation: Operation, operand: Operand) -> bool:

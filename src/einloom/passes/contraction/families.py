@@ -23,7 +23,7 @@ from einloom.passes.contraction.along_inputs import (
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.fused_rows import fused_schedules, staged_schedules
 from einloom.passes.contraction.large_input import vectorise_large_input
-from einloom.passes.contraction.plan import BLOCKS, NONE, PRODUCTS, TILES, Plan
+from einloom.passes.contraction.plan import BLOCKS, NONE, PRODUCTS, SUMS, TILES, Plan
 from einloom.passes.identify import prims_of_one_product, prims_with_batch_as_columns, vector_operand
 from einloom.passes.model.sizes import equal_part
 from einloom.passes.values import Options
@@ -380,7 +380,7 @@ def staged(setting: Setting, plans: Sequence[Plan]) -> Iterator[Plan | Proposal]
     A tile leaves while the next one is computed, a block does not (measured: of 1,677 contractions, none takes blocks
     where it may take tiles).
     """
-    for packs_element in dict.fromkeys([plan.packs_element for plan in plans]) if setting.exceeds_cache else ():
+    for packs_element in _packing_element(plans) if setting.exceeds_cache else ():
         tiles = Plan("staged tiles", packs_element=packs_element, staging=TILES)
         schedule = setting.blocking.schedule(tiles)
         if schedule is None:
@@ -404,8 +404,14 @@ def staged_rows(setting: Setting, plans: Sequence[Plan]) -> Iterator[Proposal]:
     is_long, packs = setting.summed > setting.blocking.targets.k, any(plan.packs_vector for plan in plans)
     if is_long and packs and setting.operation.first_touch.initialises:
         most = setting.options.max_kernel_size
-        for schedule in staged_schedules(setting.operation, setting.prims, setting.machine, most):
+        rows = [Plan("staged rows", packs_element=packs, staging=SUMS) for packs in _packing_element(plans)]
+        for schedule in staged_schedules(setting.operation, setting.prims, setting.machine, rows, most):
             yield Proposal("staged rows", schedule)
+
+
+def _packing_element(plans: Sequence[Plan]) -> Iterable[bool]:
+    """Whether the element operand is packed, in one of the plans or in both ways."""
+    return dict.fromkeys([plan.packs_element for plan in plans])
 
 
 VARIATIONS: tuple[Variation, ...] = (staged, fused_rows, staged_rows)

@@ -16,7 +16,7 @@ from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Fused, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
-from einloom.passes.contraction.plan import Plan, Staging
+from einloom.passes.contraction.plan import Plan
 from einloom.passes.model.packs import ALIASES
 from einloom.passes.model.sizes import equal_block, round_up
 
@@ -66,9 +66,9 @@ def fused_schedules(
 
 
 def staged_schedules(
-    operation: Operation, prims: Prims, machine: Machine, most: int | None = None
+    operation: Operation, prims: Prims, machine: Machine, plans: Iterable[Plan], most: int | None = None
 ) -> Iterator[Schedule]:
-    """Yield schedules whose vectors run along axes that are a run in scratch alone, where the innermost leaves a rest.
+    """Yield schedules of plans with vectors along axes that are a run in scratch alone; the innermost leaves a rest.
 
     before: prim m=d n=c k=f batch=e          (aecf,fbed->abcd; d 56)
     after:  fuse bd=b*d seq a:7 seq bd:336 … prim m=bd n=c k=f batch=e pack out@2 a c bd …
@@ -87,8 +87,8 @@ def staged_schedules(
     view = FusedView.of(operation, fused)
     walked = view.stand_in(operation)
     blocking = Blocking(walked, replace(prims, m=fused[0].name), machine, most)
-    for packs_element in (False, True):
-        schedule = blocking.schedule(Plan("staged rows", packs_element=packs_element, staging=Staging.SUMS))
+    for plan in plans:
+        schedule = blocking.schedule(plan)
         rows = None if schedule is None else in_whole_rows(walked, view, fused, schedule)
         if rows is not None:
             yield rows

@@ -39,7 +39,14 @@ class Buffer:
         size: bytes of an element; `page`: of a page; `way`: after which sets of L2 repeat.
     """
 
-    def __init__(self, strided: tuple[StridedAxis, ...], size: int, page: int, way: int = WAY) -> None:
+    def __init__(
+        self,
+        strided: tuple[StridedAxis, ...],
+        size: int,
+        page: int,
+        way: int = WAY,
+        extents: Sequence[int] | None = None,
+    ) -> None:
         self.strided, self.size, self.page, self.way = strided, size, page, way
         self._along: dict[int | None, list[StridedAxis]] = {}
         for each in strided:
@@ -55,6 +62,7 @@ class Buffer:
         """Axes that are neither cut nor fused: their places, and most of their indices."""
         self._strides = [each[0] for each in strided]
         self._known: dict[tuple[float, ...], Footprint] = {}
+        self._whole = None if extents is None else self._inside(extents)
         self._crowded = False
 
     def along(self, axis: int | None) -> Sequence[StridedAxis]:
@@ -69,10 +77,8 @@ class Buffer:
     def use(self, walk: Walk, first: int, last: int) -> Use:
         """Return the use of the buffer at the depths from `first` to `last`."""
         loops, single, known = walk.loops, self._single, self._known
-        inside = walk.inside(first) if first else walk.extents
-        indices = [_indices(each, inside[each[1]]) for each in self.strided]
-        key = tuple(indices)
-        now = known.get(key) or self._footprint(key)
+        key = self._inside(walk.inside(first)) if first else self._whole or self._inside(walk.extents)
+        indices, now = [*key], known.get(key) or self._footprint(key)
         at = [now] * (first + 1)
         for axis, size in loops[first + 1 : last + 1]:
             if axis in single:
@@ -93,6 +99,10 @@ class Buffer:
         lines, _, rooms, pages, far_rooms = zip(*at)
         crowded = self._crowded and any(each.far_room > CROWDED * LINE * each.lines for each in at)
         return Use(self.strided, first, last, at, lines, rooms, far_rooms, pages, crowded)
+
+    def _inside(self, sizes: Sequence[float]) -> tuple[float, ...]:
+        """Return the indices of what the buffer is made of in a block of such sizes."""
+        return tuple([_indices(each, sizes[each.axis]) for each in self.strided])
 
     def _footprint(self, indices: tuple[float, ...]) -> Footprint:
         """Return the footprint of the block with so many indices of each axis, which is new."""
@@ -127,7 +137,7 @@ class Buffers:
         self.bytes = [operation.elements(operand) * operand.dtype.size for operand in operation.operands]
         way = WAY if operation.main.is_contraction else max(machine.l2 // WAYS, WAY)
         self.tensors = [
-            Buffer(self._strided(name), size, *((HUGE_PAGE, way) if whole >= HUGE else (PAGE, WAY)))
+            Buffer(self._strided(name), size, *((HUGE_PAGE, way) if whole >= HUGE else (PAGE, WAY)), self.extents)
             for name, size, whole in zip(self.names, self.sizes, self.bytes)
         ]
         self.computed = operation.accumulate

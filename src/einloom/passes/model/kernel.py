@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from einloom.kernels.contraction import bands
-from einloom.kernels.contraction.tiles import PLAIN, Fragment, Neighbours, plain_demand
+from einloom.kernels.contraction.tiles import PLAIN, Fragment, Neighbours, plain_demands
 from einloom.machine import VectorISA
 
 __all__ = ["CALL", "MANY", "MOVE", "Tiling", "copy_cycles", "tilings_of", "transposed_cycles"]
@@ -44,12 +44,15 @@ def tilings_of(
         fragments: how kernels fetch the inputs.
         neighbours: of what they broadcast.
     """
-    lanes = isa.bits // 8 // size
+    lanes, demand = isa.bits // 8 // size, plain_demands(isa, size, fragments, neighbours)
+
+    @lru_cache(1024)
+    def about(m: int, n: int, steps: int) -> bands.Tiling:
+        return bands.tiling_of(demand(m, n, steps))
 
     @lru_cache(1024)
     def tiling(m: int, n: int, k: int) -> Tiling:
-        steps = min(k, MANY) if k < 4 else min(1 << k.bit_length() - 1, MANY)
-        tiles = bands.tiling_of(plain_demand(isa, size, m, n, steps, fragments, neighbours))
+        tiles = about(m, n, min(k, MANY) if k < 4 else min(1 << k.bit_length() - 1, MANY))
         first = tiles.bands[0]
         return Tiling(first.vectors * lanes, first.columns, tiles.step * k + tiles.end)
 

@@ -23,6 +23,7 @@ Zen 3, Zen 4 and Zen 5, L2 and L3 of Golden Cove. The others are estimates of th
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from einloom.machine import Machine, Rates
@@ -116,6 +117,7 @@ KNOWN = (  # The first one that describes a machine holds: one with more feature
 )
 
 
+@lru_cache(16)
 def microarchitecture_of(machine: Machine) -> Microarchitecture | None:
     """Return the core that a machine has; None: it is none of those known."""
     return next((each for each in KNOWN if each.describes(machine)), None)

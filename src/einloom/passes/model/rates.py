@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from einloom.machine import Machine, Rates
 from einloom.passes.model.microarchitectures import microarchitecture_of
 
@@ -16,6 +18,7 @@ TYPICAL = {
 """By vector ISA, of server processors of the years 2019 to 2025 with all cores at work."""
 
 
+@lru_cache(16)
 def rates_of(machine: Machine) -> Rates:
     """Return the recorded rates of a machine, else its microarchitecture's, else typical ones of its vector ISA."""
     if machine.rates:
