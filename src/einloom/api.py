@@ -79,8 +79,8 @@ def einsum(equation: Any = "", *operands: Any, out: Array | None = None, **optio
         order: how a fresh result lies: `"C"`, `"F"`, or `"A"` for what all operands are; `"K"` is `"C"`.
         optimize: what `opt_einsum` takes, or a tree of cotengra's, whose slices are kept, for three and more operands;
             `"auto"` if it is not given.
-        memory_limit: most elements of an intermediate tensor, also as a float (`1e6`; parts of an element are none), or
-            `"max_input"`; any if None or -1. A contraction that needs larger ones is cut into slices.
+        memory_limit: most elements of an intermediate tensor, a float such as `1e6` rounded down, or `"max_input"`; any
+            if None or -1. A contraction that needs larger ones is cut into slices.
         alpha: factor of the sums, 1 if it is not given; with 0 no operand is read.
         beta: `out := beta * out + alpha * einsum`, 0 if it is not given; with 0 what `out` holds is not read.
         conj: positions of operands that are conjugated.
@@ -154,8 +154,8 @@ def compile(
         shapes_or_arrays: one an operand; those of the epilogue follow.
         dtype: type to compute in; float64 for shapes, the common type for arrays, if None.
         optimize: as for `einsum`.
-        memory_limit: most elements of an intermediate tensor, also as a float (`1e6`; parts of an element are none), or
-            `"max_input"`; any if None or -1. A contraction that needs larger ones is cut into slices.
+        memory_limit: most elements of an intermediate tensor, a float such as `1e6` rounded down, or `"max_input"`; any
+            if None or -1. A contraction that needs larger ones is cut into slices.
         schedule: a `Schedule`, its text or a loop string, instead of the heuristic one, for one or two operands. The
             loops a, b, c, … of a string such as `"bcaBCb"` are the labels in alphabetical order; steps that its
             literals do not say are those of the heuristic schedule.
@@ -205,6 +205,14 @@ def contract_path(
 
     >>> contract_path("ab,bc,cd->ad", (2, 3), (3, 4), (4, 5))[0]
     [(0, 1), (0, 1)]
+
+    Args:
+        equation: as for `einsum`, also in the interleaved form.
+        operands_or_shapes: arrays, or shapes as tuples.
+        optimize, memory_limit: as for `einsum`.
+
+    Raises:
+        EquationError, ShapeError: there is no such contraction.
     """
     text, given = _text_and_operands(equation, operands_or_shapes)
     shapes = [shape_of(item, position) for position, item in enumerate(given)]

@@ -377,9 +377,9 @@ def test_a_system_that_has_refused_a_thread_is_asked_again_in_a_while() -> None:
     begun = time.monotonic()
     while workers() - before < 3:
         check(4)
-    print(0.1 < time.monotonic() - begun < 10)
+    print(time.monotonic() - begun > 0.1)
     """
-    assert python(CHECK + REFUSES + "import time" + dedented(script)) == "True"
+    assert python(CHECK + REFUSES + "import time" + dedented(script)) == "True"  # Or it is killed after a minute.
 
 
 def test_threads_that_run_together_are_asked_for_at_once() -> None:

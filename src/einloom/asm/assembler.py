@@ -198,7 +198,11 @@ class Assembler:
         self.repeats.append((start, len(self.records), count))
 
     def forward(self, name: str | None = None) -> Label:
-        """Make a label to be bound later. A name that was used before gets a number."""
+        """Make a label to be bound later. A name that was used before gets a number.
+
+        Raises:
+            EncodingError: the name is no text.
+        """
         if name is not None and not isinstance(name, str):
             raise EncodingError(f"the name of a label is a {type(name).__name__}\n  Give a text, or none.")
         stem = name or "L"
@@ -225,7 +229,11 @@ class Assembler:
         self.records.append((Directive.COMMENT, text, b""))
 
     def align(self, boundary: int) -> None:
-        """Pad with instructions that do nothing up to a multiple of `boundary` bytes (a power of two)."""
+        """Pad with instructions that do nothing up to a multiple of `boundary` bytes (a power of two).
+
+        Raises:
+            EncodingError: it is no power of two.
+        """
         if not _is_power_of_two(boundary):
             raise EncodingError(f"align({boundary!r:.80}): the boundary is a power of two")
         code = self.padding(-len(self.buffer) % boundary)
@@ -237,6 +245,9 @@ class Assembler:
         """Append constants behind the code and return their label; equal unnamed constants share one.
 
         `align` in bytes defaults to the payload's length rounded up to a power of two, at most 64.
+
+        Raises:
+            EncodingError: the payload is no bytes, or `align` no power of two.
         """
         try:
             payload = memoryview(payload).tobytes()

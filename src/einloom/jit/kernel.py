@@ -89,7 +89,12 @@ class Kernel:
         return self._pages.address
 
     def address_of(self, place: Place) -> int:
-        """Return the address of a label of the assembler, or of an offset in bytes into the code."""
+        """Return the address of a label of the assembler, or of an offset in bytes into the code.
+
+        Raises:
+            EncodingError: there is no such place.
+            UnsupportedTarget, DeviceError: as `address`.
+        """
         offset = place if isinstance(place, int) else self._position(place)
         if not isinstance(offset, int) or not 0 <= offset < len(self.code):
             raise EncodingError(f"{place!r} is no place in the {len(self.code)} bytes of code of {self!r}")
@@ -104,6 +109,10 @@ class Kernel:
             at: where the function begins.
             release_gil: let other Python threads run meanwhile, which costs about 40 ns a call and is right for work of
                 a microsecond and more. With False the interpreter stands still until the code returns.
+
+        Raises:
+            DTypeError: a type is none of these.
+            EncodingError, UnsupportedTarget, DeviceError: as `address_of`.
         """
         pages = self._pages
         results: Any = _RESULT.get(restype, restype)

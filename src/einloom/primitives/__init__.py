@@ -141,6 +141,13 @@ def binary(
     (m elements) or a `"scalar"`; the last two do not use `ld_b`. A or B may be C itself. Comparisons (`gt`, `ge`, `lt`,
     `le`, `eq`, `ne`) write 1 where they hold and 0 elsewhere.
 
+    Args:
+        op: an operator of the page of primitives: `"add"`, `"max"`, `"gt"`, …
+        m, n: sizes, 0 and more.
+        dtype: a type, a pair (in, out) or a triple (a, b, c), computed in the type that they promote to.
+        broadcast: `"none"`, `"row"`, `"col"` or `"scalar"`.
+        isa: `"avx512"`, `"avx2"`, `"neon"`; None for the host's best.
+
     Raises:
         ShapeError, DTypeError: a size or type that does not exist.
         UnsupportedTarget: an operator, broadcast or ISA that does not exist; the message says which do.
@@ -163,6 +170,12 @@ def ternary(
 
     Call it with `(a, b, c, d, ld_a, ld_b, ld_c, ld_d)`. `muladd` is D := A B + C, rounded once; `select` is D := B
     where A is not 0, else C, as `numpy.where(a, b, c)`. A, B or C may be D itself.
+
+    Args:
+        op: `"muladd"` or `"select"`.
+        m, n: sizes, 0 and more.
+        dtype: the type of all elements: one of 4 or 8 bytes.
+        isa: `"avx512"`, `"avx2"`, `"neon"`; None for the host's best.
 
     Raises:
         ShapeError, DTypeError: a size or type that does not exist.

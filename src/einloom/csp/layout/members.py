@@ -138,7 +138,7 @@ class Members:
                 if row.iterator and len(row.parameters) == 1 and row.parameters[0].set == name and not owners:
                     self._iterate(row, (number,), need)
                 if row.filter and row.superset is not None and row.superset[0] == name:
-                    self._filter(row, owners, number, need)
+                    self._filter(row, number, need)
 
     def _iterate(self, row: SetRow, owners: tuple[int, ...], need: int) -> None:
         assert row.iterator is not None
@@ -152,7 +152,7 @@ class Members:
                 item = self._key_value(row.item_getter, owners, item)
             self._add(row, owners, self._number(row, owners, item, None), need)
 
-    def _filter(self, row: SetRow, owners: tuple[int, ...], number: int, need: int) -> None:
+    def _filter(self, row: SetRow, number: int, need: int) -> None:
         assert row.filter is not None
         if not row.parameters and self._key_value(row.filter, (), self.items[number]):
             self._add(row, (), number, need)
