@@ -154,18 +154,26 @@ def _touched(flow: Flow, position: int, use: Use, writes: bool) -> int:
 
 
 def _read_pieces(flow: Flow, use: Use) -> float:
-    """Return the runs for each line that a permutation reads: as far as the next block goes on where one ends.
+    """Return the runs for each line that a permutation reads: as far as blocks go on where the last one ended.
 
     Processors read ahead beyond the end of a piece, and find it there if pieces are few; or if L2 still has what
-    they read beyond its end when the next block begins, which they do of pages that they follow all the time, and
-    of pieces that are long enough to be noticed.
+    they read beyond its end when the next block begins. They do so in pages that they follow all the time, block
+    after block, and once behind pieces that are long enough to be noticed.
     """
-    depth = min(use.last, flow.block)
-    inner, outer = use.at[depth], use.at[max(depth - 1, 0)]
-    is_noticed = inner.pieces <= OPEN or inner.lines >= NOTICED * inner.pieces
-    lost = flow.forgetting.lines_of(use)[1].shares[depth] if is_noticed else 1.0
-    lost = 0.0 if inner.pieces <= STREAMS else lost
-    return lost * inner.pieces / inner.lines + (1 - lost) * outer.pieces / outer.lines
+    at, depth = use.at, min(use.last, flow.block)
+    inner = at[depth]
+    runs = inner.pieces / inner.lines
+    follows = inner.pieces <= OPEN
+    if not follows and inner.lines < NOTICED * inner.pieces:
+        return runs
+    gone = flow.forgetting.lines_of(use)[1].shares
+    for inside in range(depth, 0, -1):
+        outer = at[inside - 1]
+        lost = 0.0 if inner.pieces <= STREAMS else gone[inside]
+        runs = lost * runs + (1 - lost) * outer.pieces / outer.lines
+        if not follows or outer.pieces > inner.pieces:
+            break
+    return runs
 
 
 def _scratch_traffic(flow: Flow, position: int, use: Use, overflows: list[float]) -> Traffic:
