@@ -7,7 +7,6 @@ form, operands, code = encode(asm, (zmm[0], zmm[1], mem(rdi, 64)))
 from __future__ import annotations
 
 import operator
-from functools import cache
 from typing import Any
 
 from einloom.asm.assembler import Assembler, Encoder, Label, Memory, Record
@@ -86,16 +85,16 @@ def _else_others(
     first: FormEncoder, candidates: list[tuple[Row, int]], kinds: tuple[str, ...], types: tuple[type, ...]
 ) -> FormEncoder:
     """Return the encoder that tries others after the first one; they are often never asked, and made when they are."""
-
-    @cache
-    def others() -> list[FormEncoder]:
-        forms = [row.form(place) for row, place in candidates]
-        return [form_encoder(form, types) for form in forms if form.accepts(kinds)]
+    others: list[FormEncoder] | None = None
 
     def encode(asm: Assembler, operands: tuple[Any, ...]) -> Record | None:
+        nonlocal others
         record = first(asm, operands)
         if record is None:
-            for other in others():
+            if others is None:
+                forms = [row.form(place) for row, place in candidates]
+                others = [form_encoder(form, types) for form in forms if form.accepts(kinds)]
+            for other in others:
                 record = other(asm, operands)
                 if record is not None:
                     break
