@@ -225,6 +225,8 @@ class TileCosts:
             if costs and cost.step >= costs[-1].step:
                 break  # More sets only take more time.
             costs.append(cost)
+            if cost.step >= FMA_SLACK / self._chains(tile):
+                break  # No multiply-add waits for another as it is.
         return costs
 
     def _tile(self, vectors: int, columns: int, sets: int, group: int) -> Tile:
@@ -251,7 +253,7 @@ class TileCosts:
         pace, fmas, group = self.pace, self.isa.fmas_per_cycle, tile.group
         orders, grouped = self._per_group(tile)
         loads = orders + grouped + (self._loads(tile, masked) if tile.vectors else 0.0)
-        chains = tile.sets if tile.vectors else tile.group_sets * (1 if tile.across else group)
+        chains = self._chains(tile)
         sums = tile.vectors * tile.columns
         busy = (sums + grouped + orders * pace.group_order) / fmas + (loads + tile.vectors) * pace.load
         busy += tile.vectors * self.far_vector
@@ -262,6 +264,11 @@ class TileCosts:
         if group > 1:
             end += tile.columns * pace.group_end + tile.grouped * (1 - 1 / tile.group_sets) / fmas
         return Cost(step, end, tile)
+
+    @staticmethod
+    def _chains(tile: Tile) -> int:
+        """Return how many multiply-adds follow each other in a row before one needs the result of the first."""
+        return tile.sets if tile.vectors else tile.group_sets * (1 if tile.across else tile.group)
 
     @staticmethod
     def _per_group(tile: Tile) -> tuple[float, float]:
