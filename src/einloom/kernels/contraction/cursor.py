@@ -110,16 +110,13 @@ class Cursor:
         return frame.km.place(*self.address(frame, row_bytes, column, step))
 
     def places(self, frame: Frame[R, A], step: int, columns: int) -> Iterator[A]:
-        """Yield the place of the first element of each column; one is used before the next is asked for."""
-        along_n, first = self.strides[1], self.address(frame, 0, 0, step)
-        if isinstance(along_n, int):
-            base, offset, *_ = first
-            place = frame.km.place
-            for at in range(offset, offset + columns * along_n, along_n) if along_n else repeat(offset, columns):
-                yield place(base, at)
-        else:
-            for column in range(columns):
-                yield self.place(frame, 0, column, step)
+        """Return the place of the first element of each column; one is used before the next is asked for."""
+        along_n = self.strides[1]
+        if isinstance(along_n, str):
+            return (self.place(frame, 0, column, step) for column in range(columns))
+        base, offset, *_ = self.address(frame, 0, 0, step)
+        offsets = range(offset, offset + columns * along_n, along_n) if along_n else repeat(offset, columns)
+        return map(frame.km.place, repeat(base), offsets)
 
     def advance(self, frame: Frame[R, A], columns: int, steps: int) -> None:
         """Move the pointers of `columns` columns by `steps` of k."""

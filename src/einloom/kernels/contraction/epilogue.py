@@ -25,7 +25,6 @@ class Epilogue(Generic[R, V, A]):
         self.view = self.setting.views["c"]
         self.is_vector = self.setting.product.c.fetch is VECTOR
         self.vector_bytes = self.vec.lanes * self.setting.product.c.dtype.size
-        self._masks = [registers.row_mask(row) for row in range(self.tile.vectors)]
 
     def emit(self, result: Sequence[V]) -> None:
         """Scale the sums, `vectors` registers for one column after another, add C as beta says, and store."""
@@ -93,7 +92,7 @@ class Epilogue(Generic[R, V, A]):
 
     def _add_vectors(self, registers: Sequence[V], base: R, offset: int) -> None:
         place, free = self.setting.km.place, self.registers.free[0]
-        for register, mask in zip(registers, self._masks):
+        for register, mask in zip(registers, self.registers.masks):
             if self.view is self.vec:
                 self.vec.add_memory(register, place(base, offset), mask, free)
             else:
@@ -110,7 +109,7 @@ class Epilogue(Generic[R, V, A]):
 
     def _store_vectors(self, registers: Sequence[V], base: R, offset: int) -> None:
         place, store, converts = self.setting.km.place, self.view.store, self.view is not self.vec
-        for register, mask in zip(registers, self._masks):
+        for register, mask in zip(registers, self.registers.masks):
             temporary = self.registers.free[0] if converts or mask is not None else None
             store(place(base, offset), register, mask, temporary=temporary)
             offset += self.vector_bytes

@@ -6,7 +6,7 @@ It is straight code between pointers that its caller moves; the loops are in `br
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import repeat
+from itertools import count, repeat
 from typing import Generic
 
 from einloom.asm import Label
@@ -34,6 +34,8 @@ class Microkernel(Generic[R, V, A]):
         self.registers = TileRegisters(setting, tile, tail)
         self.epilogue = Epilogue(self.registers)
         self.fresh = set(range(tile.sets))
+        self.padded = setting.inputs[0].operand.name == "packed"
+        self.may_read_on = self._may_read_on()
         self.reads_on = False
         self.prefetches: list[tuple[R, int]] = []
         self.prefetches_per_column = 0
@@ -60,10 +62,10 @@ class Microkernel(Generic[R, V, A]):
 
     def _prefetch(self, columns: int = 1) -> None:
         """Ask for what belongs to so many columns of a step."""
-        count = columns * self.prefetches_per_column
-        for base, offset in self.prefetches[:count]:
-            self.setting.km.prefetch(self.setting.km.place(base, offset))
-        del self.prefetches[:count]
+        now, km = columns * self.prefetches_per_column, self.setting.km
+        for base, offset in self.prefetches[:now]:
+            km.prefetch(km.place(base, offset))
+        del self.prefetches[:now]
 
     def clear(self) -> None:
         """Set the accumulators to zero that no step has overwritten yet, as the first step of each set does."""
@@ -91,8 +93,7 @@ class Microkernel(Generic[R, V, A]):
     def step(self, step: int, is_last: bool) -> None:
         """Add one product of every element, `step` of k behind the pointers; no step follows the last one directly."""
         if self.tile.vectors:
-            padded = self.setting.inputs[0].operand.name == "packed"
-            self.reads_on = padded or (self._may_read_on() and not is_last)
+            self.reads_on = self.padded or (self.may_read_on and not is_last)
             self._step(step)
         if self.registers.grouped:
             self.registers.grouped.step(step, is_last, self._grouped_place, self._multiplier_place)
@@ -128,8 +129,8 @@ class Microkernel(Generic[R, V, A]):
             if self.prefetches:
                 self._prefetch()
             if all(columns):
-                for operands in zip(targets, *columns):
-                    accumulate(*operands)
+                for _ in map(accumulate, targets, *columns):
+                    pass
                 continue
             for row, target in enumerate(targets):
                 room = private.copy()
@@ -169,9 +170,13 @@ class Microkernel(Generic[R, V, A]):
             register = free.pop(0)
             self._view(cursor).broadcast(register, self._place(cursor, 0, 0, step))
             return [register] * self.tile.vectors
-        registers = [free.pop(0) for _ in range(self.tile.vectors)]
-        for row, register in enumerate(registers):
-            self._load(cursor, register, row, 0, step)
+        registers = free[: self.tile.vectors]
+        del free[: self.tile.vectors]
+        if cursor.operand.fetch is VECTOR:
+            self._load_rows(cursor, registers, step)
+        else:
+            for row, register in enumerate(registers):
+                self._load(cursor, register, row, 0, step)
         return registers
 
     def _broadcasts(self, cursor: Cursor, step: int, free: list[V]) -> Iterator[Sequence[LastOperand]]:
@@ -236,9 +241,19 @@ class Microkernel(Generic[R, V, A]):
         row_bytes = row * self.vec.lanes * cursor.strides[0] if isinstance(cursor.strides[0], int) else 0
         return cursor.place(self.setting.frame, row_bytes, column, step)
 
+    def _load_rows(self, cursor: Cursor, registers: Sequence[V], step: int) -> None:
+        """Load the vectors of a column, as `_load` does them one by one."""
+        load, place = self._view(cursor).load, self.setting.km.place
+        masks = repeat(None) if self._reads_beyond(cursor) else self.registers.masks
+        base, offset, index, scale = cursor.address(self.setting.frame, 0, 0, step)
+        stride = cursor.strides[0]
+        assert isinstance(stride, int), "vectors lie in order"
+        for register, mask, at in zip(registers, masks, count(offset, self.vec.lanes * stride)):
+            load(register, place(base, at, index, scale), mask)
+
     def _load(self, cursor: Cursor, register: V, row: int, column: int, step: int) -> None:
         if cursor.operand.fetch is VECTOR:
-            mask = None if self._reads_beyond(cursor) else self.registers.row_mask(row)
+            mask = None if self._reads_beyond(cursor) else self.registers.masks[row]
             self._view(cursor).load(register, self._place(cursor, row, column, step), mask)
             return
         if cursor.operand.fetch is BROADCAST:
@@ -286,13 +301,13 @@ class Microkernel(Generic[R, V, A]):
     def _take_off_bias(self, sums: Sequence[V], slot: int) -> None:
         """Take off all columns what is too much in them: the first tile of a row keeps that for the others."""
         vectors, km = self.tile.vectors, self.setting.km
-        count = vectors * self.tile.columns
+        all_columns = vectors * self.tile.columns
         for row in range(vectors):
             place = km.slot_place(slot + row * self.vec.lanes * self.vec.dtype.size)
-            bias = sums[count + row] if self.tile.biased else self.registers.free[0]
+            bias = sums[all_columns + row] if self.tile.biased else self.registers.free[0]
             if self.tile.biased:
                 self.vec.store(place, bias)
             else:
                 self.vec.load(bias, place)
-            for target in sums[row:count:vectors]:
+            for target in sums[row:all_columns:vectors]:
                 self.vec.sub(target, target, bias)

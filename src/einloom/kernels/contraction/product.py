@@ -193,15 +193,15 @@ class Product(NamedTuple):
     def is_dot(self) -> bool:
         """Whether the sum runs along memory in every input, and C has so few columns that no copy of A would pay."""
         a, b = self.a, self.b
-        runs_along_k = a.strides[1:3] == (0, 1) and (b is None or (b.strides[0] == 0 and b.strides[2] == 1))
         return (
-            runs_along_k
+            1 <= self.n < PACKED_COLUMNS
+            and self.k >= 4
+            and a.strides[1:3] == (0, 1)
+            and (b is None or (b.strides[0] == 0 and b.strides[2] == 1))
+            and a.fetch is not VECTOR
+            and self._is_plain_sum
             and not self.is_biased
             and not self.has_blocks
-            and self._is_plain_sum
-            and a.fetch is not VECTOR
-            and self.k >= 4
-            and 1 <= self.n < PACKED_COLUMNS
         )
 
     @property
@@ -256,8 +256,8 @@ class Product(NamedTuple):
         after:  m 5, k 14, interleaved 2; A m=14 k=1; C m=2
         """
         sums, a, c = self.m, self.a, self.c
-        take_turns = (a.strides[0], a.strides[2], c.strides[0]) == (1, sums, 1)
-        if self.b or not take_turns or not self._is_plain_sum or not keeps_apart(sums, self.dtype):
+        take_turns = not self.b and (a.strides[0], a.strides[2], c.strides[0]) == (1, sums, 1)
+        if not take_turns or not self._is_plain_sum or not keeps_apart(sums, self.dtype):
             return self
         a, c = a.with_strides((a.strides[1], 0, 1, 0)), c.with_strides((c.strides[1], 0, 0, 0))
         return self._replace(m=self.n, n=1, k=sums * self.k, a=a, c=c, interleaved=sums)._without_unit_axes()

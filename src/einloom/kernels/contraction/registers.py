@@ -48,7 +48,7 @@ class TileRegisters(Generic[R, V, A]):
     """The registers of one tile; the last vector of each column has `tail` lanes (0: all).
 
     Attributes:
-        mask: of the last vector of each column.
+        mask: of the last vector of each column; masks: of all of them.
         accumulators: of each set, `vectors` for one column after another; columns: the same, a list for each column.
         grouped: the grouped rows, which have accumulators of their own, or None.
         free: registers that nothing holds between two steps.
@@ -61,6 +61,7 @@ class TileRegisters(Generic[R, V, A]):
         self.tile = tile
         self.tail = tail if tile.group == 1 else 0
         self.mask = self.vec.mask(tail) if self.tail else None
+        self.masks: list[Mask] = [None] * (tile.vectors - 1) + [self.mask] * min(tile.vectors, 1)
         registers = self.vec.working
         used = tile.accumulators * tile.sets
         self.accumulators = [registers[s * tile.accumulators : (s + 1) * tile.accumulators] for s in range(tile.sets)]
@@ -90,10 +91,6 @@ class TileRegisters(Generic[R, V, A]):
     def above(self) -> int:
         """Bytes from the first row of a tile to its grouped rows: those of its whole vectors."""
         return self.tile.vectors * self.vec.lanes * self.vec.dtype.size
-
-    def row_mask(self, row: int) -> Mask:
-        """Return the mask of a vector of a column."""
-        return self.mask if row == self.tile.vectors - 1 else None
 
     def row_lanes(self, row: int) -> int:
         """Return how many lanes of a vector of a column count."""
