@@ -401,6 +401,7 @@ def test_every_family_is_among_what_was_tried() -> None:
             tried[proposal.family] = tried.get(proposal.family, 0) + 1
     families = [family.__name__.replace("_", " ") for family in FAMILIES]
     families[families.index("large input")] = "large input in order"
+    families += ["vector block", "five loops"]  # They follow others.
     families += ["vector block, element in place", "staged blocks", "staged tiles", "staged rows", "in short runs"]
     families += ["vector block, fused", "element once, fused", "five loops, fused", "batch inside, fused", "direct"]
     families += [f"{way}, in the order of the {name}" for way in ("direct", "staged") for name in ("input", "output")]

@@ -22,9 +22,9 @@ from einloom.passes.contraction.families import (
     Proposal,
     Setting,
     far_input,
-    in_place,
     large_input,
     neighbours,
+    nothing_packed,
     packed_input,
     products,
     rows_in_order,
@@ -192,7 +192,7 @@ _VECTOR_ALONE = Plan("vector block, element in place", packs_element=False)
 def _plainest(setting: Setting) -> Iterator[Proposal]:
     """The proposal of small work: the vector operand is packed if kernels would have to gather it."""
     packs = setting.gathers and setting.options.packing
-    return _made(setting, [_VECTOR_ALONE] if packs else in_place(setting))
+    return _made(setting, [_VECTOR_ALONE] if packs else nothing_packed(setting))
 
 
 def _of_families(setting: Setting, families: Iterable[Family]) -> Iterator[Proposal]:
@@ -277,7 +277,7 @@ def _with_short_runs(reals: Reals, found: Costed) -> Costed:
 def _of_complex(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:
     """Return the proposals for complex numbers that are none for reals."""
     return [
-        *_where_they_lie(operation, schedule, context, (in_place, rows_in_order)),
+        *_where_they_lie(operation, schedule, context, (nothing_packed, rows_in_order)),
         *_in_short_runs(operation, context),
         *_along_sum(operation, context),
         *_large_input(operation, context),
@@ -291,7 +291,7 @@ def _of_little(operation: Operation, schedule: Schedule, context: Context) -> li
     """Return the same of little work, of which the first is taken: nothing is packed."""
     axes = AlongSum.of(operation, context.machine)
     return [
-        *_where_they_lie(operation, schedule, context, (in_place,)),
+        *_where_they_lie(operation, schedule, context, (nothing_packed,)),
         *_in_short_runs(operation, context),
         *(_along_sum(operation, context) if axes is not None and axes.has_few_rows else ()),
     ]

@@ -38,7 +38,9 @@ __all__ = [
     "Setting",
     "Variation",
     "far_input",
+    "large_input",
     "neighbours",
+    "nothing_packed",
     "packed_input",
     "products",
     "rows_in_order",
@@ -163,22 +165,22 @@ NOTHING_PACKED = Plan("in place", packs_vector=False, packs_element=False)
 """Nothing is packed: kernels read every input where it lies, and gather vectors that do not lie there."""
 
 
-def in_place(setting: Setting) -> Iterator[Plan]:
+def nothing_packed(setting: Setting) -> Iterator[Plan]:
     """Nothing is packed, where kernels need not gather much."""
     if not (setting.options.packing and setting.gathers_much):
         yield NOTHING_PACKED
 
 
-def hardly_gathered(setting: Setting) -> Iterator[Plan]:
+def in_place(setting: Setting) -> Iterator[Plan]:
     """The same where kernels gather for a few columns at most."""
     if not setting.gathers or setting.columns <= GATHERED:
-        yield from in_place(setting)
+        yield from nothing_packed(setting)
 
 
 def gathered(setting: Setting) -> Iterator[Plan]:
     """The same where they gather for more."""
     if setting.gathers and setting.columns > GATHERED:
-        yield from in_place(setting)
+        yield from nothing_packed(setting)
 
 
 def rows_in_order(setting: Setting) -> Iterator[Plan]:
@@ -349,7 +351,7 @@ def batch_inside(setting: Setting) -> Iterator[Plan]:
 
 
 FAMILIES: tuple[Family, ...] = (
-    hardly_gathered,
+    in_place,
     rows_in_order,
     panels_in_order,
     pieces_in_order,
