@@ -187,7 +187,9 @@ class Packing:
             return CutCopy(operand.name, scratch, rows, lengths, staged).node(others)
         levels = levels_of(layout, lengths, strides, parts)
         streams = staged and operand.dtype == self.buffers[position].dtype
-        return _copied(operand.name, scratch, levels if streams else few_rows_at_once(levels, lengths), staged)
+        if not streams:
+            levels = few_rows_at_once(levels, lengths, operand.dtype.size)
+        return _copied(operand.name, scratch, levels, staged)
 
 
 def _copied(tensor: str, scratch: str, levels: list[Level], staged: bool) -> Pack:
