@@ -114,17 +114,17 @@ def optimize(
     Without options about blocks that is the schedule which the operation was tuned to, if `einloom.tune` recorded one.
 
     Args:
-        config: any exec types (all `seq` included); only what is computed counts, with the seed's rules also which
+        config: any exec types (all `seq` included); only what is computed counts, with the plain rules also which
             dimensions are shared and in which order they stand.
         max_kernel_size: most indices of an axis that one call of a primitive takes; None: what suits the caches.
         min_kernel_size: axes of at least this many indices are not fused with others; None: whatever can fuse does.
-        thread_target: how many threads to share the work among; the settings' if None. With the seed's rules: most
+        thread_target: how many threads to share the work among; the settings' if None. With `rules="seed"`: most
             iterations that several shared dimensions may have together.
         packing: whether inputs may be copied into scratch block by block; None: where it pays.
         sfc: whether blocks of the output follow a space-filling curve; None: no.
-        rules: `"caches"`, or `"seed"` for the plain passes of seed document 000, section 5.5, to the letter: dimensions
-            below `min_kernel_size` are fused, those above `max_kernel_size` split into two that the size divides and
-            that both have `min_kernel_size` indices, the primitive is identified by unit and smallest strides, and
+        rules: `"caches"`, or `"seed"` for the plain rules, which know nothing of caches: dimensions below
+            `min_kernel_size` are fused, those above `max_kernel_size` split into two that the size divides and that
+            both have `min_kernel_size` indices, the primitive is identified by unit and smallest strides, and
             sequential dimensions become shared up to `thread_target` iterations. Nothing is packed.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Strings applied: the nests that seed document 004 prints, and what cannot be applied."""
+"""Strings applied: the nests that they make, and what cannot be applied."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ PRINTED = {
         *["# Parallelize 3-ways loop a0", A0, INDICES],
     ],
 }
-"""By string the lines of its nest in the document, with the names of its sizes."""
+"""By string the lines of its nest, with the names of its sizes."""
 
 
 @pytest.mark.parametrize("text", PRINTED)

@@ -1,4 +1,4 @@
-"""The plain passes of seed document 000, section 5.5: dimensions before and after, with the document's own figures."""
+"""The plain passes: dimensions before and after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`TensorOperationConfig`: an (Operation, Schedule) pair written as flat lists, as seed document 000 defines it.
+"""`TensorOperationConfig`: an (Operation, Schedule) pair written as flat lists.
 
 The entries of the lists are dimensions, the outermost loop first and the `prim` ones last. Without `dim_axes` every
 dimension is an axis of its own. Dimensions with the same entry in `dim_axes` tile one axis, the outer block first; then
@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from einloom.dtypes import data_type
 from einloom.errors import ArgumentError, ScheduleError, StrideError
@@ -106,7 +106,7 @@ class TensorOperationConfig:
                 )
 
     def _check_prims(self) -> None:
-        """The number and the roles of the prim dimensions must fit the main primitive (seed 000, section 5.1).
+        """The number and the roles of the prim dimensions must fit the main primitive.
 
         There may be none at all: the primitive computes single elements until `einloom.optimize` identifies more.
         """
@@ -270,35 +270,49 @@ def primitive_axes(operation: Operation, names: Sequence[str]) -> Prims:
     return Prims(m, n, k, batch)
 
 
-def _written(operation: Operation, schedule: Schedule) -> TensorOperationConfig:
-    if schedule.fused:
-        raise ScheduleError(
-            f"a configuration cannot say that axes are fused\n  {schedule}\n  Keep the schedule as text."
-        )
-    if schedule.team is not None:
-        raise ScheduleError(f"a configuration cannot say that there is a team of {schedule.team}\n  {schedule}")
+class _Entry(NamedTuple):
+    """What the lists say of one dimension: its axis, how it is executed, its trip count, and the indices of a step."""
+
+    axis: str
+    kind: ExecType
+    size: int
+    step: int
+
+
+def _entries(operation: Operation, schedule: Schedule) -> list[_Entry]:
+    """Return the dimensions of a schedule, from the outside in; axes that it does not name come first."""
     extents = {axis.name: axis.extent for axis in operation.axes}
     left = dict(extents)
-    entries: list[tuple[str, ExecType, int, int]] = []  # axis, kind, size, indices a step
+    entries: list[_Entry] = []
     for loop in schedule.loops:
         step = min(loop.step, max(left[loop.axis], 1))
         if left[loop.axis] % step and left[loop.axis] < extents[loop.axis]:
             raise ScheduleError(
                 f"a configuration cannot say that blocks of {left[loop.axis]} {loop.axis} are cut in steps of {step}"
             )
-        entries.append((loop.axis, loop.kind, -(-left[loop.axis] // step), step))
+        entries.append(_Entry(loop.axis, loop.kind, -(-left[loop.axis] // step), step))
         left[loop.axis] = step
     prims = schedule.prims
-    for name in (prims.m, prims.n, prims.batch, prims.k):
-        if name is not None:
-            entries.append((name, ExecType.PRIM, left[name], 1))
-    covered = {name for name, *_ in entries}
-    entries = [(a.name, ExecType.SEQ, a.extent, 1) for a in operation.axes if a.name not in covered] + entries
-    order = list(dict.fromkeys(name for name, *_ in entries))
+    taken = (name for name in (prims.m, prims.n, prims.batch, prims.k) if name is not None)
+    entries += [_Entry(name, ExecType.PRIM, left[name], 1) for name in taken]
+    covered = {entry.axis for entry in entries}
+    others = (axis for axis in operation.axes if axis.name not in covered)
+    return [*(_Entry(axis.name, ExecType.SEQ, axis.extent, 1) for axis in others), *entries]
+
+
+def _written(operation: Operation, schedule: Schedule) -> TensorOperationConfig:
+    """Return the configuration that says an operation and its schedule in lists."""
+    if schedule.fused:
+        raise ScheduleError(
+            f"a configuration cannot say that axes are fused\n  {schedule}\n  Keep the schedule as text."
+        )
+    if schedule.team is not None:
+        raise ScheduleError(f"a configuration cannot say that there is a team of {schedule.team}\n  {schedule}")
+    entries, prims = _entries(operation, schedule), schedule.prims
 
     def listed(operand: Operand) -> list[int]:
         strides = operation.strides(operand)
-        return [strides[name] * step for name, _, _, step in entries]
+        return [strides[entry.axis] * entry.step for entry in entries]
 
     inputs = [listed(operand) for operand in operation.inputs]
     first, last = words_of(operation)
@@ -307,15 +321,15 @@ def _written(operation: Operation, schedule: Schedule) -> TensorOperationConfig:
         prim_main=_fitting_name(operation.main, prims),
         prim_first_touch=first,
         prim_last_touch=last,
-        dim_types=[operation.axis(name).role for name, *_ in entries],
-        exec_types=[kind for _, kind, _, _ in entries],
-        dim_sizes=[size for _, _, size, _ in entries],
+        dim_types=[operation.axis(entry.axis).role for entry in entries],
+        exec_types=[entry.kind for entry in entries],
+        dim_sizes=[entry.size for entry in entries],
         strides_in0=inputs[0] if inputs else [0] * len(entries),
         strides_in1=inputs[1] if len(inputs) > 1 else None,
         strides_out=listed(operation.output),
         extras=[Extra(o.name, role, o.dtype.name, tuple(listed(o))) for o, role in extras_of(operation)],
-        dim_axes=[name for name, *_ in entries],
-        axis_sizes=[extents[name] for name in order],
+        dim_axes=[entry.axis for entry in entries],
+        axis_sizes=[operation.axis(name).extent for name in dict.fromkeys(entry.axis for entry in entries)],
         packs=[(p.operand, p.loop, tuple((d.axis, d.step) for d in p.layout)) for p in schedule.packs],
     )
     if config.schedule.prims != prims:

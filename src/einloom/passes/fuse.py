@@ -1,8 +1,8 @@
 """Dimension fusion: axes that lie like one axis in every operand become one.
 
-Two axes X and Y fuse when they have the same role and stride(X) = |Y| * stride(Y) holds in every operand (seed document
-000, section 5.5.4). Axes of extent 1 disappear. Fewer, longer axes let kernels take larger blocks. A fused axis is
-called by what it is made of, `a*b`, so that a schedule which names it says which axes it fuses.
+Two axes X and Y fuse when they have the same role and stride(X) = |Y| * stride(Y) holds in every operand. Axes of
+extent 1 disappear. Fewer, longer axes let kernels take larger blocks. A fused axis is called by what it is made of,
+`a*b`, so that a schedule which names it says which axes it fuses.
 """
 
 from __future__ import annotations

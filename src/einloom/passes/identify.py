@@ -1,8 +1,9 @@
-"""Primitive identification: which axes the kernels take (seed document 000, section 5.5.1).
+"""Primitive identification: which axes the kernels take.
 
-The seed's rules choose by unit strides; these add what they leave open: an output whose contiguous axis has role `n`
-(the operands trade places), contractions whose contiguous axis is in all three tensors, and operands without any
-contiguous axis. The arity comes from the main primitive, so batched contractions may have `c` axes.
+The plain rules (`dimensions/identify.py`) choose by unit strides; these add what they leave open: an output whose
+contiguous axis has role `n` (the operands trade places), contractions whose contiguous axis is in all three tensors,
+and operands without any contiguous axis. The arity comes from the main primitive, so batched contractions may have `c`
+axes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Shared-memory parallelisation: which loops threads share (seed document 000, section 5.5.3).
+"""Shared-memory parallelisation: which loops threads share.
 
 Reduced axes are never shared. All shared loops stand outermost. Work below a threshold stays on one thread.
 """

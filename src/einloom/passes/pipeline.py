@@ -50,7 +50,7 @@ def optimize_operation(
         operation: what is computed.
         machine: the target.
         options: what the caller asks for.
-        given: a schedule that the operation came with; the seed's rules start from its loops, the others decide anew.
+        given: a schedule that the operation came with; the plain rules start from its loops, the others decide anew.
     """
     started = operation, given if options.rules is Rules.SEED else UNDECIDED
     *_, (_, _, optimised) = _steps(started, Context(machine, options))

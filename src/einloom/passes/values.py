@@ -23,7 +23,7 @@ UNDECIDED = Schedule((), Prims())
 
 
 class Rules(StrEnum):
-    """Which passes run: those that size blocks for the caches, or the plain ones of seed document 000, section 5.5."""
+    """Which passes run: those that size blocks for the caches, or the plain ones (`passes/dimensions`)."""
 
     CACHES = "caches"
     SEED = "seed"
@@ -34,11 +34,11 @@ class Options:
     """What a caller may ask of the passes.
 
     Attributes:
-        threads: how many threads may share the work; with the seed's rules, most shared iterations.
+        threads: how many threads may share the work; with the plain rules, most shared iterations.
         packing: whether blocks of inputs may be copied into scratch.
         max_kernel_size: most indices of an axis that one call of a primitive takes; None: what suits the caches.
         min_kernel_size: axes of at least this many indices take in no other axis; None: whatever can fuse does (with
-            the seed's rules: nothing).
+            the plain rules: nothing).
         sfc: whether blocks of the output follow a space-filling curve.
         rules: which passes run.
         held: positions of inputs that stay the same from call to call: what is packed of them is packed once, before.

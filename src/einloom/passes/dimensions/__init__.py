@@ -1,1 +1,1 @@
-"""The passes of seed document 000, section 5.5, as it defines them: on dimensions, each an axis and a loop."""
+"""The plain passes (`rules="seed"`), which know nothing of caches: on dimensions, each an axis and a loop."""

@@ -1,4 +1,4 @@
-"""`Dimension`: one entry of the list that the seed's passes work on; an operation and its schedule as such a list."""
+"""`Dimension`: one entry of the list that the plain passes work on; an operation and its schedule as such a list."""
 
 from __future__ import annotations
 

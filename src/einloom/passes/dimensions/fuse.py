@@ -1,4 +1,4 @@
-"""Dimension fusion of seed document 000, section 5.5.4: small dimensions take in others that lie behind them."""
+"""Dimension fusion: small dimensions take in others that lie behind them."""
 
 from __future__ import annotations
 

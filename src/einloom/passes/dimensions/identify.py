@@ -1,4 +1,4 @@
-"""Primitive identification of seed document 000, section 5.5.1: by unit strides, else by the smallest.
+"""Primitive identification: by unit strides, else by the smallest.
 
 Where no dimension has the unit stride that a rule asks for, the one with the smallest stride takes its place, so that
 every operation gets its primitive.

@@ -1,4 +1,4 @@
-"""Parallelisation of seed document 000, section 5.5.3: sequential dimensions become shared and go first."""
+"""Parallelisation: sequential dimensions become shared and go first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dimension splitting of seed document 000, sections 5.5.2 and 5.5.4: what exceeds a kernel becomes two dimensions.
+"""Dimension splitting: what exceeds a kernel becomes two dimensions.
 
 The inner one is as long as a kernel may be, and for m and n a multiple of what kernels like: 16, 12, 8 or 2 indices of
 m, 4 or 2 of n. A size without such a divisor stays whole.
