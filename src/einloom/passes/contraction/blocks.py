@@ -32,6 +32,9 @@ COMMON_VECTORS = 4
 UNPACKED_VECTOR = 1024
 """The same where nothing is packed: operands and output of a block fit L1."""
 
+FEW_PARTS = 32
+"""Up to so many parts of a sum are added to staged blocks that fill most of L2: more find too little of them there."""
+
 PRODUCTS_RUN = 256
 """Bytes of the output that a block of products should write in one piece: what is turned in registers are lines."""
 
@@ -283,7 +286,8 @@ class Blocks:
 
         Kernels take all of a row for each few columns; of rows in pages of their own they take a few tiles.
         """
-        staged = (self.targets.turned if self.plan.long_runs else self.targets.staged) // common
+        longest = self.targets.sums if self._parts > FEW_PARTS else self.targets.turned
+        staged = (longest if self.plan.long_runs else self.targets.staged) // common
         if self.places.get(self.prims.m or "") == 1 and not self.plan.long_runs:
             staged = self.targets.small // common  # Nothing is turned: it leaves while the next one is computed.
         if self.b is not None:
@@ -326,8 +330,12 @@ class Blocks:
     @property
     def _adds_parts(self) -> bool:
         """Whether several blocks of the sum are added to a staged block."""
-        in_parts = any(self.k_steps[axis.name] < axis.extent for axis in self.reduced)
-        return self.plan.staging is SUMS and in_parts
+        return self.plan.staging is SUMS and self._parts > 1
+
+    @property
+    def _parts(self) -> int:
+        """How many blocks the sum is cut into."""
+        return math.prod([-(-axis.extent // self.k_steps[axis.name]) for axis in self.reduced])
 
     def _budgets(self) -> list[int]:
         """Return how many elements the blocks of the sides may have, in the order of the sides."""
