@@ -6,11 +6,12 @@ from einloom.kernels.contraction.brgemm import emit_brgemm
 from einloom.kernels.contraction.pairs import emit_pair_product
 from einloom.kernels.elementwise.binary import emit_binary
 from einloom.kernels.elementwise.interleave import emit_interleave
+from einloom.kernels.elementwise.leave import emit_leave_behind
 from einloom.kernels.elementwise.pairs import emit_pair_copy
 from einloom.kernels.elementwise.reduce import emit_reduce
 from einloom.kernels.elementwise.stream import emit_stream
 from einloom.kernels.elementwise.unary import emit_unary
-from einloom.kernels.specs import Brgemm, Interleave, PairCopy, PairProduct, Reduce, Spec, Stream, Unary
+from einloom.kernels.specs import Brgemm, Interleave, LeaveBehind, PairCopy, PairProduct, Reduce, Spec, Stream, Unary
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import KernelMachine, V
 
@@ -33,6 +34,8 @@ def emit_kernel(km: KernelMachine[R, V, A], spec: Spec) -> None:
         emit_unary(km, spec)
     elif isinstance(spec, Stream):
         emit_stream(km, spec)
+    elif isinstance(spec, LeaveBehind):
+        emit_leave_behind(km, spec)
     elif isinstance(spec, Interleave):
         emit_interleave(km, spec)
     elif isinstance(spec, Reduce):

@@ -27,7 +27,18 @@ from einloom.jit.kernel import Kernel
 from einloom.jit.native import Native
 from einloom.kernels.emit import emit_kernel
 from einloom.kernels.select import machine_for
-from einloom.kernels.specs import Brgemm, Interleave, PairCopy, PairProduct, Reduce, Spec, Stream, Unary, signature
+from einloom.kernels.specs import (
+    Brgemm,
+    Interleave,
+    LeaveBehind,
+    PairCopy,
+    PairProduct,
+    Reduce,
+    Spec,
+    Stream,
+    Unary,
+    signature,
+)
 from einloom.machine import Machine
 from einloom.once import OnceTable
 from einloom.primitives.parameters import parameters_of, regions_of
@@ -186,7 +197,7 @@ def _title(spec: Spec) -> str:
         batch = f" batch {spec.batch}" if spec.batch != 1 else ""
         return f"brgemm {spec.dtype} {spec.m}x{spec.n}x{spec.k}{batch}"
     types = f"{spec.dtype} to {spec.output}" if isinstance(spec, Unary) and spec.output else str(spec.dtype)
-    if isinstance(spec, Stream):
+    if isinstance(spec, Stream | LeaveBehind):
         return f"stream {types} {spec.m}x{spec.n}"
     if isinstance(spec, Interleave):
         return f"interleave {types} {spec.m}x{spec.n}"

@@ -22,7 +22,7 @@ from einloom.machine import Machine
 from einloom.targets.loops import LoopLowering
 from einloom.targets.positions import Positions
 
-__all__ = ["AheadLowering", "Asked", "asked_ahead"]
+__all__ = ["AheadLowering", "Asked", "asked_ahead", "main_calls"]
 
 LINE = 64
 """Bytes of a cache line."""
@@ -83,7 +83,7 @@ def _packed_blocks(nest: Nest, nodes: Sequence[Node], around: tuple[Loop, ...]) 
             if found is None:
                 continue
             levels, lowest = found
-            yield _asked(node.source, node, around, levels, lowest, _calls(nest, nodes))
+            yield _asked(node.source, node, around, levels, lowest, main_calls(nest, nodes))
 
 
 def _blocks_in_place(nest: Nest, nodes: Sequence[Node], around: tuple[Loop, ...]) -> Iterator[Asked]:
@@ -113,7 +113,7 @@ def _read_in_place(nest: Nest, read: Access, around: tuple[Loop, ...]) -> Asked 
         is_enough = piece >= PIECE_IN_PLACE and math.prod(count for count, _ in levels) >= FEW_IN_PLACE
         is_even = loop.span % loop.step == 0 or loop.trips >= MANY_TRIPS
         if dict(loop.advances).get(read.buffer) and is_enough and is_even:
-            return _asked(read.buffer, loop, around[depth:], levels, lowest, _calls(nest, loop.body))
+            return _asked(read.buffer, loop, around[depth:], levels, lowest, main_calls(nest, loop.body))
     return None
 
 
@@ -129,12 +129,12 @@ def _asked(
     return Asked(source, at, around, lowest, Ahead(-(-lines // max(calls, 1)), levels), moved)
 
 
-def _calls(nest: Nest, nodes: Sequence[Node]) -> int:
+def main_calls(nest: Nest, nodes: Sequence[Node]) -> int:
     """How many times the primitive is called in an iteration."""
     calls = 0
     for node in nodes:
         if isinstance(node, Loop):
-            calls += node.trips * _calls(nest, node.body)
+            calls += node.trips * main_calls(nest, node.body)
         elif isinstance(node, Call):
             calls += node.primitive is nest.operation.main
     return calls

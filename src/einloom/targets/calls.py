@@ -17,12 +17,13 @@ from einloom.kernels import Brgemm, Spec, Stream
 from einloom.kernels.contraction.pairs import takes_loops
 from einloom.kernels.contraction.tiled import suits_tiles
 from einloom.kernels.emit import emit_kernel
-from einloom.kernels.specs import PairProduct, signature
+from einloom.kernels.specs import BatchBy, LeaveBehind, PairProduct, signature
 from einloom.kernels.specs.calls import is_far, kernel_spec, one_by_one
 from einloom.machine import Machine
 from einloom.passes.model.microarchitectures import microarchitecture_of
 from einloom.targets.absorbed import Around, absorbed
 from einloom.targets.ahead import Asked
+from einloom.targets.leaving import LeavingLowering
 from einloom.targets.loops import LoopLowering, LoopState
 from einloom.targets.positions import Positions, Register
 from einloom.targets.program import Place
@@ -33,9 +34,16 @@ __all__ = ["CallLowering"]
 class CallLowering:
     """Code for the calls of a nest; its kernels become functions of the same buffer, one for each different spec."""
 
-    def __init__(self, positions: Positions, loops: LoopLowering, asked: Asked | None = None) -> None:
+    def __init__(
+        self,
+        positions: Positions,
+        loops: LoopLowering,
+        asked: Asked | None = None,
+        leaving: LeavingLowering | None = None,
+    ) -> None:
         self.positions = positions
         self._asked = asked
+        self._leaving = leaving
         self._loops = loops
         self._kernels: dict[Spec, Label] = {}
         self.places: list[Place] = []
@@ -107,8 +115,15 @@ class CallLowering:
         asked = self._asked if isinstance(spec, Brgemm) and (not spec.grouped or vm.tiles) else None
         if isinstance(spec, Brgemm):
             spec = self._beyond_caches(spec, call, asked)
+            if self._leaving and not spec.grouped and spec.batch_by is BatchBy.STRIDE:
+                spec = replace(spec, leaving=self._leaving.block.lines)
+        leaves = self._leaving is not None and call is self._leaving.block.copy
+        if leaves:
+            spec = LeaveBehind(types[0], *sizes)
         for place, access in zip(places, call.accesses):
             positions.variables.load(vm.arguments[place], f"at {access.buffer}")
+            if self._leaving:
+                self._leaving.place(vm.arguments[place], access.buffer)
             if access.offset:
                 vm.add_constant(vm.arguments[place], access.offset * positions.element(access.buffer))
         for place, offsets in enumerate(zip(*call.offsets), places[-1] + 1):
@@ -119,9 +134,23 @@ class CallLowering:
             self._set_flag(vm.arguments[names.index("beta")], undecided)
         if asked:
             positions.variables.address(vm.arguments[names.index("ahead")], asked.variables[0])
+        self._call(spec)
+        if self._leaving and leaves:
+            self._leaving.turn()
+
+    def let_leave(self) -> None:
+        """Emit what stores all that has not left yet."""
+        if self._leaving:
+            self._call(LeaveBehind(self._leaving.dtype, 0))
+
+    def _call(self, spec: Spec) -> None:
+        """Emit the call of a kernel whose other arguments are in place."""
+        vm, names = self.positions.vm, signature(spec)
+        if self._leaving and "leaving" in names:
+            self._leaving.noted(vm.arguments[names.index("leaving")])
         label = self._kernels.get(spec)
         if label is None:
-            label = self._kernels[spec] = positions.asm.forward(f"kernel{len(self._kernels)}")
+            label = self._kernels[spec] = self.positions.asm.forward(f"kernel{len(self._kernels)}")
         vm.call(label)
 
     def _beyond_caches(self, spec: Brgemm, call: Call, asked: Asked | None) -> Brgemm:

@@ -20,9 +20,10 @@ from einloom.ir.statement import Barrier
 from einloom.kernels.select import machine_for
 from einloom.kernels.verbs.frame import calling_frame
 from einloom.machine import Machine
-from einloom.targets.ahead import AheadLowering, Asked, asked_ahead
+from einloom.targets.ahead import AheadLowering, asked_ahead
 from einloom.targets.calls import CallLowering
 from einloom.targets.curves import CurveLowering, curve_variables
+from einloom.targets.leaving import LeavingLowering, leaving_block
 from einloom.targets.loops import LoopLowering, LoopState
 from einloom.targets.positions import Positions, position_names
 from einloom.targets.program import Place, Program
@@ -66,28 +67,32 @@ class _Lowering:
         self.machine = machine
         self.asm = Assembler.plain(machine.isa)
         self.vm = machine_for(self.asm, machine)
-        self.scratch_bytes = -(-nest.scratch_bytes // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
+        leaving = leaving_block(nest, machine)
+        scratch_bytes = nest.scratch_bytes if leaving is None else leaving.scratch_bytes
+        self.scratch_bytes = -(-scratch_bytes // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
         self.shared_loops, self.body = _shared_loops(nest.body) if nest.team is None else ([], nest.body)
         short = axes_with_short_blocks(nest)
         inner = [loop for loop in _inner_loops_first(nest.body) if loop not in self.shared_loops]
         states = {x.name: LoopState.of(x, x.axis in short) for x in inner if x.kind is not ExecType.SFC}
         asked = asked_ahead(nest, machine)
-        self.variables = calling_frame(self.vm, _hot_first(nest), self._names(inner, states, short, asked))
+        needed = [*(asked.variables if asked else ()), *(leaving.variables if leaving else ())]
+        self.variables = calling_frame(self.vm, _hot_first(nest), self._names(inner, states, short, needed))
         self.positions = Positions(nest, self.vm, self.variables, short)
         self.loops = LoopLowering(self.positions, states, self._nodes)
         self.curves = CurveLowering(self.positions, self._nodes)
         self.shared = SharedLowering(self.positions, self.curves, self._nodes)
         self.team = nest.team and TeamLowering(self.positions, nest.team, self.scratch_bytes, self._nodes)
         self.ahead = asked and AheadLowering(asked, self.positions, self.loops)
-        self.calls = CallLowering(self.positions, self.loops, asked)
+        self.leaving = leaving and LeavingLowering(leaving, self.positions)
+        self.calls = CallLowering(self.positions, self.loops, asked, self.leaving)
         self.places: list[Place] = []
 
     def _names(
-        self, loops: Sequence[Loop], states: dict[str, LoopState], short: Sequence[str], asked: Asked | None
+        self, loops: Sequence[Loop], states: dict[str, LoopState], short: Sequence[str], needed: Sequence[str]
     ) -> list[str]:
         """Return the names of all variables; those that come first have the nearer slots."""
         positions = position_names(self.nest, short)
-        names = asked.variables if asked else []
+        names = [*needed]
         for loop in loops:
             names += curve_variables(loop, positions) if loop.kind is ExecType.SFC else states[loop.name].variables
         names += [f"left {axis}" for axis in short]
@@ -113,10 +118,13 @@ class _Lowering:
         else:
             self._load_arguments()
         self.positions.start_axes()
+        if self.leaving:
+            self.leaving.start()
         if self.shared_loops:
             self.shared.emit(self.shared_loops, self.body)
         else:
             self._nodes(self.body)
+        self.calls.let_leave()
         if any(isinstance(node, Call) and node.streams for node in walk(self.nest.body)):
             self.vm.order_stores()
         self.variables.leave()

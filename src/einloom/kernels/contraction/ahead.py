@@ -1,24 +1,21 @@
 """`AskAhead`: while a kernel computes, it asks memory for a block that is wanted later.
 
-A burst of requests would fill the processor's buffers and stop everything else. So they are spread over the products:
-a line or a few after every so many steps of k. They go along the block as it lies, since processors notice that and
-fetch on by themselves.
+The requests go along the block as it lies, since processors notice that and fetch on by themselves.
 """
 
 from __future__ import annotations
 
-from typing import Generic
+from collections.abc import Sequence
 
 from einloom.asm import Label
+from einloom.kernels.contraction.beside import LINE, WORD, Beside
 from einloom.kernels.specs import Ahead
 from einloom.kernels.verbs.frame import Frame
 from einloom.kernels.verbs.scalar import A, R
+from einloom.kernels.verbs.vector import V
 from einloom.machine import Machine
 
 __all__ = ["COLUMNS", "FEW_IN_PLACE", "MANY_TRIPS", "PIECE_IN_PLACE", "AskAhead", "is_worth_asking"]
-
-LINE = 64
-"""Bytes of a cache line."""
 
 FEW, FEW_IN_PLACE = 256, 64
 """Smaller blocks, in lines, are not asked for: what it takes to begin one would show. In place kernels would wait."""
@@ -37,9 +34,6 @@ ROOM, ROOM_IN_PLACE = 2, 8
 COLUMNS = 4
 """Columns that share the rows of a block in place: of fewer processors see far enough what is read next."""
 
-WORD = 8
-"""Bytes of an address, and of what is left of a level."""
-
 AT, LEFT, STATE = "ahead_at", "ahead_left", "ahead"
 """Variables: the next line, how many are left of its piece, where they are kept between calls."""
 
@@ -50,7 +44,7 @@ def is_worth_asking(lines: float, pieces: float, size: int, machine: Machine, pa
     return few <= lines <= machine.l2 // room // LINE and lines >= piece * pieces and size > machine.l2
 
 
-class AskAhead(Generic[R, A]):
+class AskAhead(Beside[R, V, A]):
     """The code that asks for lines.
 
     Args:
@@ -58,34 +52,14 @@ class AskAhead(Generic[R, A]):
         sums: over k, of all tiles of the kernel together.
     """
 
-    variables = (AT, LEFT, STATE)
+    kept, state = (AT, LEFT), STATE
+    variables = (*kept, state)
 
     def __init__(self, ahead: Ahead, sums: int) -> None:
+        super().__init__(ahead.lines, sums)
         self.levels = ahead.levels
-        self.lines = -(-ahead.lines // max(sums, 1))
-        """In each sum over k."""
 
-    def pace(self, trips: int) -> tuple[int, int]:
-        """Return how many of the trips of a loop over k ask, and for how many lines each."""
-        lines = -(-self.lines // trips)
-        return min(-(-self.lines // lines), trips), lines
-
-    def start(self, frame: Frame[R, A]) -> None:
-        """Go on where the last call stopped."""
-        for word, name in enumerate((AT, LEFT)):
-            frame.km.load(frame.read(name), frame.read(STATE), word * WORD)
-
-    def stop(self, frame: Frame[R, A]) -> None:
-        """Let the next call go on from here."""
-        for word, name in enumerate((AT, LEFT)):
-            frame.km.store(frame.read(STATE), word * WORD, frame.read(name))
-
-    def step(self, frame: Frame[R, A], step: int, count: int, lines: int) -> None:
-        """Ask for the part of so many lines that belongs to one of `count` steps of straight code."""
-        for _ in range(step * lines // count, (step + 1) * lines // count):
-            self._ask(frame)
-
-    def _ask(self, frame: Frame[R, A]) -> None:
+    def _take(self, frame: Frame[R, A], free: Sequence[V]) -> None:
         km, within = frame.km, frame.km.asm.forward("within")
         (count, apart), *_ = self.levels
         km.prefetch_block(km.place(frame.read(AT)))

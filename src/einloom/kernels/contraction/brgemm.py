@@ -8,12 +8,13 @@ for rows of tiles, for columns of tiles:      loops where there are several of a
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Generic
 
 from einloom.asm import Label
 from einloom.kernels.contraction.bands import Band, Blocks
+from einloom.kernels.contraction.beside import Beside
 from einloom.kernels.contraction.by_element import microkernel_for
 from einloom.kernels.contraction.cursor import Cursor
 from einloom.kernels.contraction.dot import emit_dot
@@ -68,16 +69,17 @@ class _Emission(Generic[R, V, A]):
         self.product = plan.product
         self.cursors = plan.cursors
         self.decided: Label | None = None
+        self.beside: list[Beside[R, V, A]] = [each for each in (plan.asks, plan.leaving) if each]
 
     def emit(self) -> None:
         """Emit the function."""
         self.frame.enter()
         self._set_up()
-        if self.plan.asks:
-            self.plan.asks.start(self.frame)
+        for beside in self.beside:
+            beside.start(self.frame)
         self._rows()
-        if self.plan.asks:
-            self.plan.asks.stop(self.frame)
+        for beside in self.beside:
+            beside.stop(self.frame)
         self.vec.finish()
         self.frame.leave()
 
@@ -235,17 +237,16 @@ class _Emission(Generic[R, V, A]):
 
     def _sum(self, micro: Microkernel[R, V, A], columns: int, steps: Steps, ahead: int) -> None:
         """Emit the sum over k; the pointers end behind it where some tile's sum is a loop."""
-        asks = self.plan.asks
         if steps.rest:
             self.km.asm.comment(f"the first {steps.rest} products of {self.product.k}")
-            self._unrolled(micro, columns, steps.rest, asks.lines if asks and not steps.trips else 0, ahead)
+            lines = [0 if steps.trips else beside.lines for beside in self.beside]
+            self._unrolled(micro, columns, steps.rest, lines, ahead)
         if self.plan.loops:
             self._advance(columns, steps.rest)
         if not steps.trips:
             return
         micro.clear()
-        asking, lines = asks.pace(steps.trips) if asks else (0, 0)
-        for trips, each in ((asking, lines), (steps.trips - asking, 0)):
+        for trips, each in self._paced(steps.trips):
             for between, looks in self._looks(trips, steps.unroll):
                 with self.frame.loop(looks, "looks"):
                     self.km.asm.comment(f"loop over k: {between} times {steps.unroll} products")
@@ -254,6 +255,13 @@ class _Emission(Generic[R, V, A]):
                         self._advance(columns, steps.unroll)
                     if looks > 1 and self.decided:
                         micro.leave_if_decided(self.decided)
+
+    def _paced(self, trips: int) -> Iterator[tuple[int, list[int]]]:
+        """Yield numbers of trips of a loop over k that take equally many lines, and how many these are."""
+        paces, done = [beside.pace(trips) for beside in self.beside], 0
+        for end in sorted({trips, *(taking for taking, _ in paces)}):
+            yield end - done, [lines if taking >= end else 0 for taking, lines in paces]
+            done = end
 
     def _looks(self, trips: int, unroll: int) -> list[tuple[int, int]]:
         """Return how many trips of a loop over k there are between looks at whether it may end, and how many looks."""
@@ -265,14 +273,16 @@ class _Emission(Generic[R, V, A]):
             if isinstance(cursor.strides[2], int):
                 cursor.advance(self.frame, columns, steps)
 
-    def _unrolled(self, micro: Microkernel[R, V, A], columns: int, count: int, lines: int, ahead: int) -> None:
-        """Emit so many products, and what is asked for meanwhile."""
+    def _unrolled(
+        self, micro: Microkernel[R, V, A], columns: int, count: int, lines: Sequence[int], ahead: int
+    ) -> None:
+        """Emit so many products, and what goes on beside them."""
         for step in range(count):
             micro.step(step, is_last=step == count - 1)
             if ahead:
                 self._fetch_ahead(micro.tile.vectors, step, ahead)
-            if self.plan.asks:
-                self.plan.asks.step(self.frame, step, count, lines)
+            for beside, each in zip(self.beside, lines):
+                beside.step(self.frame, step, count, each, micro.registers.free)
             for cursor in self.cursors:
                 if isinstance(cursor.strides[2], str):
                     cursor.advance(self.frame, columns, 1)

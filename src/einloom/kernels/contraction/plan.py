@@ -12,6 +12,7 @@ from typing import Generic
 from einloom.kernels.contraction.ahead import AskAhead
 from einloom.kernels.contraction.bands import Band, tiling_of
 from einloom.kernels.contraction.cursor import Cursor, Strides
+from einloom.kernels.contraction.leaving import Leaving
 from einloom.kernels.contraction.microkernel import CACHE_LINE
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.contraction.scratch import RowScratch
@@ -72,6 +73,7 @@ class Plan(Generic[R, V, A]):
         cursors: of A and B; copies: whether they walk on copies of the operands' pointers.
         ahead: for each band, how far behind a column of A the one lies that is fetched meanwhile; 0: none.
         asks: the code that asks for a block which is wanted later, or None.
+        leaving: the code that stores lines of an earlier block, or None.
         batch_steps: how far each cursor moves from one matrix of the batch to the next.
         views: the verbs that read and write each operand, by name.
         operands: A, B and C with their strides; strided: those whose vectors are put together from single elements.
@@ -100,7 +102,9 @@ class Plan(Generic[R, V, A]):
         self.loops = any(steps.trips for steps in self.steps.values())
         self._resolve_strides()
         tiles = sum(band.count * times for band in self.bands for _, times in band.blocks)
-        self.asks = AskAhead[R, A](spec.ahead, tiles * product.batch) if spec.ahead else None
+        sums = tiles * product.batch
+        self.asks = AskAhead[R, V, A](spec.ahead, sums) if spec.ahead else None
+        self.leaving = Leaving[R, V, A](km, spec.leaving, sums) if spec.leaving else None
         self._plan_frame(spec)
 
     def _steps_of(self, band: Band) -> Steps:
@@ -191,11 +195,13 @@ class Plan(Generic[R, V, A]):
             hot += ["c_walk", self.output[1]]
         hot += [self.output[0]] if isinstance(self.output[0], str) else []
         hot += self.asks.variables if self.asks else ()
+        hot += self.leaving.hot if self.leaving else ()
         parts = (*self.input_strides, self.output, self.source_strides)
         strides = [s for part in parts for s in part if isinstance(s, str)]
         cold = ["c", *(o.name for o in product.inputs), *(["beta"] if product.beta is None else [])]
         cold += [step for step in self.batch_steps if isinstance(step, str)]
         cold += [*strides, "n", "m", "batch", *(["looks"] if self.ends_early else [])]
+        cold += self.leaving.cold if self.leaving else ()
         if self.listed:
             cold += [f"list_{o.name}" for o in product.inputs]
             cold += [f"{product.batch_by}_{o.name}" for o in product.inputs]

@@ -64,7 +64,7 @@ class _Tiled(Generic[R, V, A]):
         )
         passes = (spec.k >= SIDE) + (spec.k % SIDE > 0)
         sums = -(-spec.m // (2 * SIDE)) * -(-spec.n // (2 * SIDE)) * spec.batch * passes
-        self.asks = AskAhead[R, A](spec.ahead, sums) if spec.ahead else None
+        self.asks = AskAhead[R, V, A](spec.ahead, sums) if spec.ahead else None
         hot = ["a_walk", "b_walk", "a_k", "b_n", "c_n", "k", C_NEXT, *(self.asks.variables if self.asks else ())]
         cold = ["a", "b", "c", *(["beta"] if spec.beta is None else []), "n", "m", "batch"]
         self.listed = spec.batch_by is BatchBy.OFFSETS

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, cast
 
-from einloom.kernels.specs.copies import Interleave, PairCopy, Stream
+from einloom.kernels.specs.copies import Interleave, LeaveBehind, PairCopy, Stream
 from einloom.kernels.specs.elementwise import Binary, ElementWise, Reduce, Ternary, Unary
 from einloom.kernels.specs.products import Ahead, BatchBy, Brgemm, PairProduct
 from einloom.kernels.specs.sized import GROUP_BYTES, NamedStride, Stride, Strides
@@ -27,6 +27,7 @@ __all__ = [
     "Brgemm",
     "ElementWise",
     "Interleave",
+    "LeaveBehind",
     "NamedStride",
     "PairCopy",
     "PairProduct",
@@ -41,7 +42,7 @@ __all__ = [
     "signature",
 ]
 
-Spec: TypeAlias = Brgemm | PairProduct | PairCopy | ElementWise | Reduce | Stream | Interleave
+Spec: TypeAlias = Brgemm | PairProduct | PairCopy | ElementWise | Reduce | Stream | Interleave | LeaveBehind
 
 
 def signature(spec: Spec) -> tuple[str, ...]:
@@ -49,7 +50,8 @@ def signature(spec: Spec) -> tuple[str, ...]:
 
     Pointers come first. Then follow the strides that are `None`, first those of a, b and c inside a matrix, `ld_x`
     where it is an operand's only one, else `x_m`, `x_n`, `x_k`; then those from one matrix of the batch to the next, or
-    the arrays of offsets; then `beta`; at last `ahead`, which points to how far a kernel is that asks for a block.
+    the arrays of offsets; then `beta`; `ahead`, which points to how far a kernel is that asks for a block; at last
+    `leaving`, which points to the lines of an earlier block that have not left yet.
     """
     strides = spec.strides
     pointers = ("a", "b", "c") if isinstance(spec, Brgemm) else tuple(strides)
@@ -61,7 +63,8 @@ def signature(spec: Spec) -> tuple[str, ...]:
         batch = ("offsets_a", "offsets_b")[: 1 if spec.b is None else 2]
     flag = ("beta",) if isinstance(spec, Brgemm | PairProduct) and spec.beta is None else ()
     ahead = ("ahead",) if isinstance(spec, Brgemm) and spec.ahead else ()
-    return pointers + inner + batch + flag + ahead
+    leaving = ("leaving",) if isinstance(spec, LeaveBehind) or (isinstance(spec, Brgemm) and spec.leaving) else ()
+    return pointers + inner + batch + flag + ahead + leaving
 
 
 def run_time_strides(operand: str, strides: Strides) -> list[tuple[str, int]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from einloom.dtypes import DType
 from einloom.kernels.specs.sized import Sized, Strides
 
-__all__ = ["Interleave", "PairCopy", "Stream"]
+__all__ = ["Interleave", "LeaveBehind", "PairCopy", "Stream"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,28 @@ class Stream(Sized):
     def strides(self) -> Mapping[str, Strides]:
         """The strides of each matrix."""
         return {"a": self.a, "b": self.b}
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveBehind(Sized):
+    """B[m] = A[m], the whole lines of B later, past the caches: the kernels of `Brgemm.leaving` store them.
+
+    An address behind the pointers says which lines of an earlier block have not left yet: where the next one is, where
+    it goes, and where the last one ends. They leave first; with m = 0 nothing else does.
+
+    Attributes:
+        dtype: type of the elements.
+        m, n: sizes, n being 1.
+    """
+
+    dtype: DType
+    m: int
+    n: int = 1
+
+    @property
+    def strides(self) -> Mapping[str, Strides]:
+        """The strides of each matrix."""
+        return {"a": (1, self.m), "b": (1, self.m)}
 
 
 @dataclass(frozen=True, slots=True)

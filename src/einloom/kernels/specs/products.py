@@ -64,6 +64,8 @@ class Brgemm(Sized):
         onward: bytes from A to what the next call reads of it, where A lies beyond the second-level cache: rows that
             lie apart are asked for while this call computes; None: processors find A by themselves.
         ahead: what is asked for besides; kernels that have no tiles ignore it.
+        leaving: how many lines of an earlier block leave meanwhile, past the caches, at most; see `LeaveBehind`; the
+            same kernels ignore it.
     """
 
     dtype: DType
@@ -82,6 +84,7 @@ class Brgemm(Sized):
     far: bool = False
     onward: int | None = None
     ahead: Ahead | None = None
+    leaving: int = 0
 
     def __post_init__(self) -> None:
         Sized.__post_init__(self)

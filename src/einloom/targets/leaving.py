@@ -1,0 +1,136 @@
+"""`LeavingLowering`: while kernels compute a staged block, the one before leaves scratch past the caches.
+
+Else moving and computing would take turns: stores past the caches wait for memory, and the kernels behind them do once
+all is full that holds stores. So small blocks take turns between two pieces of scratch. Where one is done, the lines
+that are whole in the output are noted, and kernels store one after every few products. This is no choice of the
+schedule: it is done where the output is larger than the second-level cache and the block is one run of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from einloom.dtypes import Kind
+from einloom.ir.nest import Call, Guard, Loop, Nest, Node, Pack, walk
+from einloom.kernels.elementwise.leave import WORDS
+from einloom.kernels.specs.calls import is_far
+from einloom.machine import Machine
+from einloom.passes.model.tiles import SCRATCH_LIMIT
+from einloom.targets.ahead import main_calls
+from einloom.targets.positions import Positions, Register
+
+__all__ = ["LeavingBlock", "LeavingLowering", "leaving_block"]
+
+LINE = 64
+"""Bytes of a cache line."""
+
+NOTED, ASIDE = "leaving", "leaving aside"
+"""Variables: the first of those that say what has not left yet; see `LeavingBlock.variables`."""
+
+ROOM = 3
+"""The block takes at most one part in so many of the first-level cache, which holds two of them beside the inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeavingBlock:
+    """A block of the output that leaves while the next one is computed.
+
+    Attributes:
+        copy: what lets it leave.
+        lines: how many each kernel call stores.
+        apart: bytes from one piece of scratch to the other one, which lies behind all others.
+        scratch_bytes: of a thread, with that one.
+    """
+
+    copy: Call
+    lines: int
+    apart: int
+    scratch_bytes: int
+
+    @property
+    def scratch(self) -> str:
+        """The buffer that it is computed in."""
+        return self.copy.accesses[0].buffer
+
+    @property
+    def variables(self) -> list[str]:
+        """What is noted, one word after the other in the frame; and bytes from the first piece to the one in turn."""
+        return [NOTED, *(f"{NOTED} {word}" for word in range(1, WORDS)), ASIDE]
+
+
+def leaving_block(nest: Nest, machine: Machine) -> LeavingBlock | None:
+    """Return the block of a nest's output that leaves while the next one is computed, if there is one."""
+    operation, types = nest.operation, nest.dtypes
+    if nest.team is not None or machine.isa != "x86_64" or not operation.main.is_contraction:
+        return None
+    found = next(_copies_out(nest, nest.body, 1), None)
+    if found is None or _is_read_again(nest) or operation.accumulate.kind is Kind.COMPLEX:
+        return None
+    copy, calls = found
+    inner, outer = (types[access.buffer] for access in copy.accesses)
+    first, *_ = copy.blocks
+    least = min(map(first.elements, (first.size, *first.tails))) * inner.size
+    if inner != outer or least < LINE or not is_far(operation, copy.accesses[-1], machine):
+        return None
+    scratch = next(buffer for buffer in nest.buffers if buffer.name == copy.accesses[0].buffer)
+    size, behind = scratch.size * inner.size, -(-nest.scratch_bytes // LINE) * LINE
+    if size * ROOM > machine.l1d or behind + size > SCRATCH_LIMIT:
+        return None
+    assert scratch.offset is not None
+    return LeavingBlock(copy, -(-size // (LINE * calls)), behind - scratch.offset, behind + size)
+
+
+def _copies_out(nest: Nest, nodes: Sequence[Node], calls: int) -> Iterator[tuple[Call, int]]:
+    """Yield the copies of blocks out of scratch that are one run; and how many products come before each."""
+    for node in nodes:
+        if isinstance(node, Loop):
+            yield from _copies_out(nest, node.body, max(main_calls(nest, node.body), 1))
+        elif isinstance(node, Guard):
+            yield from _copies_out(nest, node.body, calls)
+        elif isinstance(node, Pack) and node.buffer == nest.operation.output.name and len(node.body) == 1:
+            (copy,) = node.body
+            if isinstance(copy, Call) and copy.streams and _is_run(copy):
+                yield copy, calls
+
+
+def _is_read_again(nest: Nest) -> bool:
+    """Whether more than one call touches the output: what was left for later might be wanted before."""
+    name, calls = nest.operation.output.name, (node for node in walk(nest.body) if isinstance(node, Call))
+    return sum(name in [access.buffer for access in call.accesses] for call in calls) > 1
+
+
+def _is_run(copy: Call) -> bool:
+    """Whether a copy moves one run."""
+    is_one = all(block.elements(block.size) == 1 for block in copy.blocks[1:])
+    is_plain = copy.pair is None and all(access.strides[0] == 1 and access.dtype is None for access in copy.accesses)
+    return is_one and is_plain
+
+
+class LeavingLowering:
+    """Code that takes turns between two pieces of scratch, and says where lines are noted."""
+
+    def __init__(self, block: LeavingBlock, positions: Positions) -> None:
+        self.block, self.positions = block, positions
+        self.dtype = positions.dtypes[block.scratch]
+
+    def start(self) -> None:
+        """Nothing has to leave yet."""
+        for name in self.block.variables:
+            self.positions.variables.set(name, 0)
+
+    def place(self, register: Register, buffer: str) -> None:
+        """Move a register from where a buffer is to where the block in turn is, if it is that buffer."""
+        if buffer == self.block.scratch:
+            self.positions.vm.add(register, self.positions.variables.read(ASIDE, self.positions.work))
+
+    def noted(self, register: Register) -> None:
+        """A register = the address of what is noted."""
+        self.positions.variables.address(register, NOTED)
+
+    def turn(self) -> None:
+        """Take the other piece of scratch."""
+        vm, work = self.positions.vm, self.positions.work
+        vm.constant(work, self.block.apart)
+        vm.subtract(work, self.positions.variables.read(ASIDE, self.positions.other))
+        self.positions.variables.write(ASIDE, work)

@@ -1,0 +1,76 @@
+"""Blocks that leave scratch later: noted, stored line by line by kernels that compute, and what is left at last."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from einloom.asm import Assembler
+from einloom.dtypes import FLOAT32
+from einloom.jit.host import host
+from einloom.jit.kernel import Kernel
+from einloom.kernels import Brgemm, machine_for
+from einloom.kernels.elementwise.leave import WORDS
+from einloom.kernels.emit import emit_kernel
+from einloom.kernels.specs import LeaveBehind, Spec
+
+LINE = 16
+"""Floats of a cache line."""
+
+SIZES = ((48, 8, 40, 1), (17, 5, 3, 1), (48, 30, 40, 1), (40, 11, 12, 3), (20, 20, 24, 1), (16, 1, 200, 1))
+"""One tile with a loop over k and without one, several tiles, a batch, grouped rows, more products than lines."""
+
+
+def _kernel(spec: Spec, vector: str) -> Kernel:
+    machine = host().with_vector(vector)
+    asm = Assembler(machine.isa)
+    emit_kernel(machine_for(asm, machine), spec)
+    return Kernel(asm)
+
+
+def _floats(count: int) -> np.ndarray:
+    """Return so many floats that begin at a cache line."""
+    memory = np.zeros(count + LINE, np.float32)
+    begin = -memory.ctypes.data % 64 // 4
+    return memory[begin : begin + count]
+
+
+@pytest.mark.parametrize("noted", [0, 1, 5, 100])
+@pytest.mark.parametrize("lines", [1, 5, 13])
+@pytest.mark.parametrize("sizes", SIZES)
+def test_kernels_store_lines_that_are_noted(vector: str, sizes: tuple[int, ...], lines: int, noted: int) -> None:
+    m, n, k, batch = sizes
+    rng = np.random.default_rng(3)
+    a, b = (rng.integers(-4, 5, (batch, *shape)).astype(np.float32) for shape in ((k, m), (n, k)))
+    strides = {"a": (1, 0, m, m * k), "b": (0, k, 1, n * k), "c": (1, m)}
+    kernel = _kernel(Brgemm(FLOAT32, m, n, k, batch, beta=0, leaving=lines, **strides), vector)  # type: ignore[arg-type]
+    source, target, c = _floats(100 * LINE), _floats(102 * LINE), np.full((n, m), -1, np.float32)
+    source[:] = rng.integers(1, 99, len(source))
+    begin = target.ctypes.data + 64
+    state = np.array([source.ctypes.data, begin, begin + 64 * noted, 0, 0, 0], np.int64)
+    kernel.call(a.ctypes.data, b.ctypes.data, c.ctypes.data, state.ctypes.data)
+    assert np.array_equal(c, np.einsum("xkm,xnk->nm", a, b))
+    stored = int(state[1] - begin) // 64
+    assert min(lines, noted) <= stored <= noted
+    assert state[0] - source.ctypes.data == 64 * stored
+    assert np.array_equal(target[LINE : (1 + stored) * LINE], source[: stored * LINE])
+    assert not target[:LINE].any()
+    assert not target[(1 + stored) * LINE :].any()
+
+
+@pytest.mark.parametrize("size", [16, 31, 80, 200])
+@pytest.mark.parametrize("begin", [0, 1, 7, 15])
+def test_what_no_kernel_stores_leaves_with_the_next_block(vector: str, begin: int, size: int) -> None:
+    kernel, last = (_kernel(LeaveBehind(FLOAT32, m), vector) for m in (size, 0))
+    blocks, target = _floats(3 * 256).reshape(3, 256), _floats(4 * 256)
+    blocks[:] = np.arange(1, 3 * 256 + 1).reshape(3, 256)
+    state, done, wanted = np.zeros(WORDS, np.int64), 0, np.zeros(len(target), np.float32)
+    for block in blocks:
+        place = begin + done
+        kernel.call(block.ctypes.data, target[place:].ctypes.data, state.ctypes.data)
+        assert np.array_equal(target, wanted), "a block left before it had to"
+        wanted[place : place + size] = block[:size]
+        done += size
+    for _ in range(2):
+        last.call(0, 0, state.ctypes.data)
+        assert np.array_equal(target, wanted)
