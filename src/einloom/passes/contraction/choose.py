@@ -54,8 +54,10 @@ NEAR = 1.25
 ALIKE = 1.01
 """The same of plans that keep the same panels in L1, and differ by what they pack."""
 
-LAGS = 1.25
-"""How much longer than the best one a family takes whose followers are not tried."""
+LAGS = 2.0
+"""How much longer than the best one a family takes whose followers are not tried: below, five loops may still win by a
+third, where element once packs the vector operand again for each block of the other, or all of that before it is used.
+"""
 
 HOPELESS = 0.9
 """The share of what all variations take at least below which nothing needs to be varied any more."""
