@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 
@@ -40,3 +41,11 @@ def test_cases_are_said_beside_the_table() -> None:
     assert done.stdout.startswith("{") and done.stdout.endswith("}\n")
     assert done.stderr.startswith("1/1 5x5x5: ")
     assert " GFLOP/s, " in done.stderr and " of peak, numpy " in done.stderr
+
+
+@pytest.mark.parametrize("stderr", ["&-", "/dev/full"])
+def test_the_report_is_printed_where_nobody_can_read_beside_it(stderr: str) -> None:
+    case = "gemm_kernels --cases 5x5x5 --peers numpy --runs 1 --seconds 0"
+    line = f'"$0" -m einloom bench {case} --json - 2>{stderr}'
+    done = subprocess.run(["sh", "-c", line, sys.executable], stdout=subprocess.PIPE, text=True, check=True)
+    assert len(json.loads(done.stdout)["rows"]) == 1

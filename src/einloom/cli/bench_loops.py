@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
+from functools import partial
 from importlib.util import find_spec
 from math import exp, log
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 from einloom.bench.loops import LoopRow, load_loop_cases, measure_loops
 from einloom.bench.peers.cpp_loops import COMPILER
 from einloom.bench.strings import measure_strings
+from einloom.cli.bench_progress import say_aside
 from einloom.jit.host import host
 
 __all__ = ["run_loops"]
@@ -32,12 +33,12 @@ def run_loops(substring: str, peers: str, threads: int, runs: int, seconds: floa
     names = ["einloom", *(["torch"] if "torch" in peers.split(",") and find_spec("torch") else [])]
     rows: list[LoopRow] = []
     costs = measure_strings(COMPILER in peers.split(",")) if substring in ("", STRINGS) else None
-    lines = sys.stderr if json_file == "-" else sys.stdout
+    say = say_aside if json_file == "-" else partial(print, end="", flush=True)
     if costs:
-        print(costs, file=lines, flush=True)
+        say(f"{costs}\n")
     for case in load_loop_cases(substring) if substring != STRINGS else ():
         rows.append(measure_loops(case, names, threads, runs, seconds))
-        print(_line(rows[-1]), file=lines, flush=True)
+        say(f"{_line(rows[-1])}\n")
     report: dict[str, Any] = {
         "suite": "loops",
         "machine": host().name,

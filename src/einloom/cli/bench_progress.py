@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -9,7 +11,7 @@ from contextlib import contextmanager
 from einloom.bench.measure import Row
 from einloom.bench.peers.contestants import Contestant
 
-__all__ = ["figures_of", "progress"]
+__all__ = ["figures_of", "progress", "say_aside"]
 
 
 @contextmanager
@@ -20,22 +22,32 @@ def progress(total: int) -> Generator[Callable[[str, str], None]]:
         a function of a case's name and its figures. A terminal shows the last name, and nothing at the end; elsewhere
         each case is a line, written at once, so that whoever reads a pipe or a log need not wait for the table.
     """
-    done, is_drawn = 0, sys.stderr.isatty()
+    done, is_drawn = 0, isinstance(sys.stderr, io.TextIOBase) and sys.stderr.isatty()
 
     def say(name: str, figures: str) -> None:
         nonlocal done
         done += 1
         counted = f"{done}/{total} {name}"
         if is_drawn:
-            print(f"\r\x1b[K{counted}", end="", file=sys.stderr, flush=True)
+            say_aside(f"\r\x1b[K{counted}")
         else:
-            print(f"{counted}: {figures}", file=sys.stderr, flush=True)
+            say_aside(f"{counted}: {figures}\n")
 
     try:
         yield say
     finally:
         if is_drawn:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            say_aside("\r\x1b[K")
+
+
+def say_aside(text: str) -> None:
+    """Write a text to standard error at once. Where nobody can read it any more the figures are still wanted."""
+    if not isinstance(sys.stderr, io.TextIOBase):  # It is None if its descriptor was closed before Python began.
+        return
+    try:
+        print(text, end="", file=sys.stderr, flush=True)
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())  # Else what it holds fails again at the end.
 
 
 def figures_of(row: Row, peers: Sequence[Contestant]) -> str:
