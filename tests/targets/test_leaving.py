@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from einloom.dtypes import FLOAT32, FLOAT64, DType
+from einloom.dtypes import BFLOAT16, FLOAT32, FLOAT64, DType
 from einloom.ir.bind import bind
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import Schedule
@@ -74,6 +74,18 @@ def test_which_blocks_leave_while_others_are_computed() -> None:
     assert leaving_block(nests[0], AVX512) is None, "the second-level cache holds the output"
     assert leaving_block(nests[0], replace(machine, l1d=512)) is None, "the first-level cache does not hold two blocks"
     assert leaving_block(nests[0], replace(NEON, l2=64)) is None
+
+
+def test_blocks_that_could_not_leave_whole_or_in_time_leave_at_once() -> None:
+    machine, text = replace(AVX512, l2=64), TILES[0].format(e=8)
+    shorter = _operation(FLOAT32, 4, 9, 15, 24)
+    assert leaving_block(bind(shorter, parse_schedule(text)), machine) is None, "the last block is 15 floats: no line"
+    operation = _operation(FLOAT32, 4, 8, 20, 24)
+    narrow = replace(operation, operands=tuple(replace(each, dtype=BFLOAT16) for each in operation.operands))
+    assert leaving_block(bind(narrow, parse_schedule(text)), machine) is None, "scratch holds other elements"
+    nest = bind(operation, parse_schedule(text))
+    assert leaving_block(nest, machine) is not None
+    assert leaving_block(replace(nest, body=(*nest.body, *nest.body)), machine) is None, "two calls touch the output"
 
 
 def test_blocks_in_several_runs_leave_at_once() -> None:

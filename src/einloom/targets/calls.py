@@ -87,6 +87,8 @@ class CallLowering:
             self._call_kernel(call, around, tuple(sizes))
             end = len(self.positions.asm.records)
             self.places.append(Place(call, end - 1, end, tuple(sizes)))
+            if self._leaving and self._lets_leave(call):
+                self._leaving.turn()
             return
         block = call.blocks[len(sizes)]
         *longer, shortest = (block.size, *block.tails)
@@ -117,8 +119,7 @@ class CallLowering:
             spec = self._beyond_caches(spec, call, asked)
             if self._leaving and not spec.grouped and spec.batch_by is BatchBy.STRIDE:
                 spec = replace(spec, leaving=self._leaving.block.lines)
-        leaves = self._leaving is not None and call is self._leaving.block.copy
-        if leaves:
+        if self._lets_leave(call):
             spec = LeaveBehind(types[0], *sizes)
         for place, access in zip(places, call.accesses):
             positions.variables.load(vm.arguments[place], f"at {access.buffer}")
@@ -135,8 +136,10 @@ class CallLowering:
         if asked:
             positions.variables.address(vm.arguments[names.index("ahead")], asked.variables[0])
         self._call(spec)
-        if self._leaving and leaves:
-            self._leaving.turn()
+
+    def _lets_leave(self, call: Call) -> bool:
+        """Whether a call is the copy of the block that leaves while the next one is computed."""
+        return self._leaving is not None and call is self._leaving.block.copy
 
     def let_leave(self) -> None:
         """Emit what stores all that has not left yet."""
