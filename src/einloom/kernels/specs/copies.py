@@ -73,10 +73,11 @@ class Stream(Sized):
 
 @dataclass(frozen=True, slots=True)
 class LeaveBehind(Sized):
-    """B[m] = A[m], the whole lines of B later, past the caches: the kernels of `Brgemm.leaving` store them.
+    """B[m] = A[m], but later: the kernels of `Brgemm.leaving` store the whole lines of B, past the caches.
 
-    An address behind the pointers says which lines of an earlier block have not left yet: where the next one is, where
-    it goes, and where the last one ends. They leave first; with m = 0 nothing else does.
+    An address behind the pointers says what has not left yet of the block before: where its next whole line is, where
+    it goes, and where the last one ends; then where the block is, where it goes, and where it ends. All of that leaves
+    first; with m = 0 nothing is noted instead.
 
     Attributes:
         dtype: type of the elements.

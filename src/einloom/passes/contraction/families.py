@@ -1,7 +1,7 @@
 """Families of schedules for contractions: each function proposes a few; the cheapest of all is taken.
 
 A family is a function from a `Setting` to proposals; a variation is one from the cheapest plans so far as well.
-A new one gets a function and a place in `FAMILIES` or `VARIATIONS`.
+A new one gets a function and a place in `FAMILIES`, `FOLLOWERS` or `VARIATIONS`.
 """
 
 from __future__ import annotations
@@ -406,7 +406,7 @@ def staged_rows(setting: Setting, plans: Sequence[Plan]) -> Iterator[Proposal]:
     is_long, packs = setting.summed > setting.blocking.targets.k, any(plan.packs_vector for plan in plans)
     if is_long and packs and setting.operation.first_touch.initialises:
         most = setting.options.max_kernel_size
-        rows = [Plan("staged rows", packs_element=packs, staging=SUMS) for packs in _packing_element(plans)]
+        rows = [Plan("staged rows", packs_element=each, staging=SUMS) for each in _packing_element(plans)]
         for schedule in staged_schedules(setting.operation, setting.prims, setting.machine, rows, most):
             yield Proposal("staged rows", schedule)
 
