@@ -16,9 +16,12 @@ from einloom.ir.memory import Memory
 from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import ExecType, Schedule
 from einloom.jit.host import host
+from einloom.passes.space_filling_curve import follow_space_filling_curve
 from einloom.targets.cpu import lower_nest
 
-from ..ir.strategies import random_memories, random_operation, random_schedule
+from ..ir.strategies import fused_cases, random_memories, random_operation, random_schedule
+from ..kernels.guarded import run_guarded
+from .programs import difference
 from .test_lowering import run
 
 
@@ -55,6 +58,16 @@ def test_programs_along_curves_equal_the_interpreter(block: int) -> None:
         for want, got in zip(expected, memories):
             assert np.array_equal(want.elements, got.elements), (seed, str(schedule))
     assert tried > 15
+
+
+def test_curves_over_axes_that_are_walked_as_one_equal_the_interpreter() -> None:
+    found = [
+        (operation, follow_space_filling_curve(operation, schedule))
+        for operation, schedule in fused_cases(FLOAT32, 300)
+    ]
+    along = [case for case in found if any(loop.kind is ExecType.SFC for loop in case[1].loops)]
+    assert sum({loop.axis for loop in each.loops} > {each.fused[0].name} for _, each in along) > 10
+    assert run_guarded(along, lambda case: difference(case[0], case[0], case[1], host(), random.Random(1))) is None
 
 
 def test_a_curve_that_stands_outermost_is_shared_among_threads() -> None:
