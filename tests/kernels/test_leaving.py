@@ -74,3 +74,12 @@ def test_what_no_kernel_stores_leaves_with_the_next_block(vector: str, begin: in
     for _ in range(2):
         last.call(0, 0, state.ctypes.data)
         assert np.array_equal(target, wanted)
+
+
+@pytest.mark.skipif(host().isa != "x86_64", reason="x86-64's instructions are counted")
+def test_lines_pass_the_caches_and_others_are_asked_for(vector: str) -> None:
+    """A whole line takes as many stores as vectors; of the two at the ends of a block there may be parts."""
+    product, block = _kernel(Brgemm(FLOAT32, 16, 1, 2, leaving=1), vector), _kernel(LeaveBehind(FLOAT32, 80), vector)
+    vectors = {"avx2": 2, "avx512": 1}[vector]
+    assert product.listing().count("vmovntps") == vectors
+    assert block.listing().count("prefetch") == 2

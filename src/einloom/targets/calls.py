@@ -17,7 +17,7 @@ from einloom.kernels import Brgemm, Spec, Stream
 from einloom.kernels.contraction.pairs import takes_loops
 from einloom.kernels.contraction.tiled import suits_tiles
 from einloom.kernels.emit import emit_kernel
-from einloom.kernels.specs import BatchBy, LeaveBehind, PairProduct, signature
+from einloom.kernels.specs import LeaveBehind, PairProduct, signature
 from einloom.kernels.specs.calls import is_far, kernel_spec, one_by_one
 from einloom.machine import Machine
 from einloom.passes.model.microarchitectures import microarchitecture_of
@@ -117,7 +117,7 @@ class CallLowering:
         asked = self._asked if isinstance(spec, Brgemm) and (not spec.grouped or vm.tiles) else None
         if isinstance(spec, Brgemm):
             spec = self._beyond_caches(spec, call, asked)
-            if self._leaving and not spec.grouped and spec.batch_by is BatchBy.STRIDE:
+            if self._leaving:
                 spec = replace(spec, leaving=self._leaving.block.lines)
         if self._lets_leave(call):
             spec = LeaveBehind(types[0], *sizes)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from einloom.dtypes import Kind
-from einloom.ir.nest import Call, Guard, Loop, Nest, Node, Pack, walk
+from einloom.ir.nest import Call, Loop, Nest, Node, Pack, walk
 from einloom.kernels.elementwise.leave import WORDS
 from einloom.kernels.specs.calls import is_far
 from einloom.machine import Machine
@@ -65,7 +65,7 @@ def leaving_block(nest: Nest, machine: Machine) -> LeavingBlock | None:
     if nest.team is not None or machine.isa != "x86_64" or not operation.main.is_contraction:
         return None
     found = next(_copies_out(nest, nest.body, 1), None)
-    if found is None or _is_read_again(nest) or operation.accumulate.kind is Kind.COMPLEX:
+    if found is None or _is_read_again(nest) or not _stores_lines(nest):
         return None
     copy, calls = found
     inner, outer = (types[access.buffer] for access in copy.accesses)
@@ -86,8 +86,6 @@ def _copies_out(nest: Nest, nodes: Sequence[Node], calls: int) -> Iterator[tuple
     for node in nodes:
         if isinstance(node, Loop):
             yield from _copies_out(nest, node.body, max(main_calls(nest, node.body), 1))
-        elif isinstance(node, Guard):
-            yield from _copies_out(nest, node.body, calls)
         elif isinstance(node, Pack) and node.buffer == nest.operation.output.name and len(node.body) == 1:
             (copy,) = node.body
             if isinstance(copy, Call) and copy.streams and _is_run(copy):
@@ -100,11 +98,18 @@ def _is_read_again(nest: Nest) -> bool:
     return sum(name in [access.buffer for access in call.accesses] for call in calls) > 1
 
 
+def _stores_lines(nest: Nest) -> bool:
+    """Whether kernels that compute the block take lines along: those of groups, lists and complex elements do not."""
+    main = nest.operation.main
+    products = [node for node in walk(nest.body) if isinstance(node, Call) and node.primitive is main]
+    is_plain = all(product.group == 1 and not product.offsets for product in products)
+    return is_plain and nest.operation.accumulate.kind is not Kind.COMPLEX
+
+
 def _is_run(copy: Call) -> bool:
     """Whether a copy moves one run."""
     is_one = all(block.elements(block.size) == 1 for block in copy.blocks[1:])
-    is_plain = copy.pair is None and all(access.strides[0] == 1 and access.dtype is None for access in copy.accesses)
-    return is_one and is_plain
+    return is_one and all(access.strides[0] == 1 for access in copy.accesses)
 
 
 class LeavingLowering:
