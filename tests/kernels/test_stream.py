@@ -13,8 +13,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from einloom.asm import Assembler
+from einloom.asm.assembler import Directive
 from einloom.dtypes import data_type
-from einloom.kernels import Stream
+from einloom.kernels import Stream, machine_for
+from einloom.kernels.emit import emit_kernel
+from einloom.machine import AVX512
 
 from ..soak import soak_count
 from .guarded import GuardedArray, run_guarded
@@ -43,6 +47,22 @@ def _check(case: tuple[str, str, int, int, int, bool]) -> str | None:
 def test_streams_copy_columns_and_nothing_else(vector: str) -> None:
     cases = product([vector], ("float32", "float64"), LENGTHS, (0, 1, 2, 5), (0, 1, 3, 16), (False, True))
     assert run_guarded(list(cases), _check) is None
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_no_line_is_asked_for_where_a_run_begins_or_ends_between_lines(turned: bool) -> None:
+    """Each request is skipped where the edge is the beginning of its line: it would be read in vain."""
+    a, b = ((1, 105), (320, 1)) if turned else ((1, 100), (1, 128))
+    asm = Assembler(AVX512.isa)
+    emit_kernel(machine_for(asm, AVX512), Stream(data_type("float32"), 100, 300, a=a, b=b, far=True))
+    code = [(getattr(form, "mnemonic", form), operands) for form, operands, _ in asm.records]
+    requests = [place for place, (name, _) in enumerate(code) if name == "prefetcht0"]
+    assert len(requests) == (4 if turned else 1)  # Both ends of whole blocks of rows and of the last one.
+    for place in requests:
+        (align, (line, _)), (compare, (same, edge)), (skip, (behind,)) = code[place - 3 : place]
+        assert (align, compare, skip, line) == ("and", "cmp", "je", same), "it is the line of the edge"
+        assert str(code[place][1][0]) == f"[{line}]" and edge != line
+        assert code[place + 1] == (Directive.LABEL, behind)
 
 
 SHAPES = ((2, 64), (3, 33), (15, 100), (16, 16), (17, 84), (36, 32), (84, 300), (100, 700), (300, 20), (700, 17))

@@ -340,6 +340,14 @@ def test_sums_over_rows_in_many_pages_are_cut_inside_of_what_lies_around_them(ro
     assert any("seq d:1 seq e:" in each for each in schedules) == ("seq e:" in expected)
 
 
+@pytest.mark.parametrize(("rows", "block"), [(84, "a:28 seq d:28 seq e:1"), (12, "a:42")])
+def test_blocks_are_smaller_that_many_parts_of_a_sum_are_added_to(rows: int, block: str) -> None:
+    """Each part of 28 d and one e goes over a whole block of the output: of 252 parts it fills half of L2, not more."""
+    operation = contraction(f"a 84 m, b 84 n, c 84 m, d 84 k, e {rows} k", "adec", "ebd", "abc")
+    schedules = [str(each.proposal.schedule) for each in _costed(operation, LARGE)]
+    assert f"seq {block} seq a:1 prim m=c n=b k=d batch=e pack out@1 a b c" in schedules
+
+
 def test_rows_fill_no_lines_of_the_output_where_columns_would_share_sets() -> None:
     operation = contraction("h 36 k, g 24 k, c 52 m, a 128 m, b 56 n", "hgca", "gbh", "abc")
     packed = [each.proposal.schedule for each in _costed(operation) if each.proposal.family == "along an input"]

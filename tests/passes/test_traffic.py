@@ -214,3 +214,13 @@ def test_sets_of_a_second_level_repeat_later() -> None:
     axes = ((1, 64.0), (4096, 512.0))
     assert Footprint.of(axes, 4, HUGE_PAGE).room == 512 * 4096
     assert Footprint.of(axes, 4, HUGE_PAGE, way=128 * 1024).room == 512 * 16 * 1024
+
+
+@pytest.mark.parametrize(("rows", "run"), [(8, 31 * 480), (32, 31 * 480), (96, 480)])
+def test_a_few_rows_that_a_permutation_reads_are_followed_through_several_loops(rows: int, run: int) -> None:
+    """Each block goes on where the last one ended, through the loops over c and b; of many rows the next ones alone."""
+    strides = "in0 float32 a=15008 b=480 c=1\nout float32 a=1 b=92160 c=192"
+    operation = parse_operation(f"identity first=none last=none\naxis a 192 c\naxis b 31 c\naxis c 480 c\n{strides}")
+    schedule = parse_schedule(f"seq a:{rows} seq b:1 seq c:96 prim m=a n=c")
+    read, *_ = traffic_of(Flow(operation, schedule, replace(AVX512, l2=2**21)))
+    assert read.pieces == pytest.approx(16 / run, rel=0.1)
