@@ -3,7 +3,7 @@
 Else moving and computing would take turns: stores past the caches wait for memory, and the kernels behind them do once
 all is full that holds stores. So small blocks take turns between two pieces of scratch. Where one is done, the lines
 that are whole in the output are noted, and kernels store one after every few products. This is no choice of the
-schedule: it is done where the output is larger than the second-level cache and the block is one run of it.
+schedule: it is done where the block is one run of the output and `is_worth_leaving` says so.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from einloom.dtypes import Kind
 from einloom.ir.nest import Call, Loop, Nest, Node, Pack, walk
 from einloom.kernels.elementwise.leave import WORDS
-from einloom.kernels.specs.calls import is_far
 from einloom.machine import Machine
-from einloom.passes.model.tiles import SCRATCH_LIMIT
+from einloom.passes.model.leaving import is_worth_leaving
 from einloom.targets.ahead import main_calls
 from einloom.targets.positions import Positions, Register
 
@@ -27,9 +26,6 @@ LINE = 64
 
 NOTED, ASIDE = "leaving", "leaving aside"
 """Variables: the first of those that say what has not left yet; see `LeavingBlock.variables`."""
-
-ROOM = 3
-"""The block takes at most one part in so many of the first-level cache, which holds two of them beside the inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +58,7 @@ class LeavingBlock:
 def leaving_block(nest: Nest, machine: Machine) -> LeavingBlock | None:
     """Return the block of a nest's output that leaves while the next one is computed, if there is one."""
     operation, types = nest.operation, nest.dtypes
-    if nest.team is not None or machine.isa != "x86_64" or not operation.main.is_contraction:
+    if nest.team is not None or not operation.main.is_contraction:
         return None
     found = next(_copies_out(nest, nest.body, 1), None)
     if found is None or _is_read_again(nest) or not _stores_lines(nest):
@@ -71,11 +67,10 @@ def leaving_block(nest: Nest, machine: Machine) -> LeavingBlock | None:
     inner, outer = (types[access.buffer] for access in copy.accesses)
     first, *_ = copy.blocks
     least = min(map(first.elements, (first.size, *first.tails))) * inner.size
-    if inner != outer or least < LINE or not is_far(operation, copy.accesses[-1], machine):
-        return None
     scratch = next(buffer for buffer in nest.buffers if buffer.name == copy.accesses[0].buffer)
     size, behind = scratch.size * inner.size, -(-nest.scratch_bytes // LINE) * LINE
-    if size * ROOM > machine.l1d or behind + size > SCRATCH_LIMIT:
+    written = operation.elements(operation.output) * outer.size
+    if inner != outer or not is_worth_leaving(size, least, behind, written, machine):
         return None
     assert scratch.offset is not None
     return LeavingBlock(copy, -(-size // (LINE * calls)), behind - scratch.offset, behind + size)

@@ -88,7 +88,7 @@ class AlongSum:
     def cost(self, schedule: Schedule, machine: Machine, threads: int) -> Cost:
         """Return the predicted seconds: transfers are those of reals that lie as far apart."""
         operation, output = self.operation, self.operation.output
-        model = CostModel(lying_apart(operation), machine, asks_in_place=False)
+        model = CostModel(lying_apart(operation), machine, asks_in_place=False, may_leave=False)
         steps = {loop.axis: loop.step for loop in schedule.loops}
         m, n, k = (1 if axis is None else steps.get(axis.name, axis.extent) for axis in (self.m, self.n, self.k))
         follows = self.m is not None and operation.stride(output, self.m.name) == 1

@@ -95,23 +95,24 @@ def _every_proposal(setting: Setting) -> list[Proposal]:
     return [each for each in _distinct(found) if model.flow(each.schedule).scratch_bytes <= SCRATCH_LIMIT]
 
 
-def costed(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:
+def costed(operation: Operation, schedule: Schedule, context: Context, may_leave: bool = True) -> list[Costed]:
     """Return proposals with their costs, the cheapest first.
 
-    They are those of every family, then variations of the cheapest plan, then its neighbours.
+    They are those of every family, then variations of the cheapest plan, then its neighbours. Where elements of the
+    output are converted, no staged block leaves while the next one is computed (`may_leave`).
     """
     if operation.multiplies_pairs:
         reals = Reals.of(operation, schedule.prims)
-        turned = _of_pairs(reals, _costed(_setting(*reals.undecided, context, of_pairs=True)), context)
+        turned = _of_pairs(reals, _costed(_setting(*reals.undecided, context, of_pairs=True), may_leave=False), context)
         others = (_of_little if 4 * operation.points <= LITTLE else _of_complex)(operation, schedule, context)
         return sorted([*others, *turned], key=_seconds)
-    return _costed(_setting(operation, schedule, context))
+    return _costed(_setting(operation, schedule, context), may_leave)
 
 
-def _costed(setting: Setting) -> list[Costed]:
+def _costed(setting: Setting, may_leave: bool) -> list[Costed]:
     if setting.operation.points <= LITTLE or not setting.options.packing:
         return _uncosted(_plainest(setting))
-    choice = _Choice(setting)
+    choice = _Choice(setting, may_leave)
     choice.add(_of_families(setting, FAMILIES))
     choice.add(_of_families(setting, (family for shown, family in FOLLOWERS if not choice.lags(shown))))
     if not choice.found:
@@ -129,9 +130,9 @@ def _uncosted(found: Iterable[Proposal]) -> list[Costed]:
 class _Choice:
     """The proposals so far with their costs, one of each schedule."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, may_leave: bool) -> None:
         self.setting = setting
-        self.model = CostModel(setting.operation, setting.machine)
+        self.model = CostModel(setting.operation, setting.machine, may_leave=may_leave)
         self.found: list[Costed] = []
         self.seen = set[Schedule]()
         """Their schedules, and those that found too little scratch."""
@@ -235,7 +236,7 @@ def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:
 def _with_groups(operation: Operation, schedule: Schedule, context: Context) -> list[Costed]:
     """Return proposals with their costs, the cheapest first: of elements as they are computed, and of groups."""
     computed = in_computed_type(operation)
-    found = costed(computed, schedule, context)
+    found = costed(computed, schedule, context, may_leave=operation.output.dtype == operation.accumulate)
     if computed is not operation:
         found = [each._replace(cost=widening(operation, each.proposal.schedule, each.cost)) for each in found]
     if operation.points > LITTLE and not operation.multiplies_pairs:
@@ -307,7 +308,8 @@ def _where_they_lie(
     if reals is None:
         return
     setting = _setting(*reals.undecided, context)
-    model, small = CostModel(reals.operation, context.machine, asks_in_place=False), 4 * operation.points <= LITTLE
+    model = CostModel(reals.operation, context.machine, asks_in_place=False, may_leave=False)
+    small = 4 * operation.points <= LITTLE
     for proposal in _distinct(_made(setting, (each for family in families for each in family(setting)))):
         cost = NOTHING if small else model.cost(proposal.schedule, context.options.threads)
         restored = _restored(reals, Costed(proposal, cost))
@@ -386,7 +388,7 @@ def _one_by_one(operation: Operation, context: Context) -> Iterator[Costed]:
 
 
 def _restored_all(reals: Reals, proposals: Iterable[Proposal], context: Context) -> Iterator[Costed]:
-    model = CostModel(reals.operation, context.machine, asks_in_place=reals.packs)
+    model = CostModel(reals.operation, context.machine, asks_in_place=reals.packs, may_leave=False)
     for proposal in _distinct(proposals):
         restored = _restored(reals, Costed(proposal, model.cost(proposal.schedule, context.options.threads)))
         if restored is not None:

@@ -61,7 +61,10 @@ def _cost(counted: Operation, products: GroupProducts, context: Context) -> Call
     if products.outer:
         return OuterModel(counted, context).cost
     operation = counted if products.tile is None else _spread(counted)
-    model, threads = CostModel(operation, _machine_of(products, context.machine)), context.options.threads
+    model, threads = (
+        CostModel(operation, _machine_of(products, context.machine), may_leave=False),
+        context.options.threads,
+    )
     return lambda schedule: model.cost(parallelise(counted, schedule, threads), threads)
 
 

@@ -93,7 +93,7 @@ class OuterModel:
         self.reread = min(block_targets(machine, operation.accumulate, columns).tile_n / columns, 1.0)
         self.operation, self.threads = operation, context.options.threads
         self.entry = ENTRY * CostModel(operation, machine).cycle
-        self.model = CostModel(operation, _with_tiles(machine, size))
+        self.model = CostModel(operation, _with_tiles(machine, size), may_leave=False)
 
     def cost(self, schedule: Schedule) -> Cost:
         """Return the predicted seconds of a schedule."""

@@ -110,7 +110,7 @@ class ShortRuns:
 
     def cost(self, schedule: Schedule, machine: Machine, threads: int) -> Cost:
         """Return the predicted seconds: transfers are those of reals that lie as far apart."""
-        model = CostModel(lying_apart(self.operation), machine, asks_in_place=False)
+        model = CostModel(lying_apart(self.operation), machine, asks_in_place=False, may_leave=False)
         transfers = model.cost(schedule, threads)
         vectors = self.operation.points / self._products / self.elements
         return transfers._replace(arithmetic=vectors * (PRODUCT * self._products + END) * model.product / threads)

@@ -3,7 +3,8 @@
 `traffic` counts what moves between the caches, `kernel` what the primitives compute; here both become seconds. Kernels
 fetch while they compute and take a little more than the longer of both. The first line of a piece, a page that
 has to be looked up and the output at the end of a tile are waited for. Copies into and out of scratch come before and
-after and are paid in full, except for small blocks that leave while the next one is computed, in whole lines.
+after and are paid in full, except for small blocks that leave while the next one is computed, in whole lines; most
+where kernels store these themselves (`leaving`).
 
 Sources: Goto and van de Geijn, Anatomy of high-performance matrix multiplication (2008), for what belongs into which
 cache; Low, Igual, Smith and Quintana-Ortí, Analytical modeling is enough for high-performance BLIS (2016), for sizes
@@ -16,6 +17,7 @@ from __future__ import annotations
 from math import ceil, prod
 from typing import NamedTuple
 
+from einloom.dtypes import Kind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Fused, Schedule
 from einloom.machine import Machine, Rates
@@ -25,6 +27,7 @@ from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE
 from einloom.passes.model.forgetting import TLBS
 from einloom.passes.model.kernel import copy_cycles, transposed_cycles
+from einloom.passes.model.leaving import leaves
 from einloom.passes.model.microarchitectures import microarchitecture_of
 from einloom.passes.model.rates import rates_of
 from einloom.passes.model.traffic import Traffic, looked_up, warm_traffic_of
@@ -72,6 +75,11 @@ STREAMED_PIECE = 8.0
 ASKED = 0.6
 """How much of the transfers of a packed block shows that kernels have asked for; and of the waits for one in place."""
 
+HIDDEN, SPARSE = 0.6, 8
+"""Where processors join lines from parts: the share of lines that leave while the next block is computed that goes on
+beside arithmetic, if that takes up to half of so many times as long as they do. From so many times on none counts as
+hidden, less in between: there ordinary stores are waited for less than `WRITTEN_FAR` says as well."""
+
 SCATTERED = 4.0
 """Cycles of a piece of a line that a transposition moves, beyond one piece a line: L1 has lost the line in between."""
 
@@ -109,12 +117,17 @@ class CostModel:
     Args:
         operation, machine: what is computed, and on what.
         asks_in_place: whether kernels ask for the next block of what they read in place: those of pairs do not.
+        may_leave: whether staged blocks may leave while the next one is computed, as `targets.leaving` lets them: those
+            of pairs, of groups of products and of tiles do not.
     """
 
-    def __init__(self, operation: Operation, machine: Machine, asks_in_place: bool = True) -> None:
+    def __init__(
+        self, operation: Operation, machine: Machine, asks_in_place: bool = True, may_leave: bool = True
+    ) -> None:
         self.operation, self.machine, self.asks_in_place = operation, machine, asks_in_place
         self.rates = rates_of(machine)
-        self.size = operation.accumulate.size
+        self.computed = operation.accumulate
+        self.size = self.computed.size
         self.lanes = machine.vector_bits // 8 // self.size
         peak = self.rates.float32 if self.size == 4 else self.rates.float64
         self.product = 4 * self.lanes / peak
@@ -124,6 +137,9 @@ class CostModel:
         """Seconds of a cycle: as long, unless each half of a vector goes through a pipe by itself."""
         self.joined = machine.vector_bits // 8 < LINE
         """Whether processors join the lines that pass the caches from parts, of which fewer are under way at once."""
+        self.may_leave = (
+            may_leave and operation.output.dtype == self.computed and self.computed.kind is not Kind.COMPLEX
+        )
         self._buffers: dict[tuple[Fused, ...], Buffers] = {}
 
     @property
@@ -148,12 +164,18 @@ class CostModel:
 
     def _computing(self, flow: Flow) -> Cost:
         """What a contraction takes: kernels compute while they fetch, between copies."""
+        leaving = self.may_leave and leaves(flow)
         (near, waits), far, copied = self._pages(flow), 0.0, self._copies(flow)
+        arithmetic, left = flow.cycles * self.product, copied.pop(flow.output) if leaving else 0.0
         copies = sum(copied.values())
         for each in warm_traffic_of(flow):
             close, distant, waited = _seconds(each, self.rates, _first_line(each))
             shown = ASKED if each.asked else 1.0
-            if each.streams and each.copies:
+            if each.streams and leaving:
+                visible = self._visible(distant, arithmetic, flow.buffers.kept[-1])
+                far += (1 - visible) * (distant + waited)
+                left = max(left, visible * distant) + visible * waited
+            elif each.streams and each.copies:
                 waits += distant + waited
             elif each.streams and self.joined:  # The copy goes on while its lines leave.
                 waits += max(distant - COPYING * copied[flow.output], 0.0) + waited
@@ -161,7 +183,19 @@ class CostModel:
                 copies += close + (distant + waited) * shown
             else:
                 near, far, waits = near + close, far + distant, waits + waited * shown
-        return Cost(flow.cycles * self.product, near, far, waits, COPYING * copies)
+        return Cost(arithmetic, near, far, waits, COPYING * copies + left)
+
+    def _visible(self, leaving: float, arithmetic: float, kept: float) -> float:
+        """Return the share that shows of the seconds in which lines leave while others are computed.
+
+        Args:
+            leaving, arithmetic: seconds of both.
+            kept: the share of the lines that caches have held, which have to leave them first.
+        """
+        if not self.joined:
+            return 0.0
+        many = min(max(SPARSE * leaving / arithmetic - 1, 0.0), 1.0)
+        return 1 - HIDDEN * many * (1 - kept)
 
     def _moving(self, flow: Flow) -> Cost:
         """What an element-wise operation takes: while a small staged block leaves, the next one is read."""

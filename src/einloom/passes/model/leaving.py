@@ -1,0 +1,53 @@
+"""Which staged blocks leave scratch while the next one is computed: `targets` lets them, the cost model counts on it.
+
+Such a block is one run of an output that the second-level cache does not hold, nothing reads it again, and the
+first-level cache holds two of them.
+
+>>> from einloom.machine import AVX512
+>>> is_worth_leaving(block=6400, least=6400, scratch=20000, output=2**27, machine=AVX512)
+True
+>>> is_worth_leaving(block=6400, least=6400, scratch=20000, output=2**20, machine=AVX512)
+False
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from einloom.machine import Machine
+from einloom.passes.model.copied import copied_run
+from einloom.passes.model.flow import Flow
+from einloom.passes.model.footprint import LINE
+from einloom.passes.model.tiles import SCRATCH_LIMIT
+
+__all__ = ["is_worth_leaving", "leaves"]
+
+ROOM = 3
+"""The block takes at most one part in so many of the first-level cache, which holds two of them beside the inputs."""
+
+
+def is_worth_leaving(block: int, least: int, scratch: int, output: int, machine: Machine) -> bool:
+    """Return whether a staged block leaves while the next one is computed.
+
+    Args:
+        block: bytes of it.
+        least: bytes of the shortest one, at the end of an axis.
+        scratch: bytes of all scratch of a thread, without a second block.
+        output: bytes of the tensor.
+        machine: what runs it.
+    """
+    fits = block * ROOM <= machine.l1d and scratch + block <= SCRATCH_LIMIT
+    return machine.isa == "x86_64" and output > machine.l2 and least >= LINE and fits
+
+
+def leaves(flow: Flow) -> bool:
+    """Return whether a flow's staged block, of the type that is computed in, leaves while the next one is computed."""
+    pack = flow.packs.get(flow.output)
+    if pack is None or flow.moves or flow.schedule.team is not None:
+        return False
+    size, spans = flow.buffers.sizes[flow.output], flow.walk.spans[pack.loop]
+    axes = {flow.buffers.places[digit.axis] for digit in pack.layout}
+    block = prod([spans[axis] for axis in axes])
+    least = prod([flow.walk.extents[axis] % spans[axis] or spans[axis] for axis in axes])
+    sizes = size * block, size * least, flow.scratch_bytes, flow.buffers.bytes[flow.output]
+    return is_worth_leaving(*sizes, flow.machine) and copied_run(flow, flow.output) == block

@@ -1,0 +1,60 @@
+"""The cost model reckons with the very blocks that generated code lets leave while it computes the next ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from einloom.ir.bind import bind
+from einloom.ir.operation import Operation
+from einloom.ir.schedule import Schedule
+from einloom.ir.text import parse_schedule
+from einloom.machine import AVX2, AVX512, NEON, Machine
+from einloom.passes.contraction.choose import every_proposal
+from einloom.passes.fuse import fuse
+from einloom.passes.identify import identify_primitive
+from einloom.passes.model.cost import CostModel
+from einloom.passes.model.leaving import leaves
+from einloom.passes.values import Context
+from einloom.targets.leaving import leaving_block
+
+from .operations import contraction
+
+CASES = (
+    ("a 16 m, b 16 n, c 20 n, d 20 n, e 20 m, f 20 m, g 24 k", "efga", "gdbc", "abcdef", True),
+    ("a 100 m, b 16 n, c 48 m, d 84 n, g 32 k", "gca", "bgd", "abcd", True),
+    ("a 84 m, b 84 n, c 312 m, g 100 k", "agc", "gb", "abc", True),
+    ("a 128 m, b 200 m, c 5 n, g 24 k", "agb", "gc", "abc", False),
+    ("m 300 m, n 300 n, k 300 k", "mk", "kn", "mn", False),
+)
+"""Axes, operands, and whether blocks of some proposals leave."""
+
+STAGED = parse_schedule("seq a:1 seq b:4 prim m=c n=b k=g pack out@2 b c")
+
+
+def _wide(dtype: str) -> Operation:
+    return contraction("a 84 n, b 84 n, c 312 m, g 100 k", "gc", "agb", "abc", dtype)
+
+
+@pytest.mark.parametrize("machine", [AVX2, AVX512, NEON], ids=["avx2", "avx512", "neon"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: ",".join(case[1:3]))
+def test_the_model_and_the_code_take_the_same_blocks(case: tuple[str, str, str, str, bool], machine: Machine) -> None:
+    *described, some = case
+    operation = fuse(contraction(*described))
+    model, schedule = CostModel(operation, machine), Schedule((), identify_primitive(operation))
+    schedules = [each.schedule for each in every_proposal(operation, schedule, Context(machine))]
+    leaving = [leaves(model.flow(each)) for each in schedules]
+    assert leaving == [leaving_block(bind(operation, each), machine) is not None for each in schedules]
+    assert any(leaving) == (some and machine is not NEON)
+
+
+@pytest.mark.parametrize("machine", [AVX2, AVX512], ids=["avx2", "avx512"])
+def test_blocks_that_leave_while_others_are_computed_cost_less(machine: Machine) -> None:
+    operation = _wide("float32")
+    at_once, later = (CostModel(operation, machine, may_leave=each).cost(STAGED) for each in (False, True))
+    assert later.seconds < at_once.seconds
+    assert later.arithmetic == at_once.arithmetic
+
+
+def test_those_of_complex_numbers_cost_what_they_did() -> None:
+    operation = _wide("complex64")
+    assert CostModel(operation, AVX512).cost(STAGED) == CostModel(operation, AVX512, may_leave=False).cost(STAGED)
