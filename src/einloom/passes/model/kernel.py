@@ -16,7 +16,7 @@ from einloom.machine import VectorISA
 
 __all__ = ["CALL", "MANY", "MOVE", "Tiling", "copy_cycles", "tilings_of", "transposed_cycles"]
 
-CALL, MOVE = 16, 12
+CALL, MOVE = 20, 12
 """Cycles of a call in a nest, of a product and of what only moves: pointers, the loop's branch, entering and leaving.
 
 Most of that goes on while the products of the tile before are computed.
