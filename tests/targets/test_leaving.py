@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -18,7 +18,7 @@ from einloom.jit.host import host
 from einloom.machine import AVX512, NEON, Machine
 from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.targets.cpu import lower_nest
-from einloom.targets.leaving import leaving_block
+from einloom.targets.leaving import LONG_SUM, leaving_block
 
 from ..kernels.guarded import run_guarded
 from ..soak import soak_count
@@ -38,14 +38,24 @@ TILES = (
 )
 """Schedules whose staged blocks are runs of the output: of one call, of several, of threads. At last none is staged."""
 
+RUNS = (
+    "seq a:1 seq f:{f} prim m=f n=e k=g pack out@2 e f",
+    "seq a:1 seq f:{f} seq e:{e} prim m=f n=e k=g pack out@2 e f",
+    "seq a:1 seq f:{f} seq e:{e} seq f:{f2} prim m=f n=e k=g pack out@3 e f",
+    "shared a:1 seq f:{f} seq g:{g} prim m=f n=e k=g pack out@2 e f",
+    "seq f:{f} seq a:1 prim m=f n=e k=g pack in0@1 a g f pack out@2 e f",
+)
+"""Schedules whose staged blocks are several runs, a part of each row."""
+
 TYPES = ((FLOAT32,) * 3, (FLOAT64,) * 3, (BFLOAT16, BFLOAT16, FLOAT32), (INT32,) * 3, (FLOAT32, FLOAT32, BFLOAT16))
 """Sums that are rounded on their way out of scratch leave at once."""
 
 
-def _operation(types: Sequence[DType], a: int, e: int, f: int, g: int, gap: int = 0) -> Operation:
-    """`agf,ge->aef`: blocks of e and f are runs; so many elements lie between those of a."""
+def _operation(types: Sequence[DType], a: int, e: int, f: int, g: int, gap: int = 0, row: int = 0) -> Operation:
+    """`agf,ge->aef`: blocks of e and f are runs, unless rows take more than f; a gap lies between those of a."""
+    row = row or f
     axes = tuple(map(Axis, "aefg", (a, e, f, g), map(DimType, "mnmk")))
-    strides = ((g * f, 0, 1, f), (0, 1, 0, e), (e * f + gap, f, 1, 0))
+    strides = ((g * f, 0, 1, f), (0, 1, 0, e), (e * row + gap, row, 1, 0))
     operands = tuple(map(Operand, ("in0", "in1", "out"), types, strides))
     return Operation(axes, operands, Primitive.GEMM, Touch(Primitive.ZERO))
 
@@ -67,17 +77,29 @@ def _random_case(rng: random.Random) -> tuple[Operation, Schedule]:
     return rng.choice((operation, operation, _with_bias(operation))), parse_schedule(text)
 
 
+def _case_of_runs(rng: random.Random) -> tuple[Operation, Schedule]:
+    """Return blocks of a part of each row; rows are whole lines, parts of them need not be."""
+    e, f, g = rng.randint(2, 11), rng.randint(17, 99), rng.choice((1, 2, 7, 24, 40))
+    types, gap = rng.choice(TYPES), rng.choice((0, 0, 1, 5, 16))
+    steps = {"e": rng.randint(1, e), "f": rng.randint(64 // types[-1].size, 99), "g": rng.randint(1, g)}
+    text = rng.choice(RUNS).format(**steps, f2=rng.randint(1, steps["f"]))
+    return _operation(types, rng.randint(2, 6), e, f, g, gap, -(-f // 32) * 32), parse_schedule(text)
+
+
 def _machine(vector: str) -> Machine:
     """A machine whose first-level cache holds such blocks, and whose second one no output."""
     return replace(host().with_vector(vector), l2=64)
 
 
+@pytest.mark.parametrize(("draw", "least"), [(_random_case, 2), (_case_of_runs, 3)])
 @pytest.mark.parametrize("seed", range(4))
-def test_blocks_that_leave_later_are_those_of_the_interpreter(vector: str, seed: int) -> None:
+def test_blocks_that_leave_later_are_those_of_the_interpreter(
+    vector: str, seed: int, draw: Callable[..., tuple[Operation, Schedule]], least: int
+) -> None:
     rng, machine = random.Random(seed), _machine(vector)
-    cases = [_random_case(rng) for _ in range(soak_count(1000, 0.06))]
+    cases = [draw(rng) for _ in range(soak_count(1000, 0.06))]
     leaving = sum(leaving_block(bind(*case), machine) is not None for case in cases)
-    assert 2 * leaving > len(cases), "hardly any block left while another one was computed"
+    assert least * leaving > len(cases), "hardly any block left while another one was computed"
     assert run_guarded(cases, lambda case: difference(case[0], *case, machine, rng)) is None
 
 
@@ -86,7 +108,7 @@ def test_which_blocks_leave_while_others_are_computed() -> None:
     nests = [bind(operation, parse_schedule(text.format(e=4, g=8, e2=2))) for text in TILES]
     blocks = [leaving_block(nest, machine) for nest in nests]
     # 80 floats are five lines; of several calls before a block is done each stores a part. Four are less than a line.
-    assert [block and block.lines for block in blocks] == [5, 5, 2, 3, 5, None, 5, None]
+    assert [block and block.leaves.lines for block in blocks] == [5, 5, 2, 3, 5, None, 5, None]
     assert blocks[0] is not None
     assert blocks[0].scratch_bytes == 2 * 320
     assert leaving_block(nests[0], AVX512) is None, "the second-level cache holds the output"
@@ -106,10 +128,12 @@ def test_blocks_that_could_not_leave_whole_or_in_time_leave_at_once() -> None:
     assert leaving_block(replace(nest, body=(*nest.body, *nest.body)), machine) is None, "two calls touch the output"
 
 
-def test_blocks_in_several_runs_leave_at_once() -> None:
-    """A part of f is a row of each e: no block of that is one run."""
-    nest = bind(_operation(TYPES[0], 4, 8, 40, 24), parse_schedule("seq a:1 seq f:20 prim m=f n=e k=g pack out@2 e f"))
-    assert leaving_block(nest, replace(AVX512, l2=64)) is None
+def test_runs_that_begin_anywhere_in_a_line_or_behind_long_sums_leave_at_once() -> None:
+    """A part of f is a row of each e: rows of whole lines let it leave later."""
+    schedule = parse_schedule("seq a:1 seq f:20 prim m=f n=e k=g pack out@2 e f")
+    operations = [_operation(TYPES[0], 4, 8, 40, g, row=row) for g, row in ((24, 40), (24, 48), (LONG_SUM + 1, 48))]
+    blocks = [leaving_block(bind(operation, schedule), replace(AVX512, l2=64)) for operation in operations]
+    assert [block and (block.leaves.lines, block.leaves.apart) for block in blocks] == [None, (10, (80, 192)), None]
 
 
 def test_blocks_that_no_kernel_stores_leave_at_once() -> None:

@@ -17,7 +17,7 @@ from einloom.kernels import Brgemm, Spec, Stream
 from einloom.kernels.contraction.pairs import takes_loops
 from einloom.kernels.contraction.tiled import suits_tiles
 from einloom.kernels.emit import emit_kernel
-from einloom.kernels.specs import LeaveBehind, PairProduct, signature
+from einloom.kernels.specs import PairProduct, signature
 from einloom.kernels.specs.calls import is_far, kernel_spec, one_by_one
 from einloom.machine import Machine
 from einloom.passes.model.microarchitectures import microarchitecture_of
@@ -118,9 +118,9 @@ class CallLowering:
         if isinstance(spec, Brgemm):
             spec = self._beyond_caches(spec, call, asked)
             if self._leaving:
-                spec = replace(spec, leaving=self._leaving.block.lines)
-        if self._lets_leave(call):
-            spec = LeaveBehind(types[0], *sizes)
+                spec = replace(spec, leaving=self._leaving.block.leaves)
+        if self._leaving and self._lets_leave(call):
+            spec = self._leaving.block.behind(types[0], *sizes)
         for place, access in zip(places, call.accesses):
             positions.variables.load(vm.arguments[place], f"at {access.buffer}")
             if self._leaving:
@@ -144,7 +144,7 @@ class CallLowering:
     def let_leave(self) -> None:
         """Emit what stores all that has not left yet."""
         if self._leaving:
-            self._call(LeaveBehind(self._leaving.dtype, 0))
+            self._call(self._leaving.block.behind(self._leaving.dtype, 0))
 
     def _call(self, spec: Spec) -> None:
         """Emit the call of a kernel whose other arguments are in place."""

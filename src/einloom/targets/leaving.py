@@ -3,19 +3,24 @@
 Else moving and computing would take turns: stores past the caches wait for memory, and the kernels behind them do once
 all is full that holds stores. So small blocks take turns between two pieces of scratch. Where one is done, the lines
 that are whole in the output are noted, and kernels store one after every few products. This is no choice of the
-schedule: it is done where the block is one run of the output and `is_worth_leaving` says so.
+schedule: it is done where the block is one run of the output and `is_worth_leaving` says so, or several runs that begin
+at the same place of a line, of an output larger than the second-level cache.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from einloom.dtypes import Kind
+from einloom.dtypes import DType, Kind
 from einloom.ir.nest import Call, Loop, Nest, Node, Pack, walk
+from einloom.ir.operation import DimType, Operation
 from einloom.kernels.elementwise.leave import WORDS
+from einloom.kernels.specs import LeaveBehind, Leaves
 from einloom.machine import Machine
 from einloom.passes.model.leaving import is_worth_leaving
+from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.targets.ahead import main_calls
 from einloom.targets.positions import Positions, Register
 
@@ -28,19 +33,27 @@ NOTED, ASIDE = "leaving", "leaving aside"
 """Variables: the first of those that say what has not left yet; see `LeavingBlock.variables`."""
 
 
+ROOM = 3, 4
+"""A block of several runs takes at most one part in so many of the first-level cache or of the second one, which holds
+two of them beside the inputs."""
+
+LONG_SUM = 1024
+"""Behind sums of more products stores hardly show, and kernels that go from run to run take longer."""
+
+
 @dataclass(frozen=True, slots=True)
 class LeavingBlock:
     """A block of the output that leaves while the next one is computed.
 
     Attributes:
         copy: what lets it leave.
-        lines: how many each kernel call stores.
+        leaves: what each kernel call stores.
         apart: bytes from one piece of scratch to the other one, which lies behind all others.
         scratch_bytes: of a thread, with that one.
     """
 
     copy: Call
-    lines: int
+    leaves: Leaves
     apart: int
     scratch_bytes: int
 
@@ -48,6 +61,11 @@ class LeavingBlock:
     def scratch(self) -> str:
         """The buffer that it is computed in."""
         return self.copy.accesses[0].buffer
+
+    def behind(self, dtype: DType, m: int, n: int = 1) -> LeaveBehind:
+        """Return what notes a block of such sizes."""
+        a, b = ((1, access.strides[1] if self.leaves.apart else 0) for access in self.copy.accesses)
+        return LeaveBehind(dtype, m, n, a, b)
 
     @property
     def variables(self) -> list[str]:
@@ -69,21 +87,34 @@ def leaving_block(nest: Nest, machine: Machine) -> LeavingBlock | None:
     least = min(map(first.elements, (first.size, *first.tails))) * inner.size
     scratch = next(buffer for buffer in nest.buffers if buffer.name == copy.accesses[0].buffer)
     size, behind = scratch.size * inner.size, -(-nest.scratch_bytes // LINE) * LINE
-    written = operation.elements(operation.output) * outer.size
-    if inner != outer or not is_worth_leaving(size, least, behind, written, machine):
+    written, apart = operation.elements(operation.output) * outer.size, _bytes_apart(copy, inner.size)
+    if apart:
+        fits = (
+            size <= max(cache // part for cache, part in zip((machine.l1d, machine.l2), ROOM)) and written > machine.l2
+        )
+        is_plain = least >= LINE and apart[1] % LINE == 0 and machine.isa == "x86_64"
+        is_worth = fits and is_plain and behind + size <= SCRATCH_LIMIT and not _sums_long(operation)
+    else:
+        is_worth = is_worth_leaving(size, least, behind, written, machine)
+    if inner != outer or not is_worth:
         return None
     assert scratch.offset is not None
-    return LeavingBlock(copy, -(-size // (LINE * calls)), behind - scratch.offset, behind + size)
+    return LeavingBlock(copy, Leaves(-(-size // (LINE * calls)), apart), behind - scratch.offset, behind + size)
+
+
+def _sums_long(operation: Operation) -> bool:
+    """Whether an element of the output is a sum of many products."""
+    return math.prod(axis.extent for axis in operation.axes if axis.role is DimType.K) > LONG_SUM
 
 
 def _copies_out(nest: Nest, nodes: Sequence[Node], calls: int) -> Iterator[tuple[Call, int]]:
-    """Yield the copies of blocks out of scratch that are one run; and how many products come before each."""
+    """Yield the copies of blocks out of scratch that turn nothing; and how many products come before each."""
     for node in nodes:
         if isinstance(node, Loop):
             yield from _copies_out(nest, node.body, max(main_calls(nest, node.body), 1))
         elif isinstance(node, Pack) and node.buffer == nest.operation.output.name and len(node.body) == 1:
             (copy,) = node.body
-            if isinstance(copy, Call) and copy.streams and _is_run(copy):
+            if isinstance(copy, Call) and copy.streams and _moves_runs(copy):
                 yield copy, calls
 
 
@@ -101,10 +132,16 @@ def _stores_lines(nest: Nest) -> bool:
     return is_plain and nest.operation.accumulate.kind is not Kind.COMPLEX
 
 
-def _is_run(copy: Call) -> bool:
-    """Whether a copy moves one run."""
-    is_one = all(block.elements(block.size) == 1 for block in copy.blocks[1:])
-    return is_one and all(access.strides[0] == 1 for access in copy.accesses)
+def _moves_runs(copy: Call) -> bool:
+    """Whether a copy turns nothing."""
+    return all(access.strides[0] == 1 for access in copy.accesses)
+
+
+def _bytes_apart(copy: Call, element: int) -> tuple[int, ...]:
+    """Return how far the runs of a copy lie apart in scratch and in the output; nothing if there is one."""
+    _, runs = copy.blocks
+    is_one = runs.elements(runs.size) == 1
+    return () if is_one else tuple(access.strides[1] * element for access in copy.accesses)
 
 
 class LeavingLowering:

@@ -16,7 +16,7 @@ from typing import TypeAlias, cast
 
 from einloom.kernels.specs.copies import Interleave, LeaveBehind, PairCopy, Stream
 from einloom.kernels.specs.elementwise import Binary, ElementWise, Reduce, Ternary, Unary
-from einloom.kernels.specs.products import Ahead, BatchBy, Brgemm, PairProduct
+from einloom.kernels.specs.products import Ahead, BatchBy, Brgemm, Leaves, PairProduct
 from einloom.kernels.specs.sized import GROUP_BYTES, NamedStride, Stride, Strides
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "ElementWise",
     "Interleave",
     "LeaveBehind",
+    "Leaves",
     "NamedStride",
     "PairCopy",
     "PairProduct",

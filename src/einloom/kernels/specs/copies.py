@@ -73,25 +73,33 @@ class Stream(Sized):
 
 @dataclass(frozen=True, slots=True)
 class LeaveBehind(Sized):
-    """B[m] = A[m], but later: the kernels of `Brgemm.leaving` store the whole lines of B, past the caches.
+    """B[m, n] = A[m, n], but later: the kernels of `Brgemm.leaving` store the whole lines of B, past the caches.
 
-    An address behind the pointers says what has not left yet of the block before: where its next whole line is, where
-    it goes, and where the last one ends; then where the block is, where it goes, and where it ends. All of that leaves
-    first; with m = 0 nothing is noted instead.
+    An address behind the pointers says what has not left yet of the block before; `kernels/elementwise/leave.py` says
+    how. All of that leaves first; with m = 0 nothing is noted instead. Runs are as long as a line at least, and several
+    all begin at the same place of one.
 
     Attributes:
         dtype: type of the elements.
-        m, n: sizes, n being 1.
+        m, n: sizes; there are n runs, unless all blocks have one only.
+        a, b: strides of A and B along (m, n), those along m being 1; along n 0 if all blocks have one run.
     """
 
     dtype: DType
     m: int
     n: int = 1
+    a: tuple[int, int] = (1, 0)
+    b: tuple[int, int] = (1, 0)
 
     @property
     def strides(self) -> Mapping[str, Strides]:
         """The strides of each matrix."""
-        return {"a": (1, self.m), "b": (1, self.m)}
+        return {"a": self.a, "b": self.b}
+
+    @property
+    def apart(self) -> tuple[int, ...]:
+        """Bytes from one run to the next in A and B; empty if all blocks have one."""
+        return tuple(strides[1] * self.dtype.size for strides in (self.a, self.b)) if self.b[1] else ()
 
 
 @dataclass(frozen=True, slots=True)

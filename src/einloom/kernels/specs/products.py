@@ -11,7 +11,7 @@ from einloom.dtypes import DType
 from einloom.errors import ShapeError
 from einloom.kernels.specs.sized import Pair, Sized, Stride, Strides, Types, check_sizes, differing
 
-__all__ = ["Ahead", "BatchBy", "Brgemm", "PairProduct"]
+__all__ = ["Ahead", "BatchBy", "Brgemm", "Leaves", "PairProduct"]
 
 Four: TypeAlias = tuple[Stride, Stride, Stride, Stride]
 
@@ -45,6 +45,19 @@ class Ahead:
 
 
 @dataclass(frozen=True, slots=True)
+class Leaves:
+    """What a kernel stores of an earlier block while it computes, past the caches; see `LeaveBehind`.
+
+    Attributes:
+        lines: how many a call should store.
+        apart: bytes from one run of the block to the next, in scratch and where it goes; empty: there is one run.
+    """
+
+    lines: int
+    apart: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Brgemm(Sized):
     """C[m, n] = beta C[m, n] + alpha sum over batch and k of A B, the vectors running along m.
 
@@ -64,8 +77,7 @@ class Brgemm(Sized):
         onward: bytes from A to what the next call reads of it, where A lies beyond the second-level cache: rows that
             lie apart are asked for while this call computes; None: processors find A by themselves.
         ahead: what is asked for besides; kernels that have no tiles ignore it.
-        leaving: how many lines of an earlier block leave meanwhile, past the caches, at most; see `LeaveBehind`; the
-            same kernels ignore it.
+        leaving: what leaves meanwhile; the same kernels ignore it.
     """
 
     dtype: DType
@@ -84,7 +96,7 @@ class Brgemm(Sized):
     far: bool = False
     onward: int | None = None
     ahead: Ahead | None = None
-    leaving: int = 0
+    leaving: Leaves | None = None
 
     def __post_init__(self) -> None:
         Sized.__post_init__(self)

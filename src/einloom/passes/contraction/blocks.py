@@ -288,8 +288,12 @@ class Blocks:
         """
         longest = self.targets.sums if self._parts > FEW_PARTS else self.targets.turned
         staged = (longest if self.plan.long_runs else self.targets.staged) // common
-        if self.places.get(self.prims.m or "") == 1 and not self.plan.long_runs:
-            staged = self.targets.small // common  # Nothing is turned: it leaves while the next one is computed.
+        if self.places.get(self.prims.m or "") == 1:  # Nothing is turned: it leaves while the next one is computed.
+            is_short = self._parts == 1 and math.prod([axis.extent for axis in self.reduced]) <= self.targets.k
+            if not self.plan.long_runs:
+                staged = self.targets.small // common
+            elif is_short:  # Behind longer sums stores hardly show.
+                staged = self.targets.resident // common
         if self.b is not None:
             rows = self.a.tile * math.prod(runs.get(axis.name, 1) for axis in self.a.axes if axis.name != self.prims.m)
             self._block_side(self.b, max(min(self.targets.alone // inside, staged // rows), 1), runs)
