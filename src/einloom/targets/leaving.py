@@ -32,7 +32,6 @@ LINE = 64
 NOTED, ASIDE = "leaving", "leaving aside"
 """Variables: the first of those that say what has not left yet; see `LeavingBlock.variables`."""
 
-
 ROOM = 3, 4
 """A block of several runs takes at most one part in so many of the first-level cache or of the second one, which holds
 two of them beside the inputs."""
@@ -88,23 +87,27 @@ def leaving_block(nest: Nest, machine: Machine) -> LeavingBlock | None:
     scratch = next(buffer for buffer in nest.buffers if buffer.name == copy.accesses[0].buffer)
     size, behind = scratch.size * inner.size, -(-nest.scratch_bytes // LINE) * LINE
     written, apart = operation.elements(operation.output) * outer.size, _bytes_apart(copy, inner.size)
-    if apart:
-        fits = (
-            size <= max(cache // part for cache, part in zip((machine.l1d, machine.l2), ROOM)) and written > machine.l2
-        )
-        is_plain = least >= LINE and apart[1] % LINE == 0 and machine.isa == "x86_64"
-        is_worth = fits and is_plain and behind + size <= SCRATCH_LIMIT and not _sums_long(operation)
-    else:
-        is_worth = is_worth_leaving(size, least, behind, written, machine)
+    sizes = size, least, behind, written, machine
+    is_worth = is_worth_leaving(*sizes) if not apart else _runs_are_worth_leaving(*sizes, apart[1], operation)
     if inner != outer or not is_worth:
         return None
     assert scratch.offset is not None
     return LeavingBlock(copy, Leaves(-(-size // (LINE * calls)), apart), behind - scratch.offset, behind + size)
 
 
-def _sums_long(operation: Operation) -> bool:
-    """Whether an element of the output is a sum of many products."""
-    return math.prod(axis.extent for axis in operation.axes if axis.role is DimType.K) > LONG_SUM
+def _runs_are_worth_leaving(
+    block: int, least: int, scratch: int, output: int, machine: Machine, apart: int, operation: Operation
+) -> bool:
+    """As `is_worth_leaving`, of a block of several runs that lie so many bytes apart in the output."""
+    room = max(cache // part for cache, part in zip((machine.l1d, machine.l2), ROOM))
+    is_plain = machine.isa == "x86_64" and least >= LINE and apart % LINE == 0
+    fits = block <= room and output > machine.l2 and scratch + block <= SCRATCH_LIMIT
+    return is_plain and fits and _products(operation) <= LONG_SUM
+
+
+def _products(operation: Operation) -> int:
+    """Return how many products are summed in an element of the output."""
+    return math.prod(axis.extent for axis in operation.axes if axis.role is DimType.K)
 
 
 def _copies_out(nest: Nest, nodes: Sequence[Node], calls: int) -> Iterator[tuple[Call, int]]:
