@@ -3,8 +3,7 @@
 Else moving and computing would take turns: stores past the caches wait for memory, and the kernels behind them do once
 all is full that holds stores. So small blocks take turns between two pieces of scratch. Where one is done, the lines
 that are whole in the output are noted, and kernels store one after every few products. This is no choice of the
-schedule: it is done where the block is one run of the output and `is_worth_leaving` says so, or several runs that begin
-at the same place of a line, of an output larger than the second-level cache.
+schedule: it is done where `is_worth_leaving` says so.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from einloom.kernels.elementwise.leave import WORDS
 from einloom.kernels.specs import LeaveBehind, Leaves
 from einloom.machine import Machine
 from einloom.passes.model.leaving import is_worth_leaving
-from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.targets.ahead import main_calls
 from einloom.targets.positions import Positions, Register
 
@@ -31,13 +29,6 @@ LINE = 64
 
 NOTED, ASIDE = "leaving", "leaving aside"
 """Variables: the first of those that say what has not left yet; see `LeavingBlock.variables`."""
-
-ROOM = 3, 4
-"""A block of several runs takes at most one part in so many of the first-level cache or of the second one, which holds
-two of them beside the inputs."""
-
-LONG_SUM = 1024
-"""Behind sums of more products stores hardly show, and kernels that go from run to run take longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +78,11 @@ def leaving_block(nest: Nest, machine: Machine) -> LeavingBlock | None:
     scratch = next(buffer for buffer in nest.buffers if buffer.name == copy.accesses[0].buffer)
     size, behind = scratch.size * inner.size, -(-nest.scratch_bytes // LINE) * LINE
     written, apart = operation.elements(operation.output) * outer.size, _bytes_apart(copy, inner.size)
-    sizes = size, least, behind, written, machine
-    is_worth = is_worth_leaving(*sizes) if not apart else _runs_are_worth_leaving(*sizes, apart[1], operation)
-    if inner != outer or not is_worth:
+    runs = (apart[1], _products(operation)) if apart else ()
+    if inner != outer or not is_worth_leaving(size, least, behind, written, machine, *runs):
         return None
     assert scratch.offset is not None
     return LeavingBlock(copy, Leaves(-(-size // (LINE * calls)), apart), behind - scratch.offset, behind + size)
-
-
-def _runs_are_worth_leaving(
-    block: int, least: int, scratch: int, output: int, machine: Machine, apart: int, operation: Operation
-) -> bool:
-    """As `is_worth_leaving`, of a block of several runs that lie so many bytes apart in the output."""
-    room = max(cache // part for cache, part in zip((machine.l1d, machine.l2), ROOM))
-    is_plain = machine.isa == "x86_64" and least >= LINE and apart % LINE == 0
-    fits = block <= room and output > machine.l2 and scratch + block <= SCRATCH_LIMIT
-    return is_plain and fits and _products(operation) <= LONG_SUM
 
 
 def _products(operation: Operation) -> int:

@@ -1,7 +1,8 @@
 """Which staged blocks leave scratch while the next one is computed: `targets` lets them, the cost model counts on it.
 
-Such a block is one run of an output that the second-level cache does not hold, nothing reads it again, and the
-first-level cache holds two of them.
+Such a block belongs to an output that the second-level cache does not hold, and nothing reads it again. It is one run,
+and the first-level cache holds two of them; or several runs that begin at the same place of a line, and the
+second-level cache does.
 
 >>> from einloom.machine import AVX512
 >>> is_worth_leaving(block=6400, least=6400, scratch=20000, output=2**27, machine=AVX512)
@@ -22,22 +23,32 @@ from einloom.passes.model.tiles import SCRATCH_LIMIT
 
 __all__ = ["is_worth_leaving", "leaves"]
 
-ROOM = 3
-"""The block takes at most one part in so many of the first-level cache, which holds two of them beside the inputs."""
+ROOM, ROOM_OF_RUNS = 3, 4
+"""A block takes at most one part in so many of the first-level cache, which holds two of them beside the inputs; one of
+several runs may take as much of it, or one part in so many of the second-level cache."""
+
+LONG_SUM = 1024
+"""Behind sums of more products stores hardly show, and kernels that go from run to run take longer."""
 
 
-def is_worth_leaving(block: int, least: int, scratch: int, output: int, machine: Machine) -> bool:
+def is_worth_leaving(
+    block: int, least: int, scratch: int, output: int, machine: Machine, apart: int = 0, products: int = 0
+) -> bool:
     """Return whether a staged block leaves while the next one is computed.
 
     Args:
         block: bytes of it.
-        least: bytes of the shortest one, at the end of an axis.
+        least: bytes of the shortest run, at the end of an axis.
         scratch: bytes of all scratch of a thread, without a second block.
         output: bytes of the tensor.
         machine: what runs it.
+        apart: bytes from one run of the block to the next one in the output; 0: it is one run.
+        products: how many are summed in an element; not asked of one run.
     """
-    fits = block * ROOM <= machine.l1d and scratch + block <= SCRATCH_LIMIT
-    return machine.isa == "x86_64" and output > machine.l2 and least >= LINE and fits
+    room = max(machine.l1d // ROOM, machine.l2 // ROOM_OF_RUNS) if apart else machine.l1d // ROOM
+    fits = block <= room and scratch + block <= SCRATCH_LIMIT and output > machine.l2
+    is_plain = machine.isa == "x86_64" and least >= LINE and apart % LINE == 0
+    return fits and is_plain and (not apart or products <= LONG_SUM)
 
 
 def leaves(flow: Flow) -> bool:
