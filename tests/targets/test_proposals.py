@@ -424,6 +424,21 @@ def test_what_is_chosen_from_is_among_what_is_tried(machine: Machine, monkeypatc
     assert compared > 200
 
 
+@pytest.mark.parametrize("dtype", [FLOAT32, COMPLEX64], ids=str)
+def test_operations_with_an_empty_axis_have_proposals(dtype: DType) -> None:
+    for seed in range(20):
+        rng = random.Random(seed)
+        operation = random_product(rng, dtype, points=4000)
+        for empty in operation.axes:
+            axes = tuple(replace(axis, extent=0) if axis is empty else axis for axis in operation.axes)
+            emptied = replace(operation, axes=axes)
+            fused, found = _proposals(emptied, AVX512)
+            assert found
+            for each in found:
+                wrong = difference(emptied, fused, each.schedule, host(), rng)
+                assert wrong is None, f"seed {seed}, {each.family}\n{wrong}"
+
+
 def test_complex_products_of_a_batch_are_computed_one_by_one() -> None:
     turned = in_place = 0
     for seed in range(40):

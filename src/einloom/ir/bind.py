@@ -178,6 +178,8 @@ class _Binder:
         if self.packing.is_packed(index, len(self.schedule.loops)):
             return self.packing.access(index, blocks)
         operand = self.operation.operands[index]
+        if self.blocks.sum_nothing and index < self.operation.main.inputs:
+            return Access(operand.name, (0,) * len(blocks))  # Of which nothing is read.
         strides = tuple(0 if block.axis is None else self._stride(operand, block.axis) for block in blocks)
         group, k = self.packing.group, self.schedule.prims.k
         if group > 1 and index < self.operation.main.inputs and len(blocks) > 2:

@@ -48,8 +48,8 @@ class Packing:
         self.buffers: dict[int, Buffer] = {}
         self.layouts: dict[int, PackedLayout] = {}
         self.packs: dict[int, ScheduledPack] = {}
-        if not blocks.sum_nothing:
-            for pack in schedule.packs:
+        for pack in schedule.packs:
+            if pack.operand == OUTPUT or not blocks.sum_nothing:  # Else nobody reads what would be packed.
                 self._place(pack)
         self.group = self._group_of_products()
 

@@ -79,6 +79,8 @@ class Costed(NamedTuple):
 
 def every_proposal(operation: Operation, schedule: Schedule, context: Context) -> list[Proposal]:
     """Return all that could be chosen, on any machine: of every family, with all variations and all neighbours."""
+    if not operation.points:
+        return [each.proposal for each in costed(operation, schedule, context)]  # Nothing is worth a block.
     if operation.multiplies_pairs:
         reals = Reals.of(operation, schedule.prims)
         every = _every_proposal(_setting(*reals.undecided, context, of_pairs=True))
