@@ -26,13 +26,20 @@ def split(operation: Operation, schedule: Schedule, most: int) -> Schedule:
         steps = [loop.step for loop in schedule.loops if loop.axis == name]
         block = min([extent, *steps])
         if block > most:
-            whole = block == extent
-            added.append(ScheduledLoop(name, most if whole else _largest_divisor(block, most)))
+            group = _group(schedule) if name == schedule.prims.k else 1
+            limit = most - most % group
+            added.append(ScheduledLoop(name, limit if block == extent else _largest_divisor(block, limit, group)))
     return replace(schedule, loops=(*schedule.loops, *added))
 
 
-def _largest_divisor(block: int, most: int) -> int:
-    return next(part for part in range(most, 0, -1) if block % part == 0)
+def _group(schedule: Schedule) -> int:
+    """Return how many neighbours along k the primitive multiplies at once: they stay together."""
+    return max((pack.group for pack in schedule.packs), default=1)
+
+
+def _largest_divisor(block: int, most: int, group: int) -> int:
+    """Return the largest part of a block, no more than `most`, that consists of whole groups as both do."""
+    return next(part for part in range(most, 0, -group) if block % part == 0)
 
 
 def _apply(operation: Operation, schedule: Schedule, context: Context) -> State:

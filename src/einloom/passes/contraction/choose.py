@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -268,7 +269,8 @@ def _scratch_bytes(operation: Operation, proposal: Proposal) -> int:
 def _of_pairs(reals: Reals, found: Iterable[Costed], context: Context) -> list[Costed]:
     """Return what was found for reals as proposals for complex numbers: vectors are always packed."""
     restored = [each for each in (_restored(reals, _with_short_runs(reals, other)) for other in found) if each]
-    alone = _made(_setting(*reals.undecided, context), [_VECTOR_ALONE])
+    unlimited = replace(context, options=replace(context.options, max_kernel_size=None))  # Kernels are split later.
+    alone = _made(_setting(*reals.undecided, unlimited), [_VECTOR_ALONE])
     return restored or [each for each in (_restored(reals, other) for other in _uncosted(alone)) if each is not None]
 
 

@@ -47,7 +47,10 @@ def grouped_schedules(operation: Operation, prims: Prims, context: Context) -> I
     """Yield (family, schedule, cost) of proposals that multiply groups, where the machine does so."""
     if prims.k is None or not context.options.packing:
         return
+    most = context.options.max_kernel_size
     for products in _products(operation, prims, context.machine):
+        if most is not None and most < products.group:
+            continue
         counted = _in_groups(operation, prims.k, products)
         cost = _cost(counted, products, context)
         for family, schedule in _proposed(counted, operation, prims, products, context):
