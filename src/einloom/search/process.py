@@ -27,6 +27,9 @@ _WARM_MEMORY = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40), "
 _COMPILES = {"EINLOOM_CACHE": "off"}
 """Compiling is measured too, and is not to be found done."""
 
+_SPEAKS = {"PYTHONIOENCODING": "utf-8"}
+"""Requests and answers are of this encoding, whatever the user's terminal takes."""
+
 
 class Process:
     """A process. Use it in a `with` block, or `close` it.
@@ -53,7 +56,7 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             bufsize=0,
-            env={**os.environ, **_WARM_MEMORY, **_COMPILES, **counts, **(environment or {})},
+            env={**os.environ, **_WARM_MEMORY, **_COMPILES, **_SPEAKS, **counts, **(environment or {})},
         )
 
     def start_up(self, timeout: float = 120.0) -> dict[str, Any]:
