@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import multiprocessing
+import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
@@ -87,3 +90,23 @@ def test_einsum_of_numpy_can_be_replaced_in_a_script(monkeypatch: pytest.MonkeyP
     assert np.allclose(np.einsum(A, [0, 1], A, [2, 1], [0, 2], optimize="optimal"), expected, rtol=1e-6)
     diagonal = np.einsum("ii->i", A[:5])
     assert np.array_equal(diagonal, view) and not np.shares_memory(diagonal, A)
+
+
+@pytest.mark.parametrize("before", [0, 1, 2], ids=["never called", "called once", "called twice"])
+def test_objects_that_die_with_python_compute(before: int) -> None:
+    """It imports nothing more then: no entry is made, and where there is no team yet one thread does all."""
+    program = f"""
+import numpy as np, einloom as el
+A = np.ones((600, 600), "float32")
+f = el.compile("ab,bc->ac", A, A, threads=2)
+class Last:
+    def __init__(self): self.had = f, A, np.empty_like(A), print
+    def __del__(self):
+        f, A, out, print = self.had
+        print(*(f(A, A, **options)[0, -1] for options in ({{}}, {{}}, {{"out": out}}, {{"out": out}}, {{}})))
+last = Last()
+for _ in range({before}): f(A, A)
+"""
+    variables = os.environ | {"EINLOOM_CACHE": "off"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=variables)
+    assert (done.returncode, done.stdout, done.stderr) == (0, " ".join(["600.0"] * 5) + "\n", "")

@@ -5,6 +5,7 @@ An entry comes with the second call of its signature: code for a single call wou
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -44,7 +45,7 @@ class Chain:
         self._met: dict[Hashable, bool] = {}  # whether the entry was asked for
 
     def meet(self, native: Native, signature: Hashable, describe: Callable[[], tuple[Entry, object] | None]) -> None:
-        """Add an entry for a signature that has been met before.
+        """Add an entry for a signature that has been met before; none while Python ends, for it imports no more.
 
         Args:
             native: the object.
@@ -52,7 +53,7 @@ class Chain:
             describe: gives the entry, and what is to be kept alive with it; or None if there can be none.
         """
         interpreter = known_interpreter()
-        if interpreter is None or len(self._kernels) >= MOST_ENTRIES:
+        if interpreter is None or len(self._kernels) >= MOST_ENTRIES or sys.is_finalizing():
             return
         asked = self._met.get(signature)
         if asked is None and len(self._met) < MOST_MET:

@@ -52,7 +52,14 @@ def run_team(entry: int, arguments: int | ctypes.Array[Any], threads: int) -> No
     """
     if threads < 1:
         raise DeviceError(f"a team of {threads} threads\n  Ask for one or more.")
-    _pool().launch(entry, arguments, threads)
+    try:
+        team = _pool()
+    except ImportError:  # Python ends, and can no longer load what writes a pool: no share waits for another one.
+        work = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(entry)
+        for thread in range(threads):
+            work(arguments, thread, threads)
+    else:
+        team.launch(entry, arguments, threads)
 
 
 def run_together(entry: int, arguments: ctypes.Array[Any], threads: int) -> None:
