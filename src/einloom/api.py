@@ -11,10 +11,10 @@ from numpy import ndarray
 from einloom.arrays.library import Array, Imported, element_strides, incoming
 from einloom.errors import EquationError, ScheduleError, ShapeError, UnsupportedTarget
 from einloom.expression.constants import with_constants
-from einloom.expression.conversion import PLAIN, Conversion, conversion_of
+from einloom.expression.conversion import conversion_of
 from einloom.expression.made import device_operands, make_expression, on_device
-from einloom.expression.options import DEFAULTS, GPU_TARGETS, Options
-from einloom.expression.remembered import Request, evaluate, evaluate_as, forget, listed_operands, remembered
+from einloom.expression.options import GPU_TARGETS, Options
+from einloom.expression.remembered import Request, evaluate, forget, key_of, listed_operands, remembered
 from einloom.expression.types import computed_type, operand_types
 from einloom.frameworks import framework_of
 from einloom.ir.schedule import Schedule
@@ -95,9 +95,9 @@ def einsum(equation: Any = "", *operands: Any, out: Array | None = None, **optio
     Raises:
         EquationError, ShapeError, DTypeError, StrideError, OverlapError: nothing has been written.
     """
-    if not options and type(equation) is str and operands and type(operands[0]) is ndarray:
+    if type(equation) is str and operands and type(operands[0]) is ndarray:
         # Most calls: what is added to them here is all that they cost.
-        known = remembered(equation)
+        known = remembered(key_of(equation, options) if options else equation)
         if known is not None:
             return known(*operands) if out is None else known(*operands, out=out)
     return _evaluated(equation, operands, out, options)
@@ -105,27 +105,25 @@ def einsum(equation: Any = "", *operands: Any, out: Array | None = None, **optio
 
 def _evaluated(equation: Any, operands: Sequence[Any], out: Array | None, options: EinsumOptions) -> Any:
     text, given = _text_and_operands(equation, operands)
-    dtype, how, conversion = _asked(options) if options else (None, DEFAULTS, PLAIN)
+    request = _request(text, options) if options else Request(text)
     framework = framework_of(given)
-    if framework is not None and not on_device(given, how):
-        return framework.compute(Request(text, dtype, conversion, how), given, out)
-    if how is DEFAULTS:
-        return evaluate(text, given, out)
-    return evaluate_as(text, given, out, dtype, conversion, how)
+    if framework is not None and not on_device(given, request.options):
+        return framework.compute(request, given, out)
+    return evaluate(request, given, out, key_of(text, options) if options else None)
 
 
-def _asked(options: EinsumOptions) -> tuple[object, Options, Conversion]:
-    """Return type, options and conversions that the keywords ask for."""
+def _request(text: str, options: EinsumOptions) -> Request:
+    """Return what the keywords ask for."""
     if unknown := [name for name in options if name not in _DEFAULTS]:
         raise TypeError(f"einsum() got an unexpected keyword argument {unknown[0]!r}")
     asked: dict[str, Any] = {**_DEFAULTS, **options}
     if all(asked[name] is default for name, default in _DEFAULTS.items()):
-        return None, DEFAULTS, PLAIN
+        return Request(text)
     finish = finish_of(asked["alpha"], asked["beta"], asked["conj"], asked["epilogue"])
     how = Options(
         asked["optimize"], asked["memory_limit"], threads=asked["threads"], target=asked["target"], finish=finish
     )
-    return asked["dtype"], how, conversion_of(asked["casting"], asked["order"])
+    return Request(text, asked["dtype"], conversion_of(asked["casting"], asked["order"]), how)
 
 
 def compile(

@@ -62,6 +62,16 @@ class Conversion:
             )
         return array.astype(dtype, casting=self.casting)
 
+    def leaves(self, label: str, given: Sequence[Any], converted: Sequence[Any], out: Any) -> bool:
+        """Return whether the expression takes and gives everything as the caller does; the arguments are `result`'s."""
+        if any(operand is not other for operand, other in zip(given, converted)):
+            return False
+        return not self._is_fortran(given) if out is None else self._is_written(label, out)
+
+    def _is_written(self, label: str, out: Any) -> bool:
+        """Whether the expression writes `out`, or refuses it, by itself."""
+        return not self.may_narrow or array_of(out, "out").dtype in (label, *wider_results(label))
+
     def result(self, expression: Compiled, label: str, given: Sequence[Any], converted: Sequence[Any], out: Any) -> Any:
         """Compute, and return the result as it is asked for.
 
@@ -82,6 +92,8 @@ class Conversion:
         return outgoing(result, label, given[0])
 
     def _is_fortran(self, operands: Sequence[Any]) -> bool:
+        if self.order not in "FA":
+            return False
         arrays = [incoming(operand, "").array for operand in operands]
         together = all(array.flags.f_contiguous for array in arrays) and not all(a.flags.c_contiguous for a in arrays)
         return self.order == "F" or (self.order == "A" and together)
@@ -89,7 +101,7 @@ class Conversion:
     def _into(self, expression: Compiled, label: str, operands: Sequence[Any], out: Any) -> Any:
         where = expression.equation
         given = array_of(out, "out", where)
-        if given.dtype in (label, *wider_results(label)) or not self.may_narrow:
+        if self._is_written(label, given):
             return expression(*operands, out=out)
         check_shape("out", given.array.shape, expression.output_shape, where)
         check_writable("out", given.array.flags.writeable, where)

@@ -181,6 +181,11 @@ class Expression(Native):
             allow_fallback(expected.label, expected.where)
         given = expected.operands(operands)
         arrays = [expected.readable(operand, position) for position, operand in enumerate(given)]
+        in_place = all(operand is array for operand, array in zip(operands, arrays))
+        if out is None and not in_place and not self._recipe.by_numpy:
+            converted = expected.are_read(arrays) and not expected.are_read(operands)
+            if converted:  # Generated code takes it, if it has met such arrays.
+                return self.outgoing(self(*arrays), operands[0])
         own = self.dtype
         if expected.label in FOREIGN:  # NumPy may have learned the type from a library.
             own = next((array.dtype for array in arrays if array.dtype.name == expected.label), own)
@@ -189,7 +194,6 @@ class Expression(Native):
         read = [*arrays[: self._first_held], *self._held, *arrays[self._first_held :]]
         strides = tuple(_strides(array) for array in read)
         variant = self._variant(strides, None if out is None else _strides(output.written), threads)
-        in_place = all(operand is array for operand, array in zip(operands, arrays))
         if in_place and (out is None or out is output.written):
             watched = watched_settings() if self._threads is None and not self._is_small else None
             signature = (watched, out is None, *map(signature_of, arrays if out is None else [*arrays, out]))

@@ -16,7 +16,7 @@ from einloom.arrays.check import (
     check_writable,
 )
 from einloom.arrays.fresh import fresh
-from einloom.arrays.library import Array, Imported, array_of, element_strides, incoming, region_of
+from einloom.arrays.library import Array, Imported, array_of, element_strides, incoming, label_of, region_of
 from einloom.dtypes import COMPUTED, DTYPES, promoted
 from einloom.errors import DTypeError, EquationError, ShapeError
 from einloom.expression.types import FOREIGN
@@ -106,6 +106,13 @@ class Expected:
                 )
             return _converted(operand, label, self.dtype)
         return array if self._fits(array) else array.copy()
+
+    def are_read(self, operands: Sequence[Any]) -> bool:
+        """Whether operands are NumPy's arrays that code reads in place, and their types say what their elements are."""
+        return all(
+            type(operand) is np.ndarray and label_of(operand.dtype) == label and self._fits(operand)
+            for operand, label in zip(operands, self.labels)
+        )
 
     def _fits(self, array: Array) -> bool:
         """Whether code can work on an array in place: its elements lie at multiples of what they travel as."""

@@ -1,12 +1,12 @@
 """What `einsum` remembers: the expressions that it compiled, and for every equation the calls that it has seen.
 
-A call with an equation, arrays and at most `out` enters the generated code of the expression that served its like
+A call with an equation, arrays, `out` and keywords enters the generated code of the expression that served its like
 before; whatever else comes is looked up, or compiled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from einloom.arrays.chain import Chain
@@ -26,51 +26,78 @@ from einloom.jit.native import Native
 from einloom.once import OnceTable
 from einloom.plan.finish import Finish
 
-__all__ = ["Equation", "Request", "evaluate", "evaluate_as", "forget", "listed_operands", "remembered"]
+__all__ = ["Equation", "Request", "evaluate", "forget", "key_of", "listed_operands", "remembered"]
 
 EXPRESSIONS = 1024
 EQUATIONS = 1024
 
 _expressions: OnceTable[Compiled] = OnceTable(EXPRESSIONS)
-_equations: dict[str, Equation] = {}
+_equations: dict[object, Equation] = {}
 
 
 class Equation(Native):
-    """The calls of one equation's text with nothing but operands and `out`."""
+    """The calls of one equation's text with the same keywords: with operands, and at most `out` beside them."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, request: Request) -> None:
+        self._request = request
         self._chain = Chain(self, Equation.__call__)
 
     def __call__(self, *operands: Any, out: Any = None) -> Any:
         """Evaluate the equation, and remember how."""
-        operands = tuple(listed_operands(self._text, operands))
+        request = self._request
+        operands = tuple(listed_operands(request.text, operands))
         framework = framework_of(operands)
-        if framework is not None:
-            return framework.compute(Request(self._text), operands, out)
-        expression = _expression(self._text, operands, None, DEFAULTS)
+        if framework is not None and not on_device(operands, request.options):
+            return framework.compute(request, operands, out)
+        if not request.is_plain:
+            return _evaluate_as(request, operands, out, self, self._chain)
+        expression = _expression(request.text, operands, None, DEFAULTS)
         assert isinstance(expression, Expression)  # The default target is no GPU.
         return expression.compute(operands, out, self, self._chain)
 
 
 remembered = _equations.get
-"""`remembered(text)`: what takes the calls of an equation that was evaluated before, else None."""
+"""`remembered(key)`: what takes the calls of an equation that was evaluated before, by its text or by `key_of`."""
 
 
-def evaluate(text: str, operands: Sequence[Any], out: Any) -> Any:
-    """Evaluate an equation with an expression that is compiled on first use."""
-    known = remembered(text)
-    if known is not None:
-        return known(*operands) if out is None else known(*operands, out=out)
+def key_of(text: str, keywords: Mapping[str, object]) -> object:
+    """Return what tells a call's words from others (True and 1 are not the same), None if one of them has no hash."""
+    key = (text, *keywords.items(), *map(type, keywords.values()))
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def evaluate(request: Request, operands: Sequence[Any], out: Any, key: object = None) -> Any:
+    """Evaluate an equation with an expression that is compiled on first use; `key` finds what takes its like."""
+    known = _equation(request)
+    if key is not None:
+        _remember(key, known)
+    return known(*operands) if out is None else known(*operands, out=out)
+
+
+def _equation(request: Request) -> Equation:
+    try:
+        known = remembered(request.key)
+    except TypeError:  # An optimiser, say, without a hash.
+        return Equation(request)
+    return known or _remember(request.key, Equation(request))
+
+
+def _remember(key: object, equation: Equation) -> Equation:
     if len(_equations) >= EQUATIONS:
         _equations.clear()
-    return _equations.setdefault(text, Equation(text))(*operands, out=out)
+    return _equations.setdefault(key, equation)
 
 
-def evaluate_as(
-    text: str, operands: Sequence[Any], out: Any, dtype: object, conversion: Conversion, options: Options
-) -> Any:
-    """Evaluate an equation in a type (None: the operands' common one), with conversions around it, as options say."""
+def _evaluate_as(request: Request, operands: Sequence[Any], out: Any, native: Native, chain: Chain) -> Any:
+    """Evaluate an equation in a type (None: the operands' common one), with conversions around it, as options say.
+
+    Where nothing is converted, the next call like this one of `native` enters generated code.
+    """
+    text, dtype, conversion, options = request
     if out is None:
         options.finish.check_fresh(text)
     if on_device((*operands, out), options):
@@ -86,7 +113,10 @@ def evaluate_as(
     beside = [taken(each, label, place == scaled) or each for place, each in enumerate(operands[inputs:], inputs)]
     types = *operand_types(given, computed), *[label] * len(beside)
     converted = conversion.operands([*operands[:inputs], *beside], types, text)
-    return conversion.result(_expression(text, converted, computed, options), label, operands, converted, out)
+    expression = _expression(text, converted, computed, options)
+    if isinstance(expression, Expression) and conversion.leaves(label, operands, converted, out):
+        return expression.compute(operands, out, native, chain)
+    return conversion.result(expression, label, operands, converted, out)
 
 
 def _type_with_out(text: str, given: Sequence[Imported], computed: Any, out: Any) -> Any:
@@ -132,15 +162,23 @@ class Request(NamedTuple):
     conversion: Conversion = PLAIN
     options: Options = DEFAULTS
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is asked for but the equation."""
+        return self.options is DEFAULTS and self.dtype is None and self.conversion is PLAIN
+
+    @property
+    def key(self) -> object:
+        """Return what tells it from others; it may have no hash."""
+        return self.text if self.is_plain else (*self[:-1], type(self.dtype), self.options.key)
+
     def carried(self, shapes: Sequence[tuple[int, ...]]) -> Call | None:
         """Return the einsum as operators of other frameworks carry it; None where none does."""
         return self.options.call(self.text) if self.dtype is None and self.conversion == PLAIN else None
 
     def on_arrays(self, operands: Sequence[Any], out: Any = None) -> Any:
         """Compute on NumPy arrays."""
-        if self.options is DEFAULTS and self.dtype is None and self.conversion is PLAIN:
-            return evaluate(self.text, operands, out)
-        return evaluate_as(self.text, operands, out, self.dtype, self.conversion, self.options)
+        return evaluate(self, operands, out)
 
 
 def _evaluate_call(call: Call, operands: Sequence[Any], onto: Any) -> Any:
