@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from einloom.errors import ArgumentError, EinloomError
+from einloom.frozen import frozen
 from einloom.ir.loop_string import LETTERS
 from einloom.jit.timing import timed_calls
 from einloom.loops.generate import LoopStrings
@@ -45,7 +46,7 @@ HOPELESS = 3.0
 """How many times the best time a first call may take to be repeated."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TunedString:
     """A string that was measured in turns with others: its median, each turn, and an interval that holds the median."""
 
@@ -55,7 +56,7 @@ class TunedString:
     interval: tuple[float, float]
 
 
-@dataclass(frozen=True, repr=False)
+@frozen(slots=False, repr=False)
 class TunedLoop(Found[TunedString]):
     """What tuning a traced body found.
 

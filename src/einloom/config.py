@@ -12,12 +12,13 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from operator import index
 from typing import Any
 
 from einloom.errors import ArgumentError
+from einloom.frozen import frozen
 from einloom.once import once
 
 __all__ = [
@@ -51,7 +52,7 @@ class Fallback(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     """What a `with settings(...)` block asks for; None leaves the threads to the environment."""
 
@@ -124,7 +125,7 @@ def set_process_limit(threads: int | None) -> None:
     _limit.value = 0 if threads is None else _checked(threads, "the limit of the process")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WatchedSettings:
     """What the number of threads follows from, for generated code that sees by it that nothing has changed.
 

@@ -15,13 +15,13 @@ of torch; NumPy itself sees elements of 2 bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
 import numpy as np
 
 from einloom.errors import DTypeError
+from einloom.frozen import frozen
 
 __all__ = [
     "BFLOAT16",
@@ -68,7 +68,7 @@ class Kind(StrEnum):
     COMPLEX = "complex"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DType:
     """A type of element.
 

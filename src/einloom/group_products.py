@@ -12,8 +12,6 @@ True
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from einloom.dtypes import (
     BFLOAT16,
     BFLOAT16_FOURS,
@@ -29,6 +27,7 @@ from einloom.dtypes import (
     UINT8_EIGHTS,
     DType,
 )
+from einloom.frozen import frozen
 from einloom.machine import TILES, Machine
 
 __all__ = ["GROUP", "GroupProducts", "outer_products_of", "products_of", "takes_scalable"]
@@ -37,7 +36,7 @@ GROUP = 4
 """Bytes of a group that is an element of what it is summed in."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupProducts:
     """Instructions for products of groups.
 

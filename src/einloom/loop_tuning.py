@@ -11,7 +11,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from einloom.dtypes import FLOAT32
 from einloom.errors import ArgumentError, EinloomError
+from einloom.frozen import frozen
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, Touch
 from einloom.ir.schedule import Prims, Schedule
 from einloom.jit.host import host
@@ -39,7 +40,7 @@ RANKED = 2000
 REPEATS = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlockedProduct:
     """The sizes m, n, k of a product, those of its blocks, and into how many parts the sum is cut."""
 
@@ -92,7 +93,7 @@ class BlockedProduct:
         return Operation(axes, operands, Primitive.BRGEMM, Touch(Primitive.ZERO))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StringTrial:
     """A measured string: the least seconds of some runs, None if it could not run, and what was predicted."""
 

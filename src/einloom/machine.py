@@ -11,15 +11,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from einloom.errors import ArgumentError, UnsupportedTarget
+from einloom.frozen import frozen
 
 __all__ = ["AVX2", "AVX512", "MACHINES", "NEON", "TILES", "VECTORS", "Machine", "Rates", "VectorISA", "vector_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VectorISA:
     """A vector instruction set, and what kernels make of it.
 
@@ -106,7 +107,7 @@ FASTEST = 1e18
 """Flop or bytes a second that no core comes near: costs of slower ones are numbers, however large the work is."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rates:
     """What one core of a kind of processor was measured to do, in flop and bytes a second.
 
@@ -148,7 +149,7 @@ _ATTRIBUTES: tuple[tuple[str, Callable[[object], bool], str], ...] = (
 """What attributes of machines have to be: their names, whether a value is that, and what to give."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Machine:
     """One kind of processor, as the passes and the code generators see it.
 

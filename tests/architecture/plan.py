@@ -6,7 +6,7 @@ docs/explanation/architecture.md says it in words. A new package or part gets it
 from __future__ import annotations
 
 FLOORS: tuple[set[str], ...] = (
-    {"errors", "dtypes", "config", "machine", "group_products", "forks", "once", "asm", "csp"},
+    {"errors", "frozen", "dtypes", "config", "machine", "group_products", "forks", "once", "asm", "csp"},
     {"ir", "jit"},
     {"arrays", "passes", "kernels"},
     {"plan"},
@@ -23,7 +23,7 @@ PURE = {"asm", "csp", "ir", "passes", "kernels", "loops", "space"}
 """Packages that run on any machine: they never import `jit`."""
 
 KNOW_NO_TENSORS = {"asm", "csp"}
-"""Packages that besides themselves import `errors` and `once` alone."""
+"""Packages that besides themselves import `errors`, `frozen` and `once` alone."""
 
 REST = "*"
 """Stands for everything in a package that has no place of its own."""

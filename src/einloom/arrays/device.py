@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 from einloom.arrays.check import check_alignment, check_disjoint
@@ -19,6 +19,7 @@ from einloom.arrays.dlpack import Exporter, device_memory
 from einloom.arrays.library import OfNamespace
 from einloom.arrays.region import Region, reach_of
 from einloom.errors import DeviceError, DTypeError, StrideError
+from einloom.frozen import frozen
 
 __all__ = ["DeviceArray", "Home", "check_apart", "device_array", "fresh_like", "home_of"]
 
@@ -26,7 +27,7 @@ CUDA = (2, 13)
 """DLPack's numbers for memory that kernels of CUDA reach: kDLCUDA, kDLCUDAManaged."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Home:
     """Where arrays lie: the kind of driver, and of CUDA the device's number, of OpenCL the context."""
 
@@ -34,7 +35,7 @@ class Home:
     place: Hashable
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class DeviceArray:
     """An array in a device's memory.
 

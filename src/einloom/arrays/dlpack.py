@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from einloom.errors import DTypeError
+from einloom.frozen import frozen
 
 __all__ = ["DeviceMemory", "Exporter", "Imported", "Relabelled", "device_memory", "imported"]
 
@@ -63,7 +63,7 @@ class _Versioned(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Imported:
     """Memory of another library.
 
@@ -124,7 +124,7 @@ def imported(exporter: Exporter, name: str) -> Imported:
     return Imported(np.asarray(_Memory(capsule, interface)), dtype)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeviceMemory:
     """Memory of a device, that no array of NumPy's can stand for: strides and size of an element are in bytes."""
 

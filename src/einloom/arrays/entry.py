@@ -11,9 +11,10 @@ Functions and objects are addresses here, so an entry can be described, and its 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeAlias
 
+from einloom.frozen import frozen
 from einloom.jit.entrycode import Number
 
 __all__ = [
@@ -35,7 +36,7 @@ Address: TypeAlias = int
 """Of an object or a function of this process; 0: of nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ArrayArgument:
     """An argument that is an array, no instance of a subclass.
 
@@ -57,7 +58,7 @@ class ArrayArgument:
     written: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IntegerArgument:
     """An argument that is an int of a certain value: its type's address, and its bytes (see `integer_image`)."""
 
@@ -65,7 +66,7 @@ class IntegerArgument:
     image: tuple[int, int | None]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NoneArgument:
     """An argument that is None, whose address this is."""
 
@@ -75,21 +76,21 @@ class NoneArgument:
 Argument: TypeAlias = ArrayArgument | IntegerArgument | NoneArgument
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Data:
     """The address of the first element of an argument; of the fresh result for position -1."""
 
     position: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scratch:
     """The address so many bytes into the scratch."""
 
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """A function to call.
 
@@ -104,7 +105,7 @@ class Call:
     threads: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fresh:
     """A result that is made: `make(*arguments)`; `index` takes the scalar out of an array without axes.
 
@@ -119,7 +120,7 @@ class Fresh:
     index: Address = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Apart:
     """Two arguments, by position, of which one is written: they must share no byte.
 
@@ -133,7 +134,7 @@ class Apart:
     unless_same: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThreadSettings:
     """What the number of threads followed from when the entry was made.
 
@@ -148,7 +149,7 @@ class ThreadSettings:
     limited: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Entry:
     """What an entry expects and does.
 

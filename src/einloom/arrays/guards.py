@@ -8,10 +8,10 @@ by `einloom.arrays.emit`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from einloom.arrays.entry import Apart, Argument, ArrayArgument, Entry, IntegerArgument, NoneArgument
+from einloom.frozen import frozen
 from einloom.jit.entrycode import EntryCode, Register
 from einloom.jit.interpreter import Interpreter
 
@@ -26,7 +26,7 @@ def emit_guards(code: EntryCode, interpreter: Interpreter, entry: Entry, miss: L
     _Guards(code, interpreter, entry, miss).emit()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Guards:
     """Working state of one `emit_guards`."""
 

@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from einloom.frozen import frozen
 
 __all__ = ["Region", "reach_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Region:
     """Elements that are read or written. Addresses and strides are in bytes.
 

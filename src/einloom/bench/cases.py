@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from einloom.api import compile
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.configuration import TensorOperationConfig
 from einloom.once import cached_property
 
@@ -49,7 +50,7 @@ READ_SHARE = 0.9
 """From this share of the traffic on, what a case does to memory is reading."""
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Case:
     """One piece of work: an einsum over C-contiguous arrays, and how einloom runs it if not as an expression.
 

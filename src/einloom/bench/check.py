@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from einloom.bench.cases import Case
 from einloom.bench.data import Array
+from einloom.frozen import frozen
 
 __all__ = ["SAMPLE_POINTS", "Reference", "Verdict", "check_result"]
 
@@ -21,7 +21,7 @@ SAMPLE_POINTS = 50_000_000
 """Points of the iteration space that a check computes at most (for extents that allow it)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Verdict:
     """What a check found.
 

@@ -12,7 +12,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from einloom.bench.cases import Case, Kind
 from einloom.bench.data import make_operands, make_output
 from einloom.dtypes import data_type
+from einloom.frozen import frozen
 from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
@@ -50,7 +51,7 @@ TURN = 0.005
 enough for the clock to be the same in the next one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tried:
     """A proposal with its predicted seconds, and with those that it takes where the chosen one takes its least."""
 
@@ -60,7 +61,7 @@ class Tried:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """What was chosen for a case, first, and the other proposals; in how many rounds they were compared."""
 
@@ -81,7 +82,7 @@ class Choice:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as a JSON object."""
-        tried = [{name: getattr(each, name) for name in Tried.__slots__} for each in self.tried]
+        tried = [asdict(each) for each in self.tried]
         return {"name": self.name, "ratio": self.ratio, "rounds": self.rounds, "tried": tried}
 
 

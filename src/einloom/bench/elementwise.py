@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from einloom.asm import Assembler, Label
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir import meanings
 from einloom.jit.host import host
 from einloom.jit.kernel import Kernel
@@ -32,7 +33,7 @@ UNROLLED = 8
 REPEATS = 2000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ElementWiseCase:
     """A kernel to measure: its name, what it computes, and how many matrices it reads and writes in whole."""
 
@@ -42,7 +43,7 @@ class ElementWiseCase:
     writes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ElementWiseResult:
     """What was measured: seconds of one repetition of the kernel and of the bound, bytes that both move, code size."""
 

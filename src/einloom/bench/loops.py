@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 from einloom.bench.cases import case_folder
 from einloom.bench.worker import settle
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.jit.timing import timed_calls
 from einloom.search.process import Process, private_output, send
 
@@ -29,7 +30,7 @@ TIMEOUT = 180.0
 PEAK_SECONDS = 0.01
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopCase:
     """A sample, its arguments, and whether it computes in bfloat16."""
 
@@ -39,7 +40,7 @@ class LoopCase:
     narrow: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopRow:
     """What was seen: seconds of each round, by contestant; flop; the largest error; peak flop a second around turns."""
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from einloom.bench.cases import Case, Ceiling
 from einloom.bench.contestant import contestant_process
 from einloom.bench.peers.contestants import EINLOOM, Contestant, Variant, isa_environment, variants_of
 from einloom.errors import DeviceError
+from einloom.frozen import frozen
 from einloom.machine import Machine
 
 __all__ = ["Figures", "Options", "Row", "measure_case", "measure_cases"]
@@ -24,7 +25,7 @@ CEILING_SECONDS = 0.01
 """How long the machine's peak is measured before and after each of einloom's turns."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """How to measure.
 
@@ -45,7 +46,7 @@ class Options:
     timeout: float = 180.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figures:
     """What was seen of one contestant, at one setting, on one case.
 
@@ -84,7 +85,7 @@ class Figures:
         return statistics.median(self.seconds)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """One case: einloom's figures, and all settings of all peers.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from einloom.frozen import frozen
 from einloom.loops import tpp
 from einloom.loops.blockings import blocked_specs
 from einloom.loops.generate import LoopStrings
@@ -31,7 +31,7 @@ BOUNDS = {"a": (4, 2), "b": (4, 1), "c": (4, 1)}
 STRINGS, COMPILED, SEEN = 40, 5, 200
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StringCosts:
     """Seconds: of the first string of a process, of another one, of one seen before; of a compiler, if there is one."""
 

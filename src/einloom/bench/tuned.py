@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from einloom.bench.cases import Case
 from einloom.dtypes import data_type
+from einloom.frozen import frozen
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.jit.code_store import package_digest
@@ -36,7 +37,7 @@ from einloom.tuning import tune
 __all__ = ["TunedCase", "differences", "mean_speedup", "tuned_case"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TunedCase:
     """A case with the heuristic's schedule and the best one that is known, each with the times of its turns."""
 
@@ -60,8 +61,7 @@ class TunedCase:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as a JSON object."""
-        told = {name: getattr(self, name) for name in TunedCase.__slots__}
-        return {**told, "speedup": self.speedup}
+        return asdict(self) | {"speedup": self.speedup}
 
 
 def tuned_case(case: Case, evaluations: int, file: Path, turns: int, seconds: float, threads: int = 1) -> TunedCase:

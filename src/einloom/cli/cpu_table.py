@@ -8,11 +8,12 @@ library does in place, its `einsum` without BLAS is a naive loop in C.
 from __future__ import annotations
 
 import statistics
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from einloom.frozen import frozen
 from einloom.ir.operation import Operation
 from einloom.ir.text import parse_operation
 from einloom.jit.host import host
@@ -58,7 +59,7 @@ ROWS = {
 """Operations, by the paper's names."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CpuRow:
     """What searches found for a kernel, in seconds.
 

@@ -6,7 +6,6 @@ import argparse
 import shutil
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,14 @@ from einloom.bench.measure import Options, Row, measure_case
 from einloom.bench.peers.contestants import chosen_peers
 from einloom.bench.report import is_good, make_report
 from einloom.cli.sizes import positive
+from einloom.frozen import frozen
 from einloom.jit.host import host
 from einloom.machine import Machine
 
 __all__ = ["SCENES", "add_parser", "called_as", "run"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scene:
     """One piece of work, and what it is in the words of those who need it."""
 

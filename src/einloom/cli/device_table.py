@@ -8,11 +8,12 @@ That is also the reference of strided products, which cuBLAS does not have.
 from __future__ import annotations
 
 import statistics
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from einloom.bench.peers.torch_cuda import event_seconds, kernel_call, torch_on
 from einloom.cli.leaf import run_leaf
+from einloom.frozen import frozen
 from einloom.jit.gpu.devices import open_gpu
 from einloom.jit.gpu.driver import GpuDriver
 from einloom.search.measure import interval
@@ -30,7 +31,7 @@ HEADER = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeviceRow:
     """What searches found for a kernel, in seconds.
 

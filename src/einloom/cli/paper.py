@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import inf
 from typing import Any
 
@@ -19,6 +19,7 @@ from einloom.cli import cpu_table
 from einloom.cli.device_table import HEADER, device_row
 from einloom.cli.sizes import positive
 from einloom.errors import ArgumentError
+from einloom.frozen import frozen
 from einloom.space.candidate import Space
 from einloom.space.cutting import descents, nodes_left, share_left
 from einloom.space.descent import PAPER_ORDER
@@ -38,7 +39,7 @@ MANY, DEEPEST = 1e5, 24
 """Nodes from which on section 5.5 looks at a depth, and where it is looked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Row:
     """A row of Tables 2 and 3.
 

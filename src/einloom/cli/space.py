@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from einloom.cli.leaf import add_arguments, check_asked, show_leaf
 from einloom.cli.sizes import option, positive
 from einloom.errors import ArgumentError
+from einloom.frozen import frozen
 from einloom.space.candidate import Space
 from einloom.space.descent import PAPER_ORDER
 from einloom.space.device import DEVICES
@@ -23,7 +23,7 @@ from einloom.space.sampling import Estimate, dead_end_ratio, estimate, nodes_at_
 __all__ = ["DEFAULT_SIZES", "PAPER", "PaperRow", "Report", "add_parser", "run"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PaperRow:
     """A row of the paper's Tables 2 and 3: size, dead ends (a share), nodes at depth 10 without a bound."""
 
@@ -83,7 +83,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     return parser
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Report:
     """What one call measured.
 

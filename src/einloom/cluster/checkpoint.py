@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,13 @@ from einloom.arrays.library import Array
 from einloom.cluster.peers import this_peer
 from einloom.config import VERSION
 from einloom.errors import ArgumentError, DeviceError
+from einloom.frozen import frozen
 from einloom.plan.units import Unit
 
 __all__ = ["Checkpoint", "opened_checkpoint"]
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Checkpoint:
     """Where finished units of one contraction lie.
 

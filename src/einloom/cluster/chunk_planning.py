@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from operator import index
 from typing import Any
@@ -16,6 +15,7 @@ from einloom.errors import ShapeError
 from einloom.expression.expression import Expression
 from einloom.expression.predicted import predicted_seconds
 from einloom.expression.types import numpy_type
+from einloom.frozen import frozen
 from einloom.plan.chunks import Aligned, Chunks, ChunkStep, aligned, chunk_steps, products_of_task
 from einloom.plan.paths import contraction_path
 from einloom.plan.problem import make_problem
@@ -23,7 +23,7 @@ from einloom.plan.problem import make_problem
 __all__ = ["chunk_plan"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Step:
     """What one step of the path takes.
 

@@ -16,12 +16,12 @@ one copy, and 2.5D for more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral
 from typing import NamedTuple
 
 from einloom.errors import ArgumentError
+from einloom.frozen import frozen
 from einloom.once import cached_property
 from einloom.plan.problem import Problem, make_problem
 
@@ -40,7 +40,7 @@ class Panel(NamedTuple):
     row: int
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Distribution:
     """A contraction of two tensors, distributed over ranks.
 

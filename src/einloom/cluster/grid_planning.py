@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from einloom.api import compile as compile_here
 from einloom.cluster.distribution import Distribution, Panel
 from einloom.cluster.predicted import Network, Plan, PlanRow
 from einloom.expression.expression import Expression
 from einloom.expression.predicted import predicted_seconds
+from einloom.frozen import frozen
 
 __all__ = ["grid_plan"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Panel:
     """What a rank of a grid does with a panel.
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import distributed  # pyright: ignore[reportMissingImports]
@@ -27,6 +26,7 @@ from einloom.cluster.run import Event
 from einloom.cluster.shared import Shared, UnitTask
 from einloom.errors import ArgumentError, DeviceError
 from einloom.expression.units import added
+from einloom.frozen import frozen
 from einloom.plan.units import Unit, Work, below, folded
 
 __all__ = ["RESOURCE", "compute_on_workers", "current_client", "on_workers", "prepare_workers"]
@@ -195,7 +195,7 @@ def _arrived(array: Array) -> Operand:
     return Operand(array.copy())
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class _Submission:
     """The tasks of one attempt.
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from einloom.config import VERSION
 from einloom.errors import UnsupportedTarget
+from einloom.frozen import frozen
 from einloom.jit.host import host
 
 __all__ = ["Peer", "check_peers", "this_peer"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Peer:
     """A process: einloom's version, the architecture, and the vector ISA that code is generated for."""
 

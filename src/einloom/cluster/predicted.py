@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from einloom.frozen import frozen
 
 __all__ = ["Network", "Plan", "PlanRow"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanRow:
     """What is predicted for a number of workers.
 
@@ -29,7 +30,7 @@ class PlanRow:
     efficiency: float
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Plan:
     """Predictions for several numbers of workers.
 
@@ -85,7 +86,7 @@ class Plan:
         return self.table()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Network:
     """Bytes a second that a worker sends, and seconds of a message without any."""
 

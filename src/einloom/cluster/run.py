@@ -7,13 +7,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from einloom.frozen import frozen
 
 __all__ = ["Event", "Run"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Event:
     """What a worker did between two times, in seconds since 1970.
 
@@ -29,7 +30,7 @@ class Event:
     end: float
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Run:
     """One call: what everybody did, and the times between which the call lasted."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from einloom.arrays.library import Array, incoming
@@ -14,13 +13,14 @@ from einloom.cluster.peers import Peer, check_peers, this_peer
 from einloom.cluster.run import Event
 from einloom.expression.expression import Expression
 from einloom.expression.units import UnitProgram
+from einloom.frozen import frozen
 from einloom.once import cached_property
 from einloom.plan.units import Unit
 
 __all__ = ["Shared", "UnitTask"]
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Shared:
     """A call.
 
@@ -61,7 +61,7 @@ class Shared:
         return UnitTask(program.with_grain(kept.grain), this_peer(), kept)
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class UnitTask:
     """What everybody does with a unit: look whether it is kept, else compute and keep it.
 

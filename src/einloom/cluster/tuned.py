@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from einloom.frozen import frozen
 from einloom.search.records import Record
 
 __all__ = ["ClusterTuned", "tune"]
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class ClusterTuned:
     """What a search on several hosts found.
 

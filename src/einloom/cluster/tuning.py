@@ -15,7 +15,6 @@ import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from einloom.cluster.peers import this_peer
 from einloom.cluster.progress import shown_slices
 from einloom.config import current_settings
 from einloom.errors import ArgumentError, DeviceError, EinloomError
+from einloom.frozen import frozen
 from einloom.ir.operation import Operation
 from einloom.ir.text import parse_operation
 from einloom.jit.host import host
@@ -41,7 +41,7 @@ LONGEST = 20.0
 """Seconds until a candidate that nobody has compiled is compiled where it is measured."""
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class _Compilers:
     """Workers that compile candidates, and whether they are on hosts that measure nothing."""
 
@@ -85,7 +85,7 @@ def _compiled(operation: str, schedule: str, machine: Machine) -> bytes:
     return compiled_image(parse_operation(operation), schedule, machine).to_bytes()
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class _Search:
     """One host's search: the arguments of `einloom.tune`, its seed, the topic of its records, and who compiles."""
 

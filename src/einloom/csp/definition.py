@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from einloom.csp.compile.compiler import Space, compile_space
@@ -50,13 +49,14 @@ from einloom.csp.language.syntax import (
     TriggerDef,
     ValueDef,
 )
+from einloom.frozen import frozen
 
 __all__ = ["Applied", "Choice", "Clause", "Definition"]
 
 Code = str | int | Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clause:
     """A disjunction of conditions; `|` joins two."""
 
@@ -107,7 +107,7 @@ class Applied:
     __hash__ = None  # type: ignore[assignment]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """A choice or counter by name; calling it with variables applies it."""
 

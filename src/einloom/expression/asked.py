@@ -7,7 +7,7 @@ float64
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from einloom.dtypes import DTYPES, FLOAT64, PAIRS
 from einloom.expression.fallback import Travel, travel_of
 from einloom.expression.types import numpy_type, scaled_sums
+from einloom.frozen import frozen
 from einloom.plan.carriers import is_copy
 from einloom.plan.equation import caret_lines
 from einloom.plan.finish import Finish
@@ -23,7 +24,7 @@ from einloom.plan.problem import Problem, make_problem
 __all__ = ["Asked", "asked_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """What an expression computes.
 

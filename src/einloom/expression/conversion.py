@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard
 
 import numpy as np
@@ -14,6 +13,7 @@ from einloom.arrays.library import Array, Imported, array_of, incoming, outgoing
 from einloom.errors import ArgumentError, DTypeError
 from einloom.expression.made import Compiled
 from einloom.expression.types import FOREIGN, registered, stands_in, wider_results
+from einloom.frozen import frozen
 
 __all__ = ["PLAIN", "Conversion", "conversion_of"]
 
@@ -23,7 +23,7 @@ CASTINGS: tuple[Casting, ...] = ("no", "equiv", "safe", "same_kind", "unsafe")
 ORDERS = ("C", "F", "A", "K")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Conversion:
     """How operands and results may be converted, and how a fresh result lies.
 

@@ -9,11 +9,11 @@ import html
 import importlib.util
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from einloom.errors import UnsupportedTarget
 from einloom.expression.table import StepRow
+from einloom.frozen import frozen
 from einloom.machine import Machine
 from einloom.passes.model.rates import rates_of
 
@@ -26,7 +26,7 @@ BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 1, "alpha": 0.8}
 """Of words that stand on lines."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """A tensor in the tree: an operand, or what a step makes.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from einloom.config import Fallback, current_settings
 from einloom.dtypes import COMPUTED, DType, Kind
 from einloom.errors import DTypeError, FallbackWarning
 from einloom.expression.types import ADVICE, FOREIGN, computed_by_numpy
+from einloom.frozen import frozen
 from einloom.ir import meanings
 from einloom.ir.operation import DimType, Operand, Operation, Primitive, Touch
 from einloom.plan.carriers import carrier
@@ -33,7 +33,7 @@ _numpy_einsum = np.einsum  # its own, also in a program that puts einloom's in i
 _told: set[str] = set()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Travel:
     """How elements get through an expression.
 

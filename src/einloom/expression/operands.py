@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from einloom.dtypes import COMPUTED, DTYPES, promoted
 from einloom.errors import DTypeError, EquationError, ShapeError
 from einloom.expression.types import FOREIGN
 from einloom.expression.weak import taken
+from einloom.frozen import frozen
 from einloom.ir.numbers import narrowed, widened
 from einloom.jit.arrays import array_address
 from einloom.plan.finish import PLAIN, Finish
@@ -28,7 +28,7 @@ from einloom.plan.finish import PLAIN, Finish
 __all__ = ["Expected", "Output"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Expected:
     """What an expression is compiled for, as far as the operands of a call are concerned.
 
@@ -154,7 +154,7 @@ def _converted(operand: Imported, label: str, dtype: np.dtype[Any]) -> Array:
     return operand.array.astype(label if label in DTYPES else dtype)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Output:
     """Where code writes, and the array that takes the result in the end: another one if its alignment does not suit."""
 

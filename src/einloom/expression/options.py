@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from einloom.frameworks.call import Call, path_text
+from einloom.frozen import frozen
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.plan.finish import PLAIN, Finish
@@ -16,7 +16,7 @@ GPU_TARGETS = ("opencl", "cuda", "gpu")
 """Targets that are GPUs; `gpu` is CUDA where there is a device for it, else OpenCL."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """How an expression is to be computed.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path as File
 
 import numpy as np
@@ -15,6 +15,7 @@ from einloom.expression.programs import decided, program_of
 from einloom.expression.slice_calls import Kind
 from einloom.expression.sliced import SlicedVariant
 from einloom.expression.variant import CompiledStep, Variant
+from einloom.frozen import frozen
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.jit.host_for import host_for
@@ -39,7 +40,7 @@ MANY_STEPS = 3
 """Steps of a tree from which on its tiny ones share a program: fewer are worth code of their own."""
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Recipe:
     """How an expression's variants are made: all that does not depend on strides and threads.
 

@@ -8,12 +8,12 @@ sums that are not finished on a stack; what is left at the ends of its runs is a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from einloom.expression.variant import Variant
+from einloom.frozen import frozen
 from einloom.jit.arrays import array_address
 from einloom.jit.calls import Calls, run_calls
 from einloom.plan.arena import whole_lines
@@ -29,7 +29,7 @@ CALLS_AT_ONCE = 2**14
 """Calls in the table of one thread: long against the start of a team, and within its caches."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kind:
     """Slices whose pieces have certain lengths.
 
@@ -199,7 +199,7 @@ class SliceCalls:
         return kind, indices
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Stack:
     """A thread's scratch, and behind it the tensors that slices are added up in.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from einloom.arrays.library import Array
 from einloom.expression.slice_calls import Kind, SliceCalls, Words
 from einloom.expression.variant import CompiledStep
+from einloom.frozen import frozen
 from einloom.ir.numbers import elements_of
 from einloom.jit.arrays import array_address
 from einloom.once import cached_property
@@ -22,7 +22,7 @@ from einloom.targets.executable import scratch
 __all__ = ["SlicedVariant"]
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class SlicedVariant:
     """Slices, compiled for certain strides; as many threads as there are may share them, to the same bits.
 

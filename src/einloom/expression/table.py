@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from einloom.expression.recipe import Recipe
 from einloom.expression.variant import CompiledStep
+from einloom.frozen import frozen
 from einloom.ir.operation import Operation
 from einloom.plan.steps import Plan
 
@@ -16,7 +16,7 @@ MOST_ROWS = 12
 """Steps that a table shows: those with the most arithmetic. More are a page, which `show` prints."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StepRow:
     """A step.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -20,6 +20,7 @@ from einloom.expression.expression import Expression
 from einloom.expression.predicted import predicted_seconds
 from einloom.expression.recipe import Recipe
 from einloom.expression.sliced import SlicedVariant
+from einloom.frozen import frozen
 from einloom.once import OnceTable, cached_property
 from einloom.plan.cuts import cuts_for
 from einloom.plan.slices import Slicing
@@ -40,7 +41,7 @@ LEAST_TASKS = 64
 _compiled: OnceTable[SlicedVariant] = OnceTable(PROGRAMS)
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class UnitProgram:
     """What computes units.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 
 import numpy as np
 
 from einloom.arrays.library import Array
 from einloom.expression.fallback import compute_with_numpy
+from einloom.frozen import frozen
 from einloom.ir.numbers import elements_of
 from einloom.ir.schedule import Schedule
 from einloom.jit.arrays import array_address
@@ -28,7 +29,7 @@ __all__ = ["CompiledStep", "Variant"]
 WORD = 8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CompiledStep:
     """A step, how many threads it was compiled for and, unless it is interpreted, its executable.
 
@@ -72,7 +73,7 @@ class CompiledStep:
             interpret_arrays(operation, operands)
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Variant:
     """Steps, compiled; the last one writes the result.
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from ast import literal_eval
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from einloom.errors import ArgumentError
+from einloom.frozen import frozen
 
 __all__ = [
     "Call",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """An einsum without its operands.
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -24,6 +23,7 @@ from dask.highlevelgraph import HighLevelGraph  # pyright: ignore[reportMissingI
 
 from einloom.errors import ArgumentError, DTypeError, ShapeError
 from einloom.frameworks.call import Call, Computation, evaluate, path_of
+from einloom.frozen import frozen
 from einloom.plan.chunks import aligned, chunk_steps, products_of_task
 from einloom.plan.paths import contraction_path
 from einloom.plan.problem import make_problem
@@ -93,7 +93,7 @@ def _contracted(call: Call, arrays: Sequence[Any]) -> Any:
     return waiting[0][0]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Step:
     """What tasks of a step compute.
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any, NamedTuple
 
 from einloom.dtypes import data_type
 from einloom.errors import ArgumentError, ScheduleError, StrideError
+from einloom.frozen import frozen
 from einloom.ir.extras import Extra, checked_extras, extras_of, first_touch, last_touches, words_of
 from einloom.ir.fields import PackEntry, axis_ids, choices, pack_entries, touch_words, whole_numbers
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
@@ -24,7 +25,7 @@ from einloom.once import cached_property
 __all__ = ["TensorOperationConfig"]
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class TensorOperationConfig:
     """What a tensor operation computes and how, as lists with one entry a dimension. Compared by value.
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.blocks import cut
 from einloom.ir.fused import Part, rows_of
 from einloom.ir.layout import PackedLayout
@@ -26,7 +27,7 @@ SHORT_ROWS, LINE, WAY = 32, 64, 4096
 would push out each other before the next panel comes."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Level:
     """One level of a copy: indices of an axis in steps, each of which moves both places by so many elements.
 

@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.copies import Level, in_few
 from einloom.ir.fused import Part, rows_of
 from einloom.ir.layout import PackedLayout
@@ -36,7 +37,7 @@ MOST_PIECES = 16
 """Pieces that are copies of their own: each is a kernel of its own, too."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Piece:
     """Indices of a fused axis that follow each other in the tensor and in scratch: how many, and where they begin."""
 
@@ -45,7 +46,7 @@ class Piece:
     inside: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Digits:
     """A fused index in mixed radix, as a tensor's parts or a packed layout's digits have it, the finest first.
 
@@ -74,7 +75,7 @@ class Digits:
             yield Carry(buffer, up // indices, further - up // step * stride)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CutRows:
     """A fused axis whose rows panels cut.
 
@@ -166,7 +167,7 @@ def _beside(others: Sequence[Level], axes: Container[str]) -> tuple[Level | None
     return few, [rest if level is taken else level for level in walked]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CutCopy:
     """The copy between a tensor and a packed block with panels that cut rows.
 

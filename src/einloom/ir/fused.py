@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.operation import Axis, DimType, Operand, Operation
 from einloom.ir.schedule import Fused
 
@@ -28,7 +29,7 @@ Walked = dict[Fused, tuple[str, ...]]
 """What is fused, with the operation's axes that it is made of."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Part:
     """One of the axes that were fused, as an operand has it; those that follow each other there are one part."""
 
@@ -37,7 +38,7 @@ class Part:
     stride: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FusedView:
     """An operation with some of its axes walked as one.
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from einloom.dtypes import DType, Kind, promoted
+from einloom.frozen import frozen
 from einloom.ir import meanings
 from einloom.ir.memory import Memory
 from einloom.ir.nest import Access, Block, Call, Guard, Iteration, Loop, Nest, Node, Pack, When, parallel_loops
@@ -71,7 +72,7 @@ def _wrapped(value: Array, dtype: DType) -> Array:
     return widened(narrowed(value, dtype), dtype) if dtype.is_integer else value
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Extra:
     """The operand of a touch, as an array of the output's extents."""
 

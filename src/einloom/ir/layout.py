@@ -17,9 +17,8 @@ Where elements are groups of neighbours along k, rows of them begin at lines, at
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.schedule import Digit
 
 __all__ = ["PackedLayout"]
@@ -29,7 +28,7 @@ ALIASED, PAGE, SPREAD = 64, 1024, 16
 which all that is equally far from their beginnings falls into one, and those of a line, by which both are spread."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PackedLayout:
     """The digits of a packed block with what follows from them; elements throughout.
 

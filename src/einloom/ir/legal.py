@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.blocks import Blocks
 from einloom.ir.curve import LONGEST_CURVE
 from einloom.ir.operation import DimType, Operation, Primitive, Touch
@@ -23,8 +23,10 @@ def check_schedule(operation: Operation, schedule: Schedule, blocks: Blocks) -> 
     _Rules(operation, schedule, blocks).check()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Rules:
+    """What a schedule has to keep."""
+
     operation: Operation
     schedule: Schedule
     blocks: Blocks

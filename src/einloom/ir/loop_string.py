@@ -20,9 +20,8 @@ Level(letter='c', parallel=True, ways=Ways(dimension=<Dimension.ROWS: 'R'>, coun
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.sharing import Clause, Dimension, Grid, Ways
 
 __all__ = ["LETTERS", "MOST_THREADS", "Level", "Literal", "LoopString", "caret_error"]
@@ -33,7 +32,7 @@ MOST_LEVELS = 256
 MOST_THREADS = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Literal:
     """What a string itself says about a loop; None, and no sizes, leave it to the `LoopSpec`."""
 
@@ -47,7 +46,7 @@ class Literal:
         return f"[{','.join(numbers)},({','.join(map(str, self.sizes))})]"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Level:
     """One letter of a string, with what follows it.
 
@@ -70,7 +69,7 @@ class Level:
         return f"{letter}{self.ways or ''}{self.literal or ''}{'|' if self.barrier else ''}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopString:
     """A legal loop string: levels outermost first, and the clause of its parallel loop.
 

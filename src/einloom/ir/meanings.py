@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from einloom.frozen import frozen
 
 __all__ = ["BINARY", "REDUCE", "TERNARY", "UNARY", "Meaning"]
 
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Meaning:
     """An operator.
 

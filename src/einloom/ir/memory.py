@@ -7,18 +7,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
+
+from einloom.frozen import frozen
 
 __all__ = ["Memory"]
 
 Array = np.ndarray[Any, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Memory:
     """A one-dimensional array of elements and the position that index 0 of every axis has in it."""
 

@@ -16,11 +16,11 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
 from einloom.dtypes import DType
+from einloom.frozen import frozen
 from einloom.ir.operation import Axis, Operation, Primitive
 from einloom.ir.schedule import ExecType
 from einloom.ir.sharing import Team, Ways
@@ -61,7 +61,7 @@ RELATIONS: dict[Relation, Callable[[int, int], bool]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Buffer:
     """Memory that a nest touches: an operand, or a piece of each thread's scratch.
 
@@ -78,7 +78,7 @@ class Buffer:
     size: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cursor:
     """A position of its own in a buffer, which loops move and accesses name; or a number, which tests look at.
 
@@ -99,7 +99,7 @@ class Cursor:
         return f"{self.name} = {self.buffer or 'number'} {self.start:+d}{terms}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Test:
     """Whether a number stands in a relation to a bound, or what is left of it after division by `modulus`."""
 
@@ -117,7 +117,7 @@ class Test:
         return f"{self.cursor}{rest} {self.relation} {self.bound}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Carry:
     """How much further a position moves after every so many iterations of a loop, in elements.
 
@@ -129,7 +129,7 @@ class Carry:
     delta: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loop:
     """A loop over indices `0, step, 2 step, …` of what the enclosing loop of the same axis covers.
 
@@ -168,7 +168,7 @@ class Loop:
         return -(-self.span // self.step)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """Indices of one axis that a call covers: `size`, or one of `tails` where a block ends. No axis: one index.
 
@@ -187,7 +187,7 @@ class Block:
         return indices // self.per * self.unit
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """The block of a buffer that a call touches: one stride per block of the call, in elements.
 
@@ -205,7 +205,7 @@ class Access:
         return place if self.dtype is None else f"{place} as {self.dtype}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Turned:
     """A part (0 real, 1 imaginary) of a complex number, and whether its sign is changed."""
 
@@ -213,7 +213,7 @@ class Turned:
     negative: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call:
     """One primitive on blocks that begin at the buffers' current positions; the output is the last access.
 
@@ -252,7 +252,7 @@ class Iteration(StrEnum):
     LAST = "last"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Guard:
     """Run `body` only while all of `loops` are in their first (or last) iteration."""
 
@@ -261,7 +261,7 @@ class Guard:
     body: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class When:
     """Run `body` where all tests hold."""
 
@@ -269,7 +269,7 @@ class When:
     body: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pack:
     """Fill `buffer` from `source`, one of which is scratch: loops over copies.
 
@@ -285,7 +285,7 @@ Node = Loop | Call | Guard | When | Pack | Statement | Barrier
 _LEAVES = (Call, Statement, Barrier)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Nest:
     """A decided program: the operation, the axes that its loops walk, its buffers (operands first) and the tree.
 

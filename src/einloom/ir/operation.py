@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from einloom.dtypes import FLOAT32, INT32, DType, Kind, promoted
 from einloom.errors import ScheduleError, ShapeError, StrideError
+from einloom.frozen import frozen
 from einloom.ir import meanings
 from einloom.once import cached_property
 
@@ -108,7 +108,7 @@ _ELEMENT_WISE = frozenset(primitive for primitive in Primitive if primitive.valu
 _UNARY = frozenset(primitive for primitive in Primitive if primitive.value in meanings.UNARY)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Axis:
     """A named dimension of the iteration space."""
 
@@ -117,7 +117,7 @@ class Axis:
     role: DimType
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operand:
     """A tensor that an operation reads or writes: one stride per axis of the operation, in elements.
 
@@ -130,7 +130,7 @@ class Operand:
     conjugated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Touch:
     """A primitive on a block of the output before its first contribution or after its last, while it is in cache.
 
@@ -160,7 +160,7 @@ class Touch:
 NO_TOUCH = Touch(Primitive.NONE)
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Operation:
     """What is computed: axes, operands and primitives.
 

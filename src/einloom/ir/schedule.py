@@ -13,13 +13,13 @@ shared m:32 seq k:8 prim m=m n=n k=k
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 from typing import Any, NamedTuple
 
 from einloom.dtypes import DType
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.interchange import axes_by_letter, steps_of, string_of
 from einloom.ir.loop_string import MOST_THREADS, Level, LoopString
 from einloom.ir.loop_text import parse_loop_string
@@ -65,7 +65,7 @@ PRIM, SEQ, SHARED, SFC = ExecType
 """The members as names of this module: Python 3.11 takes long to find one in its class."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fused:
     """Axes that the schedule walks as one, called `name`: index `(i * |b| + j) * |c| + k` of the parts a, b, c.
 
@@ -113,7 +113,7 @@ class Digit(NamedTuple):
     step: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ScheduledPack:
     """Copy the block of an operand that the loops from `loop` on read into scratch.
 
@@ -142,7 +142,7 @@ class ScheduledPack:
         return 1 if self.grouped is None else self.grouped.group
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prims:
     """Names of the axes that the primitive takes. `m` is the axis along which kernels vectorise."""
 
@@ -157,7 +157,7 @@ class Prims:
         return tuple([name for name in (self.m, self.n, self.k, self.batch) if name is not None])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Schedule:
     """Loops (outermost first), what the primitive takes, packs, axes that are walked as one, and who runs the loops.
 

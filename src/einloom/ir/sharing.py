@@ -13,8 +13,9 @@ range(9, 10)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
+
+from einloom.frozen import frozen
 
 __all__ = ["THREAD", "Clause", "Dimension", "Grid", "Policy", "Team", "Ways"]
 
@@ -30,7 +31,7 @@ class Policy(StrEnum):
     GUIDED = "guided"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clause:
     """The `schedule` clause of a parallel loop.
 
@@ -81,7 +82,7 @@ class Dimension(StrEnum):
     LAYERS = "L"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ways:
     """A loop whose iterations are cut into as many runs as a dimension of the grid has teams: `{R:16}`."""
 
@@ -97,7 +98,7 @@ class Ways:
         return range(min(index * size, trips), min((index + 1) * size, trips))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grid:
     """Threads in rows, columns and layers. Columns are neighbours, then rows, then layers."""
 
@@ -125,7 +126,7 @@ class Grid:
         return Grid(*(counts.get(dimension, 1) for dimension in Dimension))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Team:
     """The logical threads of a nest: how many, in which grid, and how parallel loops are handed out to them."""
 

@@ -12,11 +12,11 @@ c[i] = mad(a[2 i], 3, c[i])
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
+from einloom.frozen import frozen
 from einloom.ir.memory import Memory
 from einloom.ir.operation import Operation, Primitive
 
@@ -50,7 +50,7 @@ class LoopKind(StrEnum):
     BLOCK = "block"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Place:
     """One element of a buffer: element 0 plus an affine function of loop indices."""
 
@@ -61,7 +61,7 @@ class Place:
         return f"{self.buffer}[{_terms_text(self.terms)}]"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Statement:
     """One scalar operation.
 
@@ -87,7 +87,7 @@ class Statement:
         return f"{self.output} = {value}{flags}{f' if {limits}' if limits else ''}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Barrier:
     """All threads of a block wait here until the others arrive."""
 
@@ -95,7 +95,7 @@ class Barrier:
         return "barrier"
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Signature(Operation):
     """What stands in for the operation of a nest of statements: one axis per loop, and the operands.
 

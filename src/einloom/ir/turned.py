@@ -19,9 +19,10 @@ Axes, steps and layouts of the schedule count complex elements. `Pairs` says wha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.copies import levels_of
 from einloom.ir.cut_rows import cut_rows
 from einloom.ir.fused import FusedView
@@ -47,7 +48,7 @@ def check_touches(operation: Operation) -> None:
         raise ScheduleError("a touch computes with complex numbers\n  Start from zero, or from what the output holds.")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pairs:
     """What a schedule of a complex operation makes of the pairs of reals that its elements are.
 

@@ -6,8 +6,9 @@ See `einloom.ir.turned` for the matrices. Levels and lengths count complex eleme
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from einloom.frozen import frozen
 from einloom.ir.copies import Level, copy_loops, copy_runs, indices
 from einloom.ir.cut_rows import CutCopy, CutRows
 from einloom.ir.nest import Access, Block, Call, Loop, Node, Pack, Turned
@@ -28,7 +29,7 @@ _MATRICES: dict[tuple[bool, bool], Matrix] = {
 """[term][part], by whether the operand that is turned, and the other one, are conjugated."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TurnedCopy:
     """The copy of one pack: loops around blocks, which are written term by term.
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import accumulate, product
 from typing import NamedTuple
+
+from einloom.frozen import frozen
 
 __all__ = ["FEWEST", "Digit", "LaneAxis", "Lanes", "lanes_of"]
 
@@ -67,7 +68,7 @@ class Digit(NamedTuple):
     column: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lanes:
     """How vectors of A, B's elements and vectors of C belong together.
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import IntEnum, IntFlag
 from itertools import accumulate
+
+from einloom.frozen import frozen
 
 __all__ = ["Symbol", "export_library", "symbol_object"]
 
@@ -80,7 +81,7 @@ class _Symbol(IntEnum):
     FUNCTION = 0x12
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Symbol:
     """A name for bytes of code: `size` bytes from `offset` on."""
 

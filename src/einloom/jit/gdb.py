@@ -11,10 +11,10 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from dataclasses import dataclass
 from enum import IntEnum
 
 from einloom.errors import DeviceError
+from einloom.frozen import frozen
 from einloom.jit.elf import export_library
 from einloom.once import once
 
@@ -54,7 +54,7 @@ class _Descriptor(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class GdbEntry:
     """One registered image: keep it until it is withdrawn."""
 

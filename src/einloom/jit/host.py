@@ -14,9 +14,10 @@ import ctypes
 import os
 import platform
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from einloom.errors import DeviceError, UnsupportedTarget
+from einloom.frozen import frozen
 from einloom.jit import cpuid, hwcap
 from einloom.jit.recorded import recorded_rates
 from einloom.jit.resources import cache_sizes, usable_cores
@@ -55,7 +56,7 @@ def _platform_isa() -> str:
     return isa if sys.maxsize > 2**32 else f"{isa} (32-bit)"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IsaSetting:
     """What `EINLOOM_ISA` says.
 

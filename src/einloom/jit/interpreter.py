@@ -14,11 +14,12 @@ import ctypes
 import struct
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from einloom.frozen import frozen
 from einloom.once import once
 
 __all__ = ["Interpreter", "integer_image", "known_interpreter", "looks_right"]
@@ -41,7 +42,7 @@ _word_at = ctypes.c_uint64.from_address
 _half_at = ctypes.c_uint32.from_address
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Interpreter:
     """The layout of objects, and addresses of functions by name.
 

@@ -17,10 +17,11 @@ import mmap
 import os
 import signal
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from typing import Any
 
 from einloom.errors import DeviceError
+from einloom.frozen import frozen
 from einloom.jit.host import host
 from einloom.jit.kernel import Function, Kernel
 from einloom.jit.linked import linked_code
@@ -90,7 +91,7 @@ def launch_together_address() -> int:
     return _pool().kernel.address_of(layout.DOOR)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Pool:
     """The process's pool: its code, its memory and where that begins, and the ctypes functions."""
 

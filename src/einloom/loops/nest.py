@@ -14,11 +14,11 @@ for b0 = 0 to 10 with step 4
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from einloom.config import thread_count
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.blocks import cut
 from einloom.ir.loop_string import LETTERS, Level, LoopString
 from einloom.ir.sharing import Clause, Grid, Ways
@@ -27,7 +27,7 @@ from einloom.loops.spec import LoopSpec
 __all__ = ["LETTERS", "LoopNest", "NestLoop", "ends_of", "start_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NestLoop:
     """One loop of a nest.
 
@@ -60,7 +60,7 @@ class NestLoop:
         return -(-max(self.lengths, default=0) // self.step)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopNest:
     """Loops from the outside in, the logical loops a, b, c, …, and who runs them."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from operator import index
 
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 
 __all__ = ["LARGEST", "LoopSpec"]
 
@@ -14,7 +14,7 @@ LARGEST = 2**62
 """Indices and sizes are below this."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopSpec:
     """A logical loop over `start, start + step, …` below `bound`.
 

@@ -7,9 +7,9 @@ stands a function that says in one line what it did and why.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 
+from einloom.frozen import frozen
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Prims, Schedule
 from einloom.machine import Machine
@@ -29,7 +29,7 @@ class Rules(StrEnum):
     SEED = "seed"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Options:
     """What a caller may ask of the passes.
 
@@ -57,7 +57,7 @@ DEFAULTS = Options()
 """What passes do when nobody asks for anything."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Context:
     """What a pass may ask about besides the operation and its schedule."""
 
@@ -65,7 +65,7 @@ class Context:
     options: Options = DEFAULTS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pass:
     """One step of the optimiser.
 

@@ -12,7 +12,8 @@ Arena(places=(0, 128), size=192)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from einloom.frozen import frozen
 
 __all__ = ["LINE", "Arena", "Life", "plan_arena", "whole_lines"]
 
@@ -20,7 +21,7 @@ LINE = 64
 """Every tensor begins at a cache line."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Life:
     """A tensor of so many bytes, from the step that writes it to the last one that reads it, both included.
 
@@ -39,7 +40,7 @@ class Life:
         return other.written <= self.read and self.written <= other.read
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arena:
     """Offsets of tensors in bytes, and how many bytes all of them take."""
 

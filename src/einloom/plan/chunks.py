@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, product
 
+from einloom.frozen import frozen
 from einloom.plan.equation import label_symbols
 from einloom.plan.paths import Path
 from einloom.plan.problem import Problem
@@ -36,7 +36,7 @@ GROUP_BYTES = 2**28
 """Bytes of the operands that one task adds up products of: they are in memory at the same time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChunkStep:
     """A step of a contraction of chunked arrays.
 
@@ -77,7 +77,7 @@ def products_of_task(chunks: Sequence[Sequence[Chunks]], sizes: Sequence[int]) -
     return 1 << max(GROUP_BYTES // max(bytes, 1), 1).bit_length() - 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Aligned:
     """Chunks that operands share.
 

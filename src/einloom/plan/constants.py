@@ -11,14 +11,14 @@ left is a contraction of the other operands, in their order, and the results of 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from einloom.frozen import frozen
 from einloom.plan.paths import Path
 
 __all__ = ["Fold", "Folding", "fold_constants"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fold:
     """Operands that are contracted once, by number, and the path for them."""
 
@@ -26,7 +26,7 @@ class Fold:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Folding:
     """What is contracted once, and the path for the other operands followed by the results of the folds."""
 
@@ -34,7 +34,7 @@ class Folding:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Node:
     """An inner node of a tree: tensors, of which the operands come first in their numbering, that give another one."""
 

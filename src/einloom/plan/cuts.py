@@ -16,13 +16,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from einloom.dtypes import FLOAT64
 from einloom.errors import ShapeError
+from einloom.frozen import frozen
 from einloom.ir.operation import DimType
 from einloom.plan.finish import PLAIN
 from einloom.plan.paths import Path, contraction_path, element_limit, is_strategy, sliced_labels, tree_of
@@ -128,7 +129,7 @@ def _cuts(problem: Problem, extents: dict[str, int]) -> tuple[Cut, ...]:
     return tuple(sorted(cuts, key=lambda cut: cut.label not in problem.equation.output))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Cutting:
     """A path and its cuts, and how many points all steps of all slices walk."""
 

@@ -9,14 +9,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from einloom.frozen import frozen
 from einloom.plan.equation import Equation, label_symbols, parse_equation
 
 __all__ = ["Gradient", "batched", "gradient_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Gradient:
     """An einsum whose result, in another shape, is the gradient of an operand.
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from string import ascii_letters, whitespace
@@ -24,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from einloom.errors import EquationError, EquationTypeError, ShapeError
+from einloom.frozen import frozen
 
 __all__ = ["Equation", "caret_lines", "interleaved_equation", "label_symbols", "parse_equation"]
 
@@ -38,7 +38,7 @@ _WITHOUT_SPACE = dict.fromkeys(map(ord, whitespace))
 _SHOWN = 160  # characters of an equation that an error quotes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Equation:
     """A parsed equation.
 

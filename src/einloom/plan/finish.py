@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Number
 from operator import index
 from typing import Any
@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from einloom.errors import ArgumentError
+from einloom.frozen import frozen
 from einloom.ir.operation import Primitive
 
 __all__ = ["ELLIPSIS", "PLAIN", "Finish", "Operator", "finish_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operator:
     """An operator on the finished result; a binary one reads an operand, whose axes the labels name, or `...`.
 
@@ -32,7 +33,7 @@ class Operator:
     scales: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finish:
     """What becomes of the sums.
 

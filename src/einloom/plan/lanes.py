@@ -15,9 +15,10 @@ threads, and the subtrees below it; the rest is dealt out, that with most to do 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from einloom.config import LEAST_WORK
+from einloom.frozen import frozen
 from einloom.ir.operation import DimType, Operation
 from einloom.plan.order import in_order
 from einloom.plan.steps import Plan, Step
@@ -81,7 +82,7 @@ class _Tree:
         return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Cost:
     """What a step takes on one thread, in seconds, and how many may share it."""
 

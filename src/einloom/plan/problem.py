@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from einloom.dtypes import PAIRS, DType, data_type
 from einloom.errors import EquationError, ShapeError
+from einloom.frozen import frozen
 from einloom.plan.equation import Equation, caret_lines, label_places, parse_equation
 from einloom.plan.finish import ELLIPSIS, PLAIN, Finish, Operator
 
@@ -22,7 +23,7 @@ MOST_POINTS = 2**60
 """Most elements of an operand, and most points that one step of a plan may walk."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Term:
     """A tensor with labelled axes: strides in elements by label. A diagonal is one label with the sum of strides."""
 
@@ -30,7 +31,7 @@ class Term:
     strides: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Problem:
     """What is asked for.
 

@@ -15,9 +15,9 @@ begins or ends inside a place, it leaves the sums of the largest nodes of the tr
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
+from einloom.frozen import frozen
 from einloom.plan.slices import Slicing, first_half
 from einloom.plan.units import Unit
 
@@ -27,7 +27,7 @@ GRAIN = 16
 """Where threads' shares begin may move by this part of a share, to a larger node of the tree."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Run:
     """Slices of one place of which all are there that are below a node of its tree; or those of several whole places.
 

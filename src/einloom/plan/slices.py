@@ -20,13 +20,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from einloom.dtypes import DType
+from einloom.frozen import frozen
 from einloom.once import cached_property
 from einloom.plan.equation import Equation
 from einloom.plan.finish import Finish
@@ -39,7 +40,7 @@ Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Lengths: TypeAlias = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cut:
     """A label cut into pieces of `step` indices; the last may have fewer."""
 
@@ -64,7 +65,7 @@ class Cut:
         return whole | {rest: 1} if rest else whole
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Slicing:
     """A contraction, and where it is cut. Slices are numbered place by place, leaf by leaf, the last cut fastest.
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from einloom.dtypes import DType, Kind
 from einloom.errors import ShapeError
+from einloom.frozen import frozen
 from einloom.ir.operation import DimType, Operation, Primitive
 from einloom.plan.arena import Arena, Life, plan_arena
 from einloom.plan.equation import caret_lines
@@ -39,7 +40,7 @@ NOTHING = "nothing"
 """Name of an axis without indices: longer than any label."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """One operation of a plan.
 
@@ -58,7 +59,7 @@ class Step:
         return math.prod(kept) * self.operation.output.dtype.size
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Plan:
     """Steps in order; the last one writes the result.
 

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeVar
 
+from einloom.frozen import frozen
 from einloom.once import cached_property
 from einloom.plan.slices import Slicing, first_half
 
@@ -32,7 +32,7 @@ __all__ = ["Unit", "Work", "below", "folded"]
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unit:
     """Slices of one place: the `count` leaves from `start` on, all that are below one node of its tree of sums."""
 
@@ -54,7 +54,7 @@ class Unit:
         return f"{self.start}:{self.stop}"
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Work:
     """The slices of a contraction, in units of at most `grain` slices.
 

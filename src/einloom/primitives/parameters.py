@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from einloom.arrays.library import Imported, region_of
 from einloom.arrays.region import Region
 from einloom.dtypes import MOVED
 from einloom.errors import DTypeError, ShapeError, StrideError
+from einloom.frozen import frozen
 from einloom.kernels.specs import BatchBy, Brgemm, Reduce, Spec, Stride, Unary, run_time_strides
 
 __all__ = ["Arguments", "Parameter", "parameters_of", "regions_of"]
@@ -21,7 +22,7 @@ Arguments = Mapping[str, Imported | int | None]
 """What a primitive is called with, by name: arrays, numbers, or nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """One parameter of a primitive that points to memory.
 

@@ -23,6 +23,7 @@ from typing import Any
 from einloom import csp
 from einloom.config import MOST_THREADS
 from einloom.errors import ArgumentError, EinloomError, ScheduleError, UnsupportedTarget
+from einloom.frozen import frozen
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import Machine, Rates
 from einloom.search.ranking import predicted_times
@@ -44,7 +45,7 @@ GZIP = 16 + zlib.MAX_WBITS
 """How zlib is told to read gzip's format."""
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class SearchSetup:
     """All that a search follows from, beside the times that it measures.
 

@@ -18,12 +18,13 @@ import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, field, fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from einloom.errors import ArgumentError
+from einloom.frozen import frozen
 from einloom.machine import Machine
 from einloom.search.file_lock import alone_with
 
@@ -39,7 +40,7 @@ Value = str | int
 _log = logging.getLogger("einloom")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Record:
     """One measured schedule.
 

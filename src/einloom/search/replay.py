@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from einloom.errors import EinloomError, ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import Machine
@@ -18,7 +17,7 @@ from einloom.space.on_cpu.space import CpuSpace
 __all__ = ["Replayed", "rebuilt", "replayed"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Replayed:
     """A schedule that was rebuilt from decisions, and the medians of its and the heuristic's times, in seconds."""
 

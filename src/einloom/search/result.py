@@ -5,13 +5,13 @@ from __future__ import annotations
 import html
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from einloom.errors import ArgumentError
+from einloom.frozen import frozen
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.search.search import Ended, Trial
@@ -21,7 +21,7 @@ from einloom.space.on_cpu.rates import CpuRates
 __all__ = ["Found", "Tuned", "TunedSchedule", "shown_time"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TunedSchedule:
     """A schedule that was measured in a fresh process, in turns with others.
 
@@ -124,7 +124,7 @@ class Found(ABC, Generic[T]):
         return f"<pre>{html.escape(repr(self))}</pre>"
 
 
-@dataclass(frozen=True, repr=False)
+@frozen(slots=False, repr=False)
 class Tuned(Found[TunedSchedule]):
     """What tuning an operation found.
 

@@ -17,6 +17,7 @@ from typing import Literal, Protocol
 
 from einloom import csp
 from einloom.errors import ArgumentError
+from einloom.frozen import frozen
 from einloom.search.ordering import pruning_order
 from einloom.search.strategies import make_strategy
 from einloom.search.strategy import PATIENCE, Strategy
@@ -30,7 +31,7 @@ FOREVER = 1e9
 """Seconds, thirty years, from which on they are no end: clocks and what waits for them count no further."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Budget:
     """When a search ends; whatever comes first.
 
@@ -79,7 +80,7 @@ DRAWS = 4
 """New proposals for each evaluation; the one that is predicted to be the fastest of all that wait is evaluated."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """What came of an evaluation; seconds only if it is `ok`.
 
@@ -101,7 +102,7 @@ class Evaluator(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trial:
     """One evaluation of a search.
 
@@ -122,7 +123,7 @@ class Trial:
     elapsed: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ended:
     """What is left of a search that has ended: values, that can be kept and sent.
 

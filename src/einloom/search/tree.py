@@ -7,11 +7,11 @@ is learnt may only rank what the bound lets live.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf, log
 from random import Random
 
 from einloom import csp
+from einloom.frozen import frozen
 from einloom.space.partial import SearchSpace
 
 __all__ = ["Experience", "Explorer", "Leaf", "Path"]
@@ -26,7 +26,7 @@ Path = tuple[tuple[int, int], ...]
 """Decisions in the order of the space: slots and single-value masks."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leaf:
     """A complete candidate: its domains as bytes, the decisions that a tree takes on the way to it, and its bound."""
 

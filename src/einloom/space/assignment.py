@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.once import cached_property
 from einloom.space.backbone import Backbone, Dimension, Instruction, Region, Result, Temporary
 
@@ -40,7 +41,7 @@ def _key(name: str) -> tuple[str, ...]:
     return (choice, *objects)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(slots=False, eq=False)
 class Assignment:
     """A backbone and one value for each decision, by name."""
 

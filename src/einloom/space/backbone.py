@@ -11,9 +11,10 @@ come to need.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from einloom.dtypes import FLOAT32, DType
+from einloom.frozen import frozen
 from einloom.once import cached_property
 
 __all__ = [
@@ -32,7 +33,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TiledAxis:
     """A logical dimension: a loop of the original program, strip-mined into one outer loop and any number of tiles.
 
@@ -54,7 +55,7 @@ class TiledAxis:
         return 1 + len(self.tiles)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dimension:
     """An iteration dimension: repeats the statements nested inside it.
 
@@ -78,7 +79,7 @@ class Dimension:
         return self.level > 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Region:
     """A piece of memory that holds one array.
 
@@ -97,7 +98,7 @@ class Region:
     dtype: DType | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Address:
     """The address of a load or store: an induction variable that grows by `strides` (elements) along axes.
 
@@ -109,21 +110,21 @@ class Address:
     dimensions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant:
     """A number known now."""
 
     value: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """A scalar that the kernel's caller passes."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """The value another instruction produced: the last one, except along the dimensions of `mapping`.
 
@@ -139,7 +140,7 @@ class Result:
     storable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reduction:
     """The value of the same instruction at the previous iteration of `dimensions`; at the first one that of `start`."""
 
@@ -150,7 +151,7 @@ class Reduction:
 Input = Constant | Parameter | Result | Reduction
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instruction:
     """One scalar operation, repeated by its own `dimensions` (and by no other one, if it is `pinned`).
 
@@ -191,7 +192,7 @@ class Instruction:
         return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Temporary:
     """A temporary array that a value may have to pass through: what an extension adds to the backbone.
 
@@ -213,7 +214,7 @@ class Temporary:
     pairs: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Backbone:
     """A kernel's meaning: axes, dimensions, instructions, regions, parameters, and its potential temporaries.
 

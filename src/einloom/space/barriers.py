@@ -8,8 +8,9 @@ again, so no barrier follows another one without need.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from einloom.frozen import frozen
 from einloom.ir.nest import Loop, Node, walk
 from einloom.ir.statement import Barrier, LoopKind, Place, Statement
 
@@ -28,7 +29,7 @@ def with_barriers(nodes: tuple[Node, ...], shared: Set[str]) -> tuple[Node, ...]
     return _fenced(nodes, shared)[0]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Traffic:
     """The arrays that some nodes read and write."""
 
@@ -43,7 +44,7 @@ class _Traffic:
         return bool(self.writes & later.reads or self.reads & later.writes)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Ends:
     """What some nodes do before their first barrier and after their last one; all of it, twice, where there is none."""
 

@@ -14,11 +14,12 @@ Each axis gets one outer dimension that all nests share, and each nest its own c
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, chain, count
 
 from einloom.dtypes import FLOAT32, DType
 from einloom.errors import ScheduleError, ShapeError
+from einloom.frozen import frozen
 from einloom.space.backbone import (
     Address,
     Backbone,
@@ -42,7 +43,7 @@ MAIN = "main"
 """The nest whose dimensions carry short names (`m.1` instead of `load_a.m.1`)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Value:
     """What an instruction produces, seen from outside its nest.
 
@@ -67,7 +68,7 @@ class Value:
         return self.nest.builder.is_load(self) or not set(reader.axes) <= set(self.nest.axes)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NestBuilder:
     """Adds instructions to one nest of a backbone: the axes that repeat them."""
 

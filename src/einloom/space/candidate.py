@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from math import prod
 from pathlib import Path
@@ -11,6 +10,7 @@ from random import Random
 
 from einloom import csp
 from einloom.errors import EinloomError, ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.gpu.launch import Launch
 from einloom.ir.nest import Nest
 from einloom.once import cached_property
@@ -34,7 +34,7 @@ _BY_WEIGHT = ("dim_kind",)
 """Choices whose decisions are taken by how often the instruction runs that they are about."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(slots=False, eq=False)
 class Space(SearchSpace):
     """All implementations of a kernel on a device.
 
@@ -153,7 +153,7 @@ class Space(SearchSpace):
         return f"space {self.name} on {self.device.name}: {counts}, {len(self.root.open)} open decisions"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(slots=False, eq=False, repr=False)
 class Candidate(PartialImplementation):
     """A partially specified implementation of a kernel on a GPU."""
 

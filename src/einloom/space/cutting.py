@@ -7,11 +7,11 @@ counts on both sides, and one set of descents serves any cut.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 
 import numpy as np
 
+from einloom.frozen import frozen
 from einloom.space.partial import SearchSpace
 from einloom.space.sampling import RESAMPLES, generator_of
 from einloom.space.tree import Tree
@@ -19,7 +19,7 @@ from einloom.space.tree import Tree
 __all__ = ["Descent", "descents", "nodes_left", "share_left"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Descent:
     """A random descent (Knuth 1975): what it stands for.
 

@@ -9,8 +9,8 @@ loop would store the same element of it, a predicate leaves that to the first on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from einloom.frozen import frozen
 from einloom.ir.nest import Buffer, Loop, Nest, Node
 from einloom.ir.operation import Axis, DimType, Operand
 from einloom.ir.statement import LoopKind, Place, Signature, Statement, Terms
@@ -39,7 +39,7 @@ def decode(assignment: Assignment, private: bool = False) -> Nest:
     return _Decoder(assignment, forest(assignment), _EXPANDED[:2] if private else _EXPANDED).nest()
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class _Decoder:
     assignment: Assignment
     forest: Forest

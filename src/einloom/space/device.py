@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from einloom.dtypes import DType, Kind
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.space.rates import H200_RATES, K4000_RATES, GpuRates
 
 __all__ = ["DEVICES", "H100", "H200", "K4000", "GpuDevice"]
@@ -18,7 +19,7 @@ VECTOR_BYTES = 16
 """What one vector load or store moves at most."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GpuDevice:
     """The limits of one kind of GPU (CUDA's names for things).
 

@@ -6,9 +6,9 @@ Everything here is fixed when a problem is made; nothing depends on a decision.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from einloom import csp
+from einloom.frozen import frozen
 from einloom.space.backbone import Backbone, Dimension, Instruction, Result, Temporary, TiledAxis
 from einloom.space.device import GpuDevice
 from einloom.space.tilings import tilings
@@ -16,7 +16,7 @@ from einloom.space.tilings import tilings
 __all__ = ["Facts", "Transfer"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Transfer:
     """A storable value: the object that an extension belongs to."""
 
@@ -33,7 +33,7 @@ class Transfer:
         return (source.name, target.name) in self.mapping
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ThreadPlace:
     """A hardware dimension of a block of threads: its place from the innermost one, and its longest extent."""
 

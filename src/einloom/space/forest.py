@@ -7,17 +7,17 @@ from nesting and sequence, and then every pair is compared with what the assignm
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.space.assignment import Assignment
 
 __all__ = ["Forest", "FusedLoop", "forest"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FusedLoop:
     """A loop: the dimensions it fuses (the first one names it) and what stands inside, in order."""
 
@@ -30,7 +30,7 @@ class FusedLoop:
         return min(self.dimensions, key=lambda name: (len(name), name))
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Forest:
     """The loops and instructions of an implementation, in order."""
 

@@ -5,11 +5,11 @@ This is the only module that knows both the backbone and the names of the sets.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from einloom import csp
+from einloom.frozen import frozen
 from einloom.space.backbone import Backbone, Dimension, Instruction, Reduction, TiledAxis
 from einloom.space.device import GpuDevice
 from einloom.space.facts import Facts, Transfer
@@ -20,7 +20,7 @@ __all__ = ["gpu_problem", "gpu_space", "gpu_space_text"]
 _GPU_SPACE = Path(__file__).with_name("gpu.space")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Number:
     """A number as an object of a set."""
 

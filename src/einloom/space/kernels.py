@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from einloom.dtypes import FLOAT32, TYPES, data_type
 from einloom.errors import DTypeError, ScheduleError, ShapeError
+from einloom.frozen import frozen
 from einloom.ir.gpu.fragments import MMA
 from einloom.space.backbone import Backbone, TiledAxis
 from einloom.space.builder import Builder
@@ -38,7 +39,7 @@ PAPER_TILES: dict[str, Maxima] = {
 """The largest size of each tile, outermost first (paper, section 5.2, for axpy and the m and n of matmul)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grain:
     """What the elements of a kernel for tensor cores are: fragments of matrices, which warps multiply.
 
@@ -57,7 +58,7 @@ class Grain:
     sizes: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Kernel:
     """A backbone and its meaning.
 

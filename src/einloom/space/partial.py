@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from random import Random
 from typing import Any, Protocol, Self
 
 from einloom import csp
 from einloom.errors import DeadEnd, ScheduleError
+from einloom.frozen import frozen
 from einloom.once import cached_property
 from einloom.space.descent import decision_slots
 from einloom.space.model.bound import Bound
@@ -112,7 +113,7 @@ class SearchSpace(ABC):
         ]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(slots=False, eq=False)
 class PartialImplementation:
     """A partially specified implementation.
 

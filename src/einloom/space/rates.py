@@ -9,12 +9,12 @@ of what some compiled program reached; where a document gives a range, the optim
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from einloom.frozen import frozen
 
 __all__ = ["H200_RATES", "K4000_RATES", "GpuRates"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GpuRates:
     """The best rates of a GPU. A processor is a streaming multiprocessor; per cycle means per processor and cycle.
 

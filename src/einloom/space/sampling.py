@@ -6,7 +6,6 @@ Estimates are unbiased and their tails are heavy: read the interval, not the num
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf, sqrt
 from operator import index
 from random import Random
@@ -16,6 +15,7 @@ import numpy as np
 
 from einloom import csp
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.space.partial import SearchSpace
 from einloom.space.progress import progress_bar
 from einloom.space.samples import Sampler, draw
@@ -36,7 +36,7 @@ DESCENTS = 100
 DEFAULT_SAMPLES = {"knuth": 1000, "chen": 12}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Estimate:
     """The size of a space.
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 
 __all__ = ["Saved"]
 
 _EXAMPLE = '{"kernel": "axpy", "options": {"n": 64}, "device": "…", "space": "…", "decisions": {"size(n.1)": [8]}}'
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Saved:
     """The content of a file.
 

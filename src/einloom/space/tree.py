@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
 from einloom import csp
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 
 if TYPE_CHECKING:
     from einloom.space.partial import SearchSpace
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Tree"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tree:
     """A decision tree.
 

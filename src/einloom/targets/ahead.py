@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise
 
 from einloom.dtypes import Kind
+from einloom.frozen import frozen
 from einloom.ir.nest import Access, Call, Iteration, Loop, Nest, Node, Pack, walk
 from einloom.ir.schedule import ExecType
 from einloom.kernels.contraction.ahead import COLUMNS, FEW_IN_PLACE, MANY_TRIPS, PIECE_IN_PLACE, is_worth_asking
@@ -28,7 +28,7 @@ LINE = 64
 """Bytes of a cache line."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Asked:
     """A block of which the next one is asked for.
 

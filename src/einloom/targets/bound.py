@@ -5,15 +5,14 @@ Nothing is measured here: where nobody recorded rates there is no bound.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from einloom.frozen import frozen
 from einloom.ir.operation import Operand, Operation
 from einloom.machine import Machine
 
 __all__ = ["Bound", "bound_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bound:
     """A least time in seconds, and what it follows from: so much `work` at `rate` a second."""
 

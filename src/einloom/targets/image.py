@@ -6,9 +6,10 @@ It holds no instructions and no nest, so thousands of programs are small, and it
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import TYPE_CHECKING
 
+from einloom.frozen import frozen
 from einloom.machine import Machine
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ SYNC_BYTES = 192
 """Zeroed bytes that threads share which wait for each other, or take pieces as they come; see `sync`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Image:
     """A program as bytes; see `Program` for its function and for what the numbers mean.
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from einloom.dtypes import DType, Kind
+from einloom.frozen import frozen
 from einloom.ir.nest import Call, Loop, Nest, Node, Pack, walk
 from einloom.ir.operation import DimType, Operation
 from einloom.kernels.elementwise.leave import WORDS
@@ -31,7 +31,7 @@ NOTED, ASIDE = "leaving", "leaving aside"
 """Variables: the first of those that say what has not left yet; see `LeavingBlock.variables`."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeavingBlock:
     """A block of the output that leaves while the next one is computed.
 

@@ -7,10 +7,10 @@ is left of the axis (*dynamic*). Loops along curves are in `curves`, those that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from einloom.asm import Label
+from einloom.frozen import frozen
 from einloom.ir.nest import Iteration, Loop, Node
 from einloom.targets.positions import Positions
 from einloom.targets.short_blocks import is_cut_unevenly
@@ -21,7 +21,7 @@ Body: TypeAlias = Callable[[Iterable[Node]], None]
 """Emits the nodes inside a loop."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopState:
     """The variables of a loop: how to see that an iteration is the first or the last.
 

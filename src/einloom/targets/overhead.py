@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import accumulate, pairwise
 
 from einloom.asm import Assembler, Label
 from einloom.asm.assembler import Directive
+from einloom.frozen import frozen
 from einloom.ir.nest import Call, Loop, Nest, Node
 from einloom.kernels.work import Work, is_branch, kinds_of
 from einloom.machine import Machine
@@ -70,7 +70,7 @@ class Overhead:
         return once.plus(again, turns - 1)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Region:
     """The code of a node; `inside` has where that of the nodes right inside ends, by where it starts."""
 

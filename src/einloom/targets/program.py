@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from einloom.asm import Assembler, Label
+from einloom.frozen import frozen
 from einloom.ir.nest import Node
 from einloom.machine import Machine
 
@@ -24,7 +25,7 @@ class Place(NamedTuple):
     sizes: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Program:
     """Machine code of one nest.
 

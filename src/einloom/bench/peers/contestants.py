@@ -9,10 +9,11 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from einloom.bench.data import Array
 from einloom.errors import ScheduleError, UnsupportedTarget
+from einloom.frozen import frozen
 from einloom.machine import Machine
 
 __all__ = [
@@ -29,7 +30,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prepared:
     """Work that is ready to be measured.
 
@@ -48,7 +49,7 @@ class Prepared:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variant:
     """A setting of a contestant: environment variables of its process."""
 
@@ -56,7 +57,7 @@ class Variant:
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contestant:
     """Somebody to measure.
 

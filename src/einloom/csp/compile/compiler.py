@@ -6,7 +6,7 @@ It evaluates no quoted expression: that happens when an instance is frozen.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -28,13 +28,14 @@ from einloom.csp.compile.rows import (
 from einloom.csp.language.parser import parse
 from einloom.csp.language.source import SpaceError
 from einloom.csp.language.syntax import Span, Statement, SyntaxTree
+from einloom.frozen import frozen
 
 __all__ = ["Space", "compile_space", "load_space", "parse_space"]
 
 _CACHE: dict[str, Space] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Space:
     """A checked and compiled space definition.
 

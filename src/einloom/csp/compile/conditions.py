@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from einloom.csp.compile.host import program
@@ -31,13 +30,14 @@ from einloom.csp.language.syntax import (
     QuotientDef,
     Span,
 )
+from einloom.frozen import frozen
 
 __all__ = ["Conditions", "HostRow"]
 
 SWAPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HostRow:
     """One host expression: the text of a lambda, or a callable, and where it stands."""
 

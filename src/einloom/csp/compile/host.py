@@ -11,10 +11,11 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from einloom.csp.language.source import SpaceError
 from einloom.csp.language.syntax import Span
+from einloom.frozen import frozen
 
 __all__ = ["HostNames", "HostProgram", "program"]
 
@@ -25,7 +26,7 @@ BUILTINS = frozenset(_PURE.split())
 _VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HostProgram:
     """A compiled expression.
 

@@ -8,7 +8,7 @@ ValueLiteral(choice='order', arguments=(0, 1), mask=1)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from einloom.frozen import frozen
 
 __all__ = [
     "BoundLiteral",
@@ -32,7 +32,7 @@ FALSE, TRUE = 1, 2
 BOOLEANS = ("FALSE", "TRUE")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Quantifier:
     """`$variable in set(owners)`; owners are positions of earlier variables."""
 
@@ -41,7 +41,7 @@ class Quantifier:
     owners: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HostCall:
     """A host expression applied to variables; `host` is its index in the table of expressions."""
 
@@ -49,7 +49,7 @@ class HostCall:
     arguments: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ValueLiteral:
     """The choice has a value of `mask`."""
 
@@ -58,7 +58,7 @@ class ValueLiteral:
     mask: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoundLiteral:
     """`name OP code` for an integer choice or a counter."""
 
@@ -68,7 +68,7 @@ class BoundLiteral:
     call: HostCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PairLiteral:
     """`left OP right` for two enumerations with the same values (`==`, `!=`) or two integer choices."""
 
@@ -79,7 +79,7 @@ class PairLiteral:
     right_arguments: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CounterLiteral:
     """`counter OP integer choice`."""
 
@@ -93,7 +93,7 @@ class CounterLiteral:
 Literal = ValueLiteral | BoundLiteral | PairLiteral | CounterLiteral
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetRow:
     """A set; `superset` is `(name, owner positions)` among its own parameters.
 
@@ -118,7 +118,7 @@ class SetRow:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EnumRow:
     """An enumeration.
 
@@ -136,7 +136,7 @@ class EnumRow:
     hidden: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IntegerRow:
     """An integer choice over the universe that a host expression gives."""
 
@@ -145,7 +145,7 @@ class IntegerRow:
     universe: HostCall
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CounterRow:
     """A counter; `increment` is a host call, or an integer choice or counter with its arguments."""
 
@@ -162,7 +162,7 @@ class CounterRow:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClauseRow:
     """For all distinct objects: one of the guards holds, or one of the literals."""
 
@@ -173,7 +173,7 @@ class ClauseRow:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RelationRow:
     """The clauses over three objects of one set that mention one binary choice only, as a composition table.
 
@@ -196,7 +196,7 @@ class RelationRow:
         return sum(mask.bit_count() for row in self.composition for mask in row)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuotientRow:
     """`representative(x)` is TRUE iff x meets the conditions and no lower y that meets them is equivalent to x."""
 
@@ -211,7 +211,7 @@ class QuotientRow:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TriggerRow:
     """When all literals are entailed, the extension that `callback` gave while freezing wakes."""
 

@@ -6,20 +6,20 @@ removal; it need not be the shortest one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from einloom.csp.engine.state import Decision, State
 from einloom.csp.layout.names import Names
 from einloom.csp.propagators.propagator import Change, Constraint, Explanation
 from einloom.errors import DeadEnd
+from einloom.frozen import frozen
 
 __all__ = ["Decisions", "Reason", "dead_end", "explain_removal"]
 
 Decisions = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reason:
     """Why a value is gone, or why nothing is left.
 

@@ -7,12 +7,12 @@ date by comparison with what it has read last, so that undo, loads and jumps bet
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import gcd, lcm
 
 from einloom.csp.engine.state import State
 from einloom.csp.layout.slots import Domain
 from einloom.csp.propagators.store import ASLEEP, GONE
+from einloom.frozen import frozen
 
 __all__ = ["Sizes", "View"]
 
@@ -20,7 +20,7 @@ Key = tuple[str, tuple[int, ...]]
 """A choice and all its objects but the last."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sizes:
     """What is sure about a number that is still open: it lies in a range, divides one number and is a multiple of one.
 

@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from einloom.csp.language.source import SpaceError
 from einloom.csp.language.syntax import Span
+from einloom.frozen import frozen
 
 __all__ = ["KEYWORDS", "Token", "tokens"]
 
@@ -28,7 +28,7 @@ _PATTERN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Token:
     """One word of the language.
 

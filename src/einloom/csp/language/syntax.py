@@ -9,8 +9,10 @@ False
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from einloom.frozen import frozen
 
 __all__ = [
     "AliasDef",
@@ -36,7 +38,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """A place in a source text: line and column count from 1, `length` in characters."""
 
@@ -49,7 +51,7 @@ class Span:
 NOWHERE = Span()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Host:
     """A quoted expression of the host language, or a Python callable of the quantified objects it names.
 
@@ -63,7 +65,7 @@ class Host:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetRef:
     """A set, applied to the variables that a parametric set needs: `TilingDims($logical)`."""
 
@@ -72,7 +74,7 @@ class SetRef:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """`$variable in Set`: a parameter of a definition, or a universal quantifier."""
 
@@ -81,7 +83,7 @@ class Parameter:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ChoiceRef:
     """A choice or counter applied to variables: `order($a, $b)`."""
 
@@ -90,7 +92,7 @@ class ChoiceRef:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Is:
     """`choice(..) is [not] V1 | V2`: restricts an enumeration to values or aliases."""
 
@@ -101,7 +103,7 @@ class Is:
     value_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compare:
     """`choice(..) OP choice(..)` or `choice(..) OP "code"`, with OP one of `== != < <= > >=`."""
 
@@ -111,7 +113,7 @@ class Compare:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant:
     """`true` or `false` as a condition."""
 
@@ -122,7 +124,7 @@ class Constant:
 Condition = Is | Compare | Constant | Host
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Require:
     """`require forall ..: condition || condition`: a conjunction of clauses, each a disjunction of conditions."""
 
@@ -132,7 +134,7 @@ class Require:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SetDef:
     """`set NAME($p in Parent) subsetof Super: disjoint: Other  key = "..."  end`."""
 
@@ -145,7 +147,7 @@ class SetDef:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ValueDef:
     """One value of an enumeration, with the constraints it brings."""
 
@@ -155,7 +157,7 @@ class ValueDef:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AliasDef:
     """`alias NAME = V1 | V2:`: a name for several values, with the constraints that each of them brings."""
 
@@ -167,7 +169,7 @@ class AliasDef:
     value_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EnumDef:
     """`choice enum NAME(..): [symmetric | antisymmetric: A -> B] value .. alias .. end`.
 
@@ -188,7 +190,7 @@ class EnumDef:
     mapping_spans: tuple[tuple[Span, Span], ...] = field(default=(), compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IntegerDef:
     """`choice integer NAME(..): "universe" end`: a positive integer out of a universe that the instance gives."""
 
@@ -199,7 +201,7 @@ class IntegerDef:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CounterDef:
     """`choice [half] [internal] counter NAME(..): forall ..: sum INCREMENT when: conditions end`."""
 
@@ -216,7 +218,7 @@ class CounterDef:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class QuotientDef:
     """`quotient NAME(..) of $item in Set: repr = conditions / equivalence is VALUES end`."""
 
@@ -235,7 +237,7 @@ class QuotientDef:
     equivalence_value_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TriggerDef:
     """`trigger forall ..: "callback" when condition && condition`."""
 
@@ -248,7 +250,7 @@ class TriggerDef:
 Statement = SetDef | EnumDef | IntegerDef | CounterDef | QuotientDef | Require | TriggerDef
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SyntaxTree:
     """A whole space: its statements in order of appearance.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+
+from einloom.frozen import frozen
 
 __all__ = ["Addition", "Extension"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Addition:
     """`item` becomes a member of `set_name(of)`."""
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from einloom.csp.compile.rows import EnumRow, Quantifier
 from einloom.csp.language.source import UnknownChoice
 from einloom.csp.layout.slots import Layout
+from einloom.frozen import frozen
 from einloom.once import cached_property
 
 __all__ = ["Names", "Variable"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variable:
     """One decision.
 

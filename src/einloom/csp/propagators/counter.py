@@ -21,6 +21,7 @@ from einloom.csp.propagators.propagator import Change, Explanation, extension_sl
 from einloom.csp.propagators.store import FIRST, Store
 from einloom.csp.propagators.table import sentence
 from einloom.csp.propagators.watches import COUNTER, TERM, Watches
+from einloom.frozen import frozen
 
 if TYPE_CHECKING:
     from einloom.csp.propagators.disjunction import Disjunction
@@ -132,7 +133,7 @@ class Counter:
         return sentence(names, [each.source for each in sure]), (*self.slots, *slots)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bound:
     """A literal: a counter against a constant `value`, or against the integer choice of `slot` if that is None."""
 

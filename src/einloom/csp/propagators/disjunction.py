@@ -8,7 +8,6 @@ would have to be undone; copying them with the state costs more than they save h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from einloom.csp.layout.names import Names
 from einloom.csp.propagators.counter import Bound
@@ -17,11 +16,12 @@ from einloom.csp.propagators.propagator import Change, Explanation, extension_sl
 from einloom.csp.propagators.store import ASLEEP, Store
 from einloom.csp.propagators.table import Source, Table, sentence
 from einloom.csp.propagators.watches import Watches
+from einloom.frozen import frozen
 
 __all__ = ["Comparison", "Disjunction", "Disjunctions"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     """The values of two slots stand in a relation, given as a truth table."""
 

@@ -19,10 +19,10 @@ Kinds:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from einloom.csp.propagators.watches import Watches
+from einloom.frozen import frozen
 
 __all__ = ["Change", "Constraint", "Explanation", "extension_slots"]
 
@@ -30,7 +30,7 @@ Explanation = tuple[str, Sequence[int]]
 """What a constraint says about a change, and the slots that it read; extension i counts as slot -1 - i."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Change:
     """What is to be explained.
 

@@ -16,11 +16,12 @@ from einloom.csp.layout.names import Names
 from einloom.csp.layout.slots import Layout
 from einloom.csp.propagators.propagator import Change, Explanation
 from einloom.csp.propagators.watches import MEMBER, PAIR, QUOTIENT, Watches
+from einloom.frozen import frozen
 
 __all__ = ["Quotient", "RowCondition", "make_quotients", "rows_read", "watch_equivalences"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RowCondition:
     """A condition on every object of a quotient, as rows of bits.
 

@@ -16,7 +16,6 @@ value is in its mask) and comparisons between two slots.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -25,6 +24,7 @@ from einloom.csp.layout.names import Names
 from einloom.csp.layout.slots import OPERATORS, Domain
 from einloom.csp.propagators.propagator import Change, Explanation, extension_slots
 from einloom.csp.propagators.watches import Watches
+from einloom.frozen import frozen
 
 __all__ = ["MOST_ROWS", "Clause", "Restriction", "Source", "Table", "TableConstraint", "sentence"]
 
@@ -35,7 +35,7 @@ Source = tuple[ClauseRow, tuple[int, ...]]
 """A clause of the space and the objects that it is about here."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Clause:
     """A disjunction over the slots of a table.
 
@@ -129,7 +129,7 @@ class TableConstraint:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Restriction:
     """Clauses over one slot, or over none: enforced once, when their objects begin to exist."""
 

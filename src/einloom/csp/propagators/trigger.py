@@ -8,7 +8,6 @@ objects any more.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from einloom.csp.compile.rows import TriggerRow
 from einloom.csp.layout.names import Names
@@ -17,11 +16,12 @@ from einloom.csp.propagators.counter import literal_masks
 from einloom.csp.propagators.propagator import Change, Explanation, extension_slots
 from einloom.csp.propagators.store import ASLEEP, GONE, REFUTED, Store
 from einloom.csp.propagators.watches import TRIGGER, Watches
+from einloom.frozen import frozen
 
 __all__ = ["Trigger", "Triggers", "make_triggers"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trigger:
     """A trigger for one tuple of objects.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from einloom.expression.on_gpu.steps import GpuStep, compiled_step
+from einloom.frozen import frozen
 from einloom.ir.operation import Operand, Operation, Primitive, reach
 from einloom.jit.gpu.driver import GpuDriver
 from einloom.once import cached_property
@@ -21,7 +21,7 @@ VECTOR_BYTES = 16
 """Arrays that begin at multiples of so many bytes may be read by vectors."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Lying:
     """Where an array lies.
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from einloom.config import current_settings
 from einloom.errors import DeviceError, EinloomError
+from einloom.frozen import frozen
 from einloom.ir.gpu.launch import Launch
 from einloom.ir.gpu.text import read_launch, write_launch
 from einloom.ir.operation import Operation
@@ -38,7 +38,7 @@ _STEPS: OnceTable[GpuStep] = OnceTable(1024)
 """The compiled steps of all expressions, by device, operation, and which arrays begin anywhere in their memory."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(slots=False, eq=False)
 class GpuStep:
     """An operation as a kernel.
 
@@ -114,7 +114,7 @@ def _compiled(driver: GpuDriver, operation: Operation, begins: tuple[str, ...], 
     return GpuStep(space, decided.decisions, launch, text, loaded_kernel(driver, text, launch.name), begins)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Decided:
     """A leaf as it is kept on disk, with the name of its space."""
 

@@ -11,8 +11,7 @@ the group's number (`group`), and with the register.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from einloom.frozen import frozen
 from einloom.once import cached_property
 
 __all__ = ["GROUPS", "MMA", "WARP", "Digit", "Fragment", "MmaShape"]
@@ -21,7 +20,7 @@ WARP, GROUPS, MEMBERS = 32, 8, 4
 """Threads of a warp; its groups of four threads."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Digit:
     """A digit of a register's number: its values, and how far each step moves along rows and columns."""
 
@@ -30,7 +29,7 @@ class Digit:
     column: int
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Fragment:
     """How a matrix of rows x columns lies in the registers of a warp.
 
@@ -68,7 +67,7 @@ class Fragment:
         return tuple(tuple(self.at(lane, each) for each in range(self.registers)) for lane in range(WARP))
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class MmaShape:
     """A product that tensor cores have: its sizes, and how its three matrices lie.
 

@@ -17,13 +17,13 @@ them: there is no other branch, so that no barrier can be in one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from inspect import signature
 from math import prod
 
 from einloom.dtypes import DType
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.gpu.fragments import MMA, WARP
 from einloom.ir.statement import SCALARS, Barrier, LoopKind, Place, Statement, Terms
 from einloom.once import cached_property
@@ -76,7 +76,7 @@ class Role(StrEnum):
     LOCAL = "local"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Array:
     """Elements in one of the memories; one copy for all blocks (global), for each block (shared) or thread (register).
 
@@ -97,7 +97,7 @@ class Array:
     origin: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Level:
     """A hardware dimension of the grid or of a block: its index, its extent, and the other loops that became it."""
 
@@ -106,7 +106,7 @@ class Level:
     also: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Repeat:
     """A loop that a thread runs by itself, written out where `kind` is unroll; a vector holds one load or store."""
 
@@ -116,7 +116,7 @@ class Repeat:
     body: tuple[LaunchNode, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Mma:
     """A matrix product by a warp: `c += a b`, each a fragment that begins at an element of an array of registers.
 
@@ -137,7 +137,7 @@ class Mma:
 LaunchNode = Repeat | Statement | Barrier | Mma
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Launch:
     """A grid of blocks, a block of threads (innermost hardware dimension first), arrays, and the program of a thread.
 

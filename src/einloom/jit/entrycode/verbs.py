@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from einloom.frozen import frozen
 
 if TYPE_CHECKING:
     from einloom.asm import Label
@@ -19,21 +20,21 @@ __all__ = ["EntryCode", "Number", "Register", "Slot", "SlotAddress", "Value"]
 Register: TypeAlias = Any
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Number:
     """A constant as an argument of a call."""
 
     value: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slot:
     """What a slot of the frame holds, as an argument of a call."""
 
     index: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SlotAddress:
     """The address of a slot of the frame, as an argument of a call."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from io import StringIO
 from typing import Any, TypeVar
 
 from einloom.errors import DeviceError
+from einloom.frozen import frozen
 from einloom.jit.gpu.driver import FULL, LOST, REFUSED, Array, GpuLimits, Opened, is_chosen
 
 __all__ = ["CudaDevice", "CudaKernel", "CudaProgram", "CudaResources", "compile_cuda", "open_cuda", "open_cuda_number"]
@@ -56,7 +56,7 @@ def open_cuda_number(number: int) -> CudaDevice:
         ) from None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CudaResources:
     """What a kernel takes, as its compiler says.
 
@@ -71,7 +71,7 @@ class CudaResources:
     spilled_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CudaProgram:
     """Machine code for an architecture, as a cubin, and what its kernels take, by name."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from einloom.errors import DeviceError
+from einloom.frozen import frozen
 
 __all__ = ["FULL", "LOST", "PROCESSOR", "REFUSED", "GpuDriver", "GpuKernel", "GpuLimits", "Opened", "is_chosen"]
 
@@ -20,7 +20,7 @@ PROCESSOR = "processor"
 """The architecture of what emulates a GPU."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GpuLimits:
     """What a device can hold and do, as its driver says.
 
@@ -51,7 +51,7 @@ REFUSED = "The text is einloom's: report it with the device and its driver, and 
 """What to do when there is no memory left, when work is not done, and when a program is not taken."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Opened:
     """Who has opened a device: what it is asked in another process is not passed on.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from einloom.frozen import frozen
 from einloom.jit.pool.layout import ARGUMENTS, CALLER, ENTRY, ROUNDING, THREADS, UNFINISHED, UNTAKEN, Addresses
 from einloom.jit.poolcode import PoolCode, Register
 
@@ -13,7 +12,7 @@ WAIT, WAKE = 128, 129
 """Operations of futex, within a process."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _SystemCalls:
     """Numbers of Linux's system calls."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from einloom.frozen import frozen
 
 __all__ = [
     "ARGUMENTS",
@@ -69,7 +69,7 @@ DOOR = 16
 """`int64 launch(entry, arguments, int64 threads)` is at the beginning of the code, and `launch_together` so far on."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Addresses:
     """What the code refers to.
 

@@ -13,10 +13,10 @@ latency of a multiply-add needs. Where equal blocks leave a narrow one, the bloc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeVar
 
+from einloom.frozen import frozen
 from einloom.kernels.contraction.tiles import Demand, Tile, TileCosts, fastest
 from einloom.kernels.parts import parts
 
@@ -39,7 +39,7 @@ Rows = tuple[int, int, bool]
 """Equal rows of tiles: vectors of each, how many there are, and whether they end in a part of a vector."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Band:
     """Equal rows of tiles: `count` rows of `vectors` each, cut into blocks of columns.
 

@@ -13,10 +13,11 @@ where that makes the vectors run along memory. Run-time strides bear the names o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from einloom.dtypes import BFLOAT16, FLOAT16, FLOAT32, FLOAT64, LOWERED, RAISED, DType
+from einloom.frozen import frozen
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.specs import BatchBy, Brgemm, NamedStride, named_strides
 from einloom.machine import Machine
@@ -35,7 +36,7 @@ def keeps_apart(sums: int, dtype: DType) -> bool:
     return sums in (2, 4) and sums * dtype.size <= APART
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StridedMatrix:
     """A matrix of a product, or a batch of them.
 

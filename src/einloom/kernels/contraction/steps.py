@@ -11,7 +11,8 @@ Steps(unroll=4, trips=15, rest=4)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from einloom.frozen import frozen
 
 __all__ = ["Steps"]
 
@@ -27,7 +28,7 @@ WIDER = 4
 """Products that the body of a loop may take for that, whatever it holds."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Steps:
     """`rest` products as straight code, then `trips` times `unroll` products.
 

@@ -7,11 +7,11 @@ a tile takes its steps and an end. Kernels cut C by these figures (`bands`), and
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from einloom.dtypes import INT8, INT16, LOWERED, RAISED, UINT8
+from einloom.frozen import frozen
 from einloom.group_products import takes_scalable
 from einloom.kernels.contraction.product import Product, group_size
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
@@ -58,7 +58,7 @@ TILE_END = 3.0
 """Cycles of a tile besides its products and registers: most of filling and draining overlaps with its neighbours."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pace:
     """How fast a core works through a kernel's instructions.
 

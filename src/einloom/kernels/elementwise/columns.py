@@ -7,10 +7,10 @@ operand is contiguous along m and the other along n, are `transposition`'s.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Generic
 
+from einloom.frozen import frozen
 from einloom.kernels.elementwise.application import Application
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.kernels.specs import ElementWise, Reduce, named_strides
@@ -21,7 +21,7 @@ from einloom.kernels.verbs.vector import CopyVerbs, Mask, StrideIndex, V
 __all__ = ["Block", "Columns", "Matrix"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Matrix:
     """A matrix of a kernel: the name of its pointer and its strides along (m, n) in bytes or names of variables."""
 
@@ -35,7 +35,7 @@ class Matrix:
         return Fetch.along(self.strides[0], self.element)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """What an element-wise kernel works on: sizes, and for each matrix its strides along (m, n).
 

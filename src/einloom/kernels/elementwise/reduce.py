@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Generic, TypeAlias
 
 from einloom.dtypes import Kind
 from einloom.errors import ShapeError, UnsupportedTarget
+from einloom.frozen import frozen
 from einloom.kernels.elementwise.columns import Block, Matrix
 from einloom.kernels.formula.exponentials import Elements
 from einloom.kernels.formula.formula import Formula, Node, argument, fma, maximum, minimum
@@ -35,7 +35,7 @@ STRIP = 4
 """Vectors of rows that are combined side by side."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reduction:
     """An operator: how an element joins an accumulator, how two accumulators join, and what changes none.
 

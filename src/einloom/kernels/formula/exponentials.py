@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from einloom.dtypes import Kind
+from einloom.frozen import frozen
 from einloom.kernels.formula.coefficients import COMPLEMENT, ERROR, EXPONENTIAL, LOGARITHM
 from einloom.kernels.formula.formula import (
     Bits,
@@ -41,7 +41,7 @@ LN_2 = {4: (0.6931471824645996, -1.9046542121259336e-09), 8: (0.6931471805599453
 """ln 2 as a sum of two elements."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Elements:
     """A type of elements, as formulas see it, and the functions on it.
 

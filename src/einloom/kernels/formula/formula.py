@@ -10,8 +10,9 @@ select(lt(x0, 0.0), mul(x0, 0.5), x0)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from einloom.frozen import frozen
 
 __all__ = [
     "COMPARISONS",
@@ -42,7 +43,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bits:
     """A constant given by the bits of an element."""
 
@@ -52,7 +53,7 @@ class Bits:
 Formula: TypeAlias = "Node | float | Bits"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen(eq=False)
 class Node:
     """One operation: its name, its operands, and a number that belongs to it (a shift's distance, an input)."""
 

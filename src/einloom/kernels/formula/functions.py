@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from einloom.dtypes import DType, Kind
 from einloom.errors import UnsupportedTarget
+from einloom.frozen import frozen
 from einloom.kernels.formula.exponentials import Elements
 from einloom.kernels.formula.formula import (
     COMPARISONS,
@@ -55,7 +55,7 @@ EVERY = NUMBERS | {Kind.BOOL}
 """Kinds of elements. Of truth values the sum and the greatest are or, the product and the least are and."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Function:
     """An operator: how its formula is made, and its largest errors.
 

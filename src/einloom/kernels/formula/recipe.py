@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
 from einloom.dtypes import Kind
+from einloom.frozen import frozen
 from einloom.kernels.verbs.scalar import A, R
 from einloom.kernels.verbs.vector import FormulaVerbs, V
 
 __all__ = ["Condition", "Constant", "Input", "Location", "Recipe", "Slot", "Step", "Traits", "traits_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Traits:
     """What a recipe needs to know of a vector ISA; see `FormulaVerbs`.
 
@@ -64,28 +64,28 @@ def traits_of(vec: FormulaVerbs[R, V, A]) -> Traits:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slot:
     """A vector register by number: the inputs first."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Condition:
     """A register for conditions, by number."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant:
     """A constant in memory, or in a register where it is held."""
 
     bits: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Input:
     """An input that is read once, by an instruction that may take it from memory."""
 
@@ -97,7 +97,7 @@ Step: TypeAlias = tuple[str, tuple[Location | str | int, ...]]
 """A verb and what it takes: where operands are, and numbers and names as they are."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recipe:
     """The verbs of a formula in order, over numbered registers.
 

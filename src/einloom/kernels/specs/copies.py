@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from einloom.dtypes import DType
+from einloom.frozen import frozen
 from einloom.kernels.specs.sized import Sized, Strides
 
 __all__ = ["Interleave", "LeaveBehind", "PairCopy", "Stream"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PairCopy(Sized):
     """B[m, n] = A[m, n], of complex numbers whose parts lie side by side and may change places and signs.
 
@@ -47,7 +48,7 @@ class PairCopy(Sized):
         return replace(self, m=self.n, n=self.m, a=self.a[::-1], b=self.b[::-1])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stream(Sized):
     """B[m, n] = A[m, n], stored past the caches in runs of B; B shares no byte with A.
 
@@ -71,7 +72,7 @@ class Stream(Sized):
         return {"a": self.a, "b": self.b}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LeaveBehind(Sized):
     """B[m, n] = A[m, n], but later: the kernels of `Brgemm.leaving` store the whole lines of B, past the caches.
 
@@ -102,7 +103,7 @@ class LeaveBehind(Sized):
         return tuple(strides[1] * self.dtype.size for strides in (self.a, self.b)) if self.b[1] else ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Interleave(Sized):
     """B[m, n // g] = the `group` g neighbours A[m, n], A[m, n + 1], … side by side, 0 where A ends inside a group.
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from einloom.dtypes import FLOAT32, INT32, DType, data_type, promoted
+from einloom.frozen import frozen
 from einloom.kernels.specs.sized import Pair, Sized, Stride, Strides, Types, differing
 
 __all__ = ["Binary", "ElementWise", "Reduce", "Ternary", "Unary"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unary(Sized):
     """B[m, n] = op(A[m, n]); `zero` reads no A. Strides along (m, n): unequal unit axes transpose.
 
@@ -56,7 +56,7 @@ class Unary(Sized):
         return promoted(self.dtype, self.output or self.dtype).accumulate
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Binary(Sized):
     """C[m, n] = op(A[m, n], B[m, n]); a stride of 0 broadcasts an input along that axis. `muladd` adds A B to C.
 
@@ -92,7 +92,7 @@ class Binary(Sized):
         return {"a": self.a, "b": self.b, "c": self.c}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ternary(Sized):
     """D[m, n] = op(A[m, n], B[m, n], C[m, n]); a stride of 0 broadcasts an input along that axis.
 
@@ -118,7 +118,7 @@ class Ternary(Sized):
         return {"a": self.a, "b": self.b, "c": self.c, "d": self.d}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reduce(Sized):
     """b[i] = op over one axis of A[m, n], which is contiguous along m.
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import TypeAlias
 
 from einloom.dtypes import DType
 from einloom.errors import ShapeError
+from einloom.frozen import frozen
 from einloom.kernels.specs.sized import Pair, Sized, Stride, Strides, Types, check_sizes, differing
 
 __all__ = ["Ahead", "BatchBy", "Brgemm", "Leaves", "PairProduct"]
@@ -28,7 +29,7 @@ class BatchBy(StrEnum):
     ADDRESSES = "addresses"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Ahead:
     """What a kernel asks memory for while it computes: a block that is wanted later, one cache line after the other.
 
@@ -44,7 +45,7 @@ class Ahead:
     levels: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Leaves:
     """What a kernel stores of an earlier block while it computes, past the caches; see `LeaveBehind`.
 
@@ -57,7 +58,7 @@ class Leaves:
     apart: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Brgemm(Sized):
     """C[m, n] = beta C[m, n] + alpha sum over batch and k of A B, the vectors running along m.
 
@@ -122,7 +123,7 @@ class Brgemm(Sized):
         return 2 * self.m * self.n * self.k * self.batch * group
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PairProduct(Sized):
     """C[m, n] = beta C[m, n] + sum over batch and k of A B, of complex numbers whose parts lie side by side.
 

@@ -10,16 +10,17 @@ which arithmetic keeps for itself; copies and transpositions may use them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from einloom.dtypes import INT16, INT32, INT64, ONES, TRUTH, DType, Kind
+from einloom.frozen import frozen
 from einloom.machine import NEON, VectorISA
 
 __all__ = ["scalable_sums", "vectors_of"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Cost:
     """What products and sums take.
 

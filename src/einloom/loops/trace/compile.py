@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from einloom.dtypes import DType
+from einloom.frozen import frozen
 from einloom.ir.nest import Nest
 from einloom.loops.nest import LoopNest
 from einloom.loops.trace.lower import lower_body
@@ -17,7 +17,7 @@ from einloom.loops.trace.touches import written_bases
 __all__ = ["Compiled", "compile_body"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compiled:
     """A body as a nest.
 

@@ -13,7 +13,6 @@ import inspect
 import linecache
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from operator import index as integer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.nest import Relation
 
 __all__ = ["Comparison", "Condition", "Index", "Remainder", "as_index", "line_of", "refusal", "where"]
@@ -235,7 +235,7 @@ class Remainder(Untraceable):
         return as_index(other).constant
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Comparison:
     """An index, or its remainder, beside a number."""
 

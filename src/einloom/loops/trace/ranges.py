@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from einloom.errors import ShapeError
+from einloom.frozen import frozen
 from einloom.ir.sharing import THREAD, Dimension, Grid
 from einloom.loops.nest import LETTERS, LoopNest
 from einloom.loops.trace.index import Condition, Index
@@ -14,7 +15,7 @@ from einloom.loops.trace.tensor import Part, Tensor
 __all__ = ["Ranges", "check_inside", "touched"]
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Ranges:
     """The least and the greatest value of every symbol."""
 

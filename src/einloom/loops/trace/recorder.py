@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from operator import index
 from typing import Any
 
 from einloom.dtypes import DType
 from einloom.errors import DTypeError, ScheduleError, ShapeError
+from einloom.frozen import frozen
 from einloom.ir.operation import Primitive
 from einloom.ir.sharing import THREAD
 from einloom.loops.nest import LETTERS, LoopNest
@@ -24,7 +25,7 @@ MOST_SCRATCH = 2**30
 """Bytes that one scratch may have."""
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class RecordedCall:
     """A primitive on blocks, the output last. The inputs of a contraction may be a list of pairs, one behind the other.
 
@@ -41,7 +42,7 @@ class RecordedCall:
     line: str
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Recorded:
     """Calls, and others under a condition."""
 

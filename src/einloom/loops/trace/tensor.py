@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import EllipsisType
 from typing import Any, NoReturn, TypeAlias
 
 from einloom.dtypes import DType
 from einloom.errors import ShapeError
+from einloom.frozen import frozen
 from einloom.loops.trace.index import Index, Untraceable, as_index, refusal, where
 
 __all__ = ["Base", "Part", "Subscript", "Tensor"]
@@ -15,7 +16,7 @@ __all__ = ["Base", "Part", "Subscript", "Tensor"]
 Subscript: TypeAlias = "Index | int | slice[Any, Any, Any] | EllipsisType"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Base:
     """The memory of a tensor: an operand, or each thread's scratch. Strides are in elements."""
 
@@ -26,7 +27,7 @@ class Base:
     is_scratch: bool = False
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Part:
     """What a subscript takes of one axis of a base: so many indices from `start` on, `step` apart.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from einloom.frozen import frozen
 from einloom.loops.nest import LoopNest
 from einloom.loops.trace.index import Condition
 from einloom.loops.trace.ranges import touched
@@ -14,7 +14,7 @@ from einloom.loops.trace.tensor import Base, Part
 __all__ = ["Touched", "touches", "written_bases"]
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Touched:
     """The part of a base that a call reads or writes, under conditions."""
 

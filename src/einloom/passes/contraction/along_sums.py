@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from einloom.frozen import frozen
 from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import Prims, Schedule, ScheduledLoop
 from einloom.machine import Machine
@@ -34,7 +34,7 @@ ROW, NEAR = 8, 2
 """Which part of L1 a piece of a row takes, one in so many, and those rows of an input that a call has together."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AlongSum:
     """The axes of such a contraction: `k` is contiguous in both inputs; `m` and `n` are the closest in the output."""
 

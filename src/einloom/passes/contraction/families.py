@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
+from einloom.frozen import frozen
 from einloom.ir.operation import DimType, Operand, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
@@ -76,7 +77,7 @@ STRAIGHT_PARTS = 8
 """Into how many parts a block of k is cut where kernels read straight copies (measured: up to 12 % faster)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Setting:
     """What families propose schedules for.
 

@@ -8,8 +8,8 @@ output, which is computed in scratch for that.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from einloom.frozen import frozen
 from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
@@ -76,7 +76,7 @@ def _run(operation: Operation, sides: _Sides, targets: BlockTargets) -> int:
     return min(equal_block(sides.across.extent, most, line), sides.across.extent) if most >= line else 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Sides:
     """The axes of a contraction by what they are for.
 

@@ -8,8 +8,9 @@ operand are multiplied by both parts of the other's elements.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from einloom.frozen import frozen
 from einloom.ir.operation import Axis, DimType, Operand, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule
 from einloom.ir.turned import PART, TERM
@@ -26,7 +27,7 @@ def lying_apart(operation: Operation) -> Operation:
     return replace(operation, operands=tuple(operands))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Reals:
     """A contraction as blocking and costs see it.
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from einloom.frozen import frozen
 from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import Prims, Schedule, ScheduledLoop
 from einloom.ir.vector_lanes import LaneAxis, Lanes, lanes_of
@@ -36,7 +37,7 @@ PRODUCT, END = 1.5, 3
 """Cycles of a product of a vector with both parts of an element, one of two loads across lines; and of a sum's end."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShortRuns:
     """The axes of such a contraction, by what they are for.
 

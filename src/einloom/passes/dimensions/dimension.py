@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from einloom.frozen import frozen
 from einloom.ir.operation import Axis, DimType, Operand, Operation
 from einloom.ir.schedule import ExecType, Prims, Schedule, ScheduledLoop
 from einloom.passes.values import State
@@ -11,7 +12,7 @@ from einloom.passes.values import State
 __all__ = ["Dimension", "from_dimensions", "listed", "to_dimensions"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dimension:
     """An axis with how its iterations run; `strides` has one entry an operand, in elements."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from einloom.frozen import frozen
 from einloom.search.result import Found
 from einloom.search.search import Ended
 from einloom.space.candidate import Candidate, Space
@@ -12,7 +11,7 @@ from einloom.space.model.bound import Bound
 __all__ = ["TunedKernel", "TunedLeaf"]
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class TunedLeaf:
     """A leaf that was measured in a fresh process, in turns with others.
 
@@ -44,7 +43,7 @@ class TunedLeaf:
         return f"{grid or 1} blocks of {block or 1} threads, {launch.shared_bytes} bytes shared"
 
 
-@dataclass(frozen=True, repr=False)
+@frozen(slots=False, repr=False)
 class TunedKernel(Found[TunedLeaf]):
     """What tuning a kernel found.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from math import inf
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 
 from einloom import csp
 from einloom.errors import EinloomError
+from einloom.frozen import frozen
 from einloom.ir.gpu.text import write_launch
 from einloom.search.measure import Timing, interval, is_faster, median, remeasured
 from einloom.search.on_gpu.records import gpu_key
@@ -39,7 +40,7 @@ LAST_SHARE = 0.2
 """Of the seconds of a budget, what comparing the finalists may take, beside a fresh process for it."""
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class KernelProblem:
     """What is tuned, and where.
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from einloom.frozen import frozen
 from einloom.space.model.figure import Figure
 
 __all__ = ["Bound"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Known:
     """A tree of figures that was made before."""
 
@@ -21,7 +21,7 @@ class _Known:
         return self.figure
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class Bound:
     """A lower bound on the time of every implementation below a candidate.
 

@@ -12,15 +12,16 @@ True
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
+
+from einloom.frozen import frozen
 
 __all__ = ["Figure"]
 
 _SIGNS = {"sum": "+ ", "product": "x ", "largest": "| ", "": ""}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Figure:
     """A named number.
 

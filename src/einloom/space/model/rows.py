@@ -7,8 +7,9 @@ stand around it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from einloom.frozen import frozen
 
 __all__ = [
     "BLOCK",
@@ -48,7 +49,7 @@ LOOP, UNROLL, VECTOR, THREAD, BLOCK = 1, 2, 4, 8, 16
 SEQUENTIAL = LOOP | UNROLL
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Around:
     """A dimension that may stand around an instruction.
 
@@ -78,7 +79,7 @@ Group = tuple[Around, ...]
 """The dimensions of one tile around an instruction, its own one first."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InstructionTable:
     """An instruction.
 
@@ -118,7 +119,7 @@ class InstructionTable:
     one_writer: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tile:
     """A tile, or what is left of an axis outside its tiles.
 

@@ -7,10 +7,11 @@ axis m, `in0.m` the side of operand in0 along it, `in0.m.panel` and `in0.m.index
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from einloom.dtypes import DType
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.curve import LONGEST_CURVE
 from einloom.ir.fused import FusedView, rows_of
 from einloom.ir.operation import Axis, DimType, Operation
@@ -28,7 +29,7 @@ CHUNKS = (1, 2, 4)
 """Iterations of a piece that threads take at once, beside those that known schedules name."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WalkedAxis:
     """An axis that loops may walk; `fused` if it is several axes of the operation.
 
@@ -69,7 +70,7 @@ class WalkedAxis:
         return tuple(sorted({-(-whole // step) for whole, step in self.cuts}))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoopLevel:
     """A level of loops over an axis, 0 outermost; `number` counts all levels of all axes."""
 
@@ -93,7 +94,7 @@ class LoopLevel:
         return self.axis.sizes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Packed:
     """An operand that may be copied into scratch: its position as schedules count, and how many elements fit.
 
@@ -117,7 +118,7 @@ class Packed:
         return self.operand == OUTPUT
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Side:
     """An operand along an axis. Blocks are multiples of `row`: 1 where the operand has the axis in one piece."""
 
@@ -131,7 +132,7 @@ class Side:
         return f"{self.packed.name}.{self.axis.name}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DigitOf:
     """A digit of a packed layout: panels along a side, or single indices."""
 
@@ -145,7 +146,7 @@ class DigitOf:
         return f"{self.side.name}.{'panel' if self.panel else 'index'}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Manner:
     """How elements lie in packs: each for itself, or as a known schedule has them: in groups along k, or as matrices.
 
@@ -186,7 +187,7 @@ def forms_of(schedule: Schedule) -> tuple[tuple[int, DType | None, bool], ...]:
     return tuple(sorted((p.operand, p.grouped, p.turned) for p in schedule.packs))
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class CpuBackbone:
     """What there is to decide about an operation.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 from einloom import csp
+from einloom.frozen import frozen
 from einloom.space.on_cpu.backbone import CpuBackbone, Manner, Side, WalkedAxis
 
 __all__ = ["cpu_problem", "cpu_space_text"]
@@ -15,7 +15,7 @@ __all__ = ["cpu_problem", "cpu_space_text"]
 _CPU_SPACE, _TEAMS = (Path(__file__).with_name(name) for name in ("cpu.space", "teams.space"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Given:
     """An axis of the operation, beside the axes that may be walked for it."""
 
@@ -27,7 +27,7 @@ class Given:
         return f"given {self.axis}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Misfit:
     """Two steps of which the smaller does not divide the larger."""
 
@@ -40,7 +40,7 @@ class Misfit:
         return f"{self.smaller} in {self.larger}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlockCount:
     """How many blocks a step makes of an axis."""
 
@@ -54,7 +54,7 @@ class BlockCount:
         return f"blocks {self.axis} {self.step}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Number:
     """A step, by what it does to rows which lie apart or to groups along k."""
 
@@ -66,7 +66,7 @@ class Number:
         return f"number {self.value}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cut:
     """What a loop cuts, by which step, and what comes of it: so many blocks, of which the last may be short."""
 
@@ -90,7 +90,7 @@ class Cut:
         return self.whole % self.step > 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Share:
     """So many iterations, shared so many ways."""
 

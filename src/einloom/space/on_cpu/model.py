@@ -8,10 +8,11 @@ is the largest term and never a sum.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import ceil, inf
 
 from einloom import csp
+from einloom.frozen import frozen
 from einloom.ir.bind import bind
 from einloom.ir.nest import Nest
 from einloom.ir.operation import Primitive
@@ -27,7 +28,7 @@ from einloom.space.on_cpu.work import KernelsAlone, Lowered, executed
 __all__ = ["CpuModel"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Axis:
     """An axis, with the slots that say how far the primitive's blocks may reach along it.
 
@@ -49,7 +50,7 @@ class _Axis:
     steps: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Copy:
     """An operand that may be packed: its elements, and for each axis it does not have what repeats the copy.
 
@@ -65,7 +66,7 @@ class _Copy:
     repeats: tuple[tuple[WalkedAxis, tuple[tuple[int, int], ...]], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Blocks:
     """What calls of the primitive have at most, and how many there are at least.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from math import inf
 
+from einloom.frozen import frozen
 from einloom.machine import Machine
 
 __all__ = ["FASTEST_CLOCK", "MARGIN", "CpuRates", "cpu_rates"]
@@ -31,7 +32,7 @@ MARGIN = 1.03
 """How much above the best that was ever measured a rate may still be."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CpuRates:
     """Limits of one core, a second. The last five limit what the code of schedules executes, which is
     only looked at where one of them was measured.

@@ -13,11 +13,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from einloom import csp
+from einloom.frozen import frozen
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
@@ -58,7 +58,7 @@ CPU_ORDER = (
 """The order of decisions: what bounds look at first, what follows from other decisions last."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(slots=False, eq=False)
 class CpuSpace(SearchSpace):
     """All schedules of an operation on a machine.
 
@@ -154,7 +154,7 @@ class CpuSpace(SearchSpace):
         return f"space {self.name}: {len(self.backbone.loops)} loops, packs of {packs}, {len(self.root.open)} decisions"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(slots=False, eq=False, repr=False)
 class CpuCandidate(PartialImplementation):
     """A partially specified schedule."""
 

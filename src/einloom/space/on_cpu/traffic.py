@@ -8,10 +8,10 @@ sub-nest has begun are read again; what is written may pass the caches, and is l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from einloom import csp
+from einloom.frozen import frozen
 from einloom.ir.fused import FusedView
 from einloom.ir.operation import Operand, Operation
 from einloom.machine import Machine
@@ -37,7 +37,7 @@ def is_simple(operation: Operation, operand: Operand) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Reach:
     """An operand that is read: which of the walked axes lead to elements of their own, and in which lines those lie.
 
@@ -70,7 +70,7 @@ class _Reach:
         return max(self.bytes(spans), line * self.lines(spans, line) if where_it_lies else 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Runs:
     """How often a sub-nest runs with whole blocks, and what it reads.
 

@@ -6,11 +6,12 @@ It is looked at once everything is decided. Kernels are generated for it, and re
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from typing import Protocol, TypeAlias
 
 from einloom.errors import UnsupportedTarget
+from einloom.frozen import frozen
 from einloom.ir.nest import Call, Loop, Nest, Node, Pack, walk
 from einloom.ir.schedule import ExecType
 from einloom.kernels.specs import Brgemm, Spec
@@ -59,7 +60,7 @@ class KernelsAlone:
         return NO_WORK
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Run:
     """What one run of a part of a nest executes, and how long it takes at least.
 

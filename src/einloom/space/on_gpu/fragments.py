@@ -9,11 +9,12 @@ every multiply-add becomes an `mma`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from operator import mul
 
 from einloom.errors import ScheduleError
+from einloom.frozen import frozen
 from einloom.ir.gpu.fragments import GROUPS, MEMBERS, MMA, WARP, Fragment, MmaShape
 from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Level, Mma, Repeat, Role, Space
 from einloom.ir.statement import LoopKind, Place, Statement, Terms
@@ -79,7 +80,7 @@ def with_lanes(launch: Launch, grain: Grain, aligned: bool = True) -> Launch:
     return _Expansion(launch, grain, aligned).launch_of_threads()
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class _Held:
     """How the fragments of an array lie: which matrix they are of, and their strides in the device's memory."""
 

@@ -9,9 +9,9 @@ for, falls out of a sketch when it is applied.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
+from einloom.frozen import frozen
 from einloom.once import cached_property
 from einloom.space.backbone import Backbone, Instruction, TiledAxis
 from einloom.space.device import GpuDevice
@@ -21,7 +21,7 @@ __all__ = ["Decisions", "Sizes", "Sketcher"]
 Decisions = dict[str, str | int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sizes:
     """Sizes of tiles.
 

@@ -7,7 +7,9 @@ as functions in front of the kernel that needs them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from einloom.frozen import frozen
 
 __all__ = ["Dialect", "Type", "types_of"]
 
@@ -25,7 +27,7 @@ SCALAR = {
 """The operators of numbers of one part."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Type:
     """How a data type is held.
 
@@ -56,7 +58,7 @@ class Type:
         return self.number.format(text)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dialect:
     """The words of a language.
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from einloom.errors import UnsupportedTarget
+from einloom.frozen import frozen
 from einloom.ir.gpu.fragments import MMA
 from einloom.ir.gpu.launch import Array, Launch, LaunchNode, Level, Mma, Repeat, Role, Space, places, repeats
 from einloom.ir.statement import LoopKind, Place, Statement, Terms
@@ -44,7 +44,7 @@ def print_launch(
     return _Printer(launch, dialect, {}, begins).text(comment)
 
 
-@dataclass(frozen=True)
+@frozen(slots=False)
 class _Printer:
     launch: Launch
     dialect: Dialect
