@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 from contextlib import suppress
 from importlib import import_module
 
@@ -26,12 +25,8 @@ __all__ = ["decided", "forget_programs", "prepare", "program_of"]
 PROGRAMS = 1024
 """Programs that are remembered, whoever uses them."""
 
-_compiler = ["ir.bind", "passes.pipeline", "targets.cpu"]
+_COMPILER = ("ir.bind", "passes.pipeline", "targets.cpu")
 """What a program that was stored does not need."""
-_ON_X86 = platform.machine() == "x86_64"
-if _ON_X86:
-    _compiler += ["asm.x86.assembler", "kernels.verbs.avx512", "kernels.verbs.narrow_x86"]
-    _compiler += ["kernels.verbs.avx512_integers", "kernels.verbs.widened_x86", "kernels.verbs.packed_x86"]
 
 _programs: OnceTable[Executable] = OnceTable(PROGRAMS)
 
@@ -102,16 +97,21 @@ def decided(
 def prepare() -> None:
     """Do what else the first contraction would wait for.
 
-    That is to look at this machine and, where nothing is stored yet, to import what compiles.
+    That is to look at this machine and, where nothing is stored yet, to import what compiles for it.
     """
     with suppress(UnsupportedTarget):  # Who computes is told.
-        host()
-    store = code_store()
-    if store is None or not os.path.isdir(store.folder):
-        for name in _compiler:
-            import_module(f"einloom.{name}")
-        if _ON_X86:
-            import_module("einloom.asm").Assembler.plain("x86_64")
+        machine, store = host(), code_store()
+        if machine.has_vectors and (store is None or not os.path.isdir(store.folder)):
+            _import_compiler(machine)
+
+
+def _import_compiler(machine: Machine) -> None:
+    for name in _COMPILER:
+        import_module(f"einloom.{name}")
+    from einloom.asm import Assembler
+    from einloom.kernels.select import machine_for
+
+    machine_for(Assembler.plain(machine.isa), machine)  # which has the instructions and verbs of this machine ready
 
 
 def _sizes(operation: Operation, text: str, machine: Machine, threads: int) -> dict[str, tuple[int, ...]]:

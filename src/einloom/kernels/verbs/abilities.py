@@ -8,7 +8,19 @@ from typing import Any, Generic, TypeVar
 
 from einloom.dtypes import DType
 
-__all__ = ["BlockVerbs", "ElementVerbs", "GroupingVerbs", "HalfVerbs", "OuterVerbs", "PackVerbs", "TileVerbs"]
+__all__ = [
+    "OUTER_SHAPES",
+    "BlockVerbs",
+    "ElementVerbs",
+    "GroupingVerbs",
+    "HalfVerbs",
+    "OuterVerbs",
+    "PackVerbs",
+    "TileVerbs",
+]
+
+OUTER_SHAPES = {4: (2, 2), 8: (4, 2)}
+"""By the bytes of a sum, the vectors of A and of B whose outer products all tiles hold: as many tiles as bytes."""
 
 R = TypeVar("R")
 V = TypeVar("V")

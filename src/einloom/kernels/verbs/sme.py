@@ -15,18 +15,15 @@ from einloom.asm.aarch64.operands import X, mem, w, x, xzr
 from einloom.asm.aarch64.scalable_operands import Scalable, mem_vectors, p, z, za
 from einloom.dtypes import BFLOAT16, FLOAT32, FLOAT64, INT8, UINT8, DType
 from einloom.kernels.verbs.aarch64 import AArch64Machine, own
-from einloom.kernels.verbs.abilities import OuterVerbs
+from einloom.kernels.verbs.abilities import OUTER_SHAPES, OuterVerbs
 
-__all__ = ["SHAPES", "Sme"]
+__all__ = ["Sme"]
 
 ROW_NUMBER = 12
 """x12: rows of tiles are numbered by one of w12 to w15 alone."""
 
 ACROSS, DOWN, SUMS, LOADED, FACTOR = (*range(4),), (4, 5), (*range(16, 20),), 24, 31
 """Numbers of the vectors that are multiplied, of a row of sums, of C beside it, and of alpha."""
-
-SHAPES = {4: (2, 2), 8: (4, 2)}
-"""Vectors of A and of B whose products all tiles hold: there are as many tiles as bytes in an element of the sums."""
 
 INSTRUCTIONS = {
     (BFLOAT16, BFLOAT16): "bfmopa",
@@ -55,7 +52,7 @@ class Sme(OuterVerbs[X]):
         return self.bits // 8 // dtype.size
 
     def shape(self, dtype: DType) -> tuple[int, int]:
-        return SHAPES[dtype.size]
+        return OUTER_SHAPES[dtype.size]
 
     def begin(self, dtype: DType, groups: tuple[DType, DType] | None, factor: float) -> None:
         asm, self.dtype, self.groups, self.factor = self.asm, dtype, groups, factor
@@ -105,7 +102,7 @@ class Sme(OuterVerbs[X]):
                 instruction(tiles[self._tile(i, j)], p[DOWN[j]].merging, p[ACROSS[i]].merging, rows, columns)
 
     def _tile(self, i: int, j: int) -> int:
-        return j * SHAPES[self.dtype.size][0] + i
+        return j * OUTER_SHAPES[self.dtype.size][0] + i
 
     def read_row(self, down: int, number: X | int, across: int) -> None:
         asm, tiles = self.asm, za.s if self.dtype.size == 4 else za.d

@@ -17,8 +17,8 @@ from einloom.dtypes import FLOAT32, FLOAT64
 from einloom.ir.operation import Operation, Primitive
 from einloom.ir.schedule import OUTPUT, Prims, Schedule, ScheduledPack
 from einloom.kernels.contraction.outer import FEWEST_STEPS
+from einloom.kernels.verbs.abilities import OUTER_SHAPES
 from einloom.kernels.verbs.products import vectors_of
-from einloom.kernels.verbs.sme import SHAPES
 from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.narrow import in_computed_type, staged_in_computed_type
@@ -71,7 +71,7 @@ def outer_proposals(operation: Operation, prims: Prims, context: Context) -> Ite
     if not takes_outer_products(operation, prims):
         return
     size = operation.accumulate.size
-    side, (across, down) = context.machine.streaming_bits // 8 // size, SHAPES[size]
+    side, (across, down) = context.machine.streaming_bits // 8 // size, OUTER_SHAPES[size]
     tile = across * side, down * side
     blocking = Blocking(operation, prims, context.machine, context.options.max_kernel_size, tile)
     for plan in PLANS:
@@ -89,7 +89,7 @@ class OuterModel:
 
     def __init__(self, operation: Operation, context: Context) -> None:
         machine, size = context.machine, operation.accumulate.size
-        columns = machine.streaming_bits // 8 // size * SHAPES[size][1]
+        columns = machine.streaming_bits // 8 // size * OUTER_SHAPES[size][1]
         self.reread = min(block_targets(machine, operation.accumulate, columns).tile_n / columns, 1.0)
         self.operation, self.threads = operation, context.options.threads
         self.entry = ENTRY * CostModel(operation, machine).cycle
