@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -31,7 +30,6 @@ from einloom.frameworks import framework_of
 from einloom.frameworks.call import Call
 from einloom.ir.loop_text import parse_loop_string
 from einloom.ir.schedule import Schedule
-from einloom.ir.text import parse_schedule
 from einloom.jit.host import host
 from einloom.jit.native import Native
 from einloom.once import OnceTable
@@ -343,7 +341,9 @@ class Expression(Native):
         return rows_of(self._plan, self._last().steps)
 
     def _repr_html_(self) -> str:
-        from einloom.expression.drawing import tree_svg  # Late: who only computes draws nothing.
+        import html  # Late, with what follows: who only computes draws nothing.
+
+        from einloom.expression.drawing import tree_svg
 
         text = f"<pre>{html.escape(repr(self))}</pre>"
         return f"{text}{tree_svg(self._rows())}" if len(self._plan.steps) > 1 else text
@@ -383,6 +383,8 @@ def _parsed(text: str) -> Schedule | str:
 
     A loop string is one word, but for spaces in its clause; the only schedule of one word is `prim`.
     """
+    from einloom.ir.text import parse_schedule  # Late: most schedules are chosen.
+
     words = text.split()
     loops = words and words != ["prim"] and (len(words) == 1 or "@" in words[0])
     return str(parse_loop_string(text.strip())) if loops else parse_schedule(text)

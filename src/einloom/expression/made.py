@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from einloom.arrays.device import home_of
 from einloom.errors import DeviceError
 from einloom.expression.expression import Expression
 from einloom.expression.options import DEFAULTS, GPU_TARGETS, Options
@@ -17,7 +16,11 @@ __all__ = ["Compiled", "device_operands", "make_expression", "on_device"]
 
 def on_device(things: Sequence[Any], options: Options) -> bool:
     """Whether one of the operands lies on a device, where a GPU is to compute."""
-    return options.target in GPU_TARGETS and any(home_of(each) is not None for each in things)
+    if options.target not in GPU_TARGETS:
+        return False
+    from einloom.arrays.device import home_of  # Late, as below.
+
+    return any(home_of(each) is not None for each in things)
 
 
 class Compiled(Protocol):

@@ -23,7 +23,6 @@ import numpy as np
 
 from einloom.errors import ArgumentError, DTypeError, EncodingError, UnsupportedTarget
 from einloom.jit.arrays import array_address
-from einloom.jit.debug import announce_code, code_symbols, requested_tools
 from einloom.jit.host import host, tiles_granted
 from einloom.jit.pages import ExecutablePages
 
@@ -181,7 +180,9 @@ class Kernel:
 
     def _mapped(self) -> ExecutablePages:
         pages, size = ExecutablePages(self.code), len(self.code)
-        if requested_tools():
+        if os.environ.get("EINLOOM_DEBUG"):
+            from einloom.jit.debug import announce_code, code_symbols  # Late: it brings a writer of ELF files.
+
             labels = self._labels if self._assembler is None else self._assembler.labels
             announce_code(pages, self.isa, pages.address, size, code_symbols(labels, self.name, size))
         return pages

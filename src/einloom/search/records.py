@@ -14,7 +14,6 @@ The file is `records.jsonl` in the user's data folder; `EINLOOM_RECORDS` names a
 from __future__ import annotations
 
 import json
-import logging
 import os
 import sys
 from collections.abc import Iterable, Iterator
@@ -36,8 +35,6 @@ OFF = "off"
 _CONFIRMED = '"confirmed": true'
 
 Value = str | int
-
-_log = logging.getLogger("einloom")
 
 
 @frozen
@@ -309,6 +306,8 @@ def kept(records: Records | None, record: Record) -> Records | None:
     try:
         records.append([record])
     except OSError as error:
-        _log.warning("records are not written from here on: %s", error)
+        import logging  # Late: everyone reads records, and nobody else has anything to say.
+
+        logging.getLogger("einloom").warning("records are not written from here on: %s", error)
         return None
     return records
