@@ -319,6 +319,16 @@ def test_inputs_from_memory_are_read_as_they_lie(axes: str, operands: tuple[str,
     assert (chosen.family, str(chosen.schedule)) == ("along an input", best)
 
 
+@pytest.mark.parametrize(
+    ("columns", "machine", "rows"), [(100, LARGE, 50), (63, LARGE, 25), (100, replace(AVX2, l2=LARGE.l2), 25)]
+)
+def test_parts_of_a_sum_are_long_beside_the_ends_of_tiles(columns: int, machine: Machine, rows: int) -> None:
+    """Where vectors of AVX-512 meet many columns: of few, reading the rows takes longer; those of AVX2 end sooner."""
+    operation = contraction(f"m {columns} m, n 10000 n, k 500 k", "mk", "kn", "mn")
+    schedules = [str(each.proposal.schedule) for each in _costed(operation, machine)]
+    assert any(f"seq k:{rows} prim m=n n=m k=k pack out@1 m n" in each for each in schedules)
+
+
 def test_short_rows_in_pages_of_their_own_are_read_several_at_a_time() -> None:
     operation = contraction("d 84 m, e 84 k, c 84 m, a 84 m, b 24 n", "deca", "be", "abcd")
     assert str(_chosen(operation, LARGE)) == "seq c:4 seq d:1 seq e:42 seq c:1 prim m=a n=b k=e pack out@1 b c d a"

@@ -44,6 +44,10 @@ TURNED_RUN = 256
 FOLLOWED = 32
 """Rows that processors follow at once, each from tile to tile."""
 
+MANY_COLUMNS = 64
+"""Columns from which on computing with rows hides reading them, however many are read at once (measured: with 32, 50
+rows took 1.05 times as long as 25)."""
+
 TURNED_GROWTH = 2
 """How many times as large as otherwise a staged block may be for the sake of long rows of an input."""
 
@@ -187,8 +191,13 @@ class Blocks:
         """Steps of what the primitive sums, where rows are read as they lie: all, or few where pages would be many."""
         pages = math.prod(-(-axis.extent // self._together(axis)) for axis in taken)
         if pages > PAGES:
-            return self._few_rows(taken, FOLLOWED)
+            return self._few_rows(taken, self._rows_at_once())
         return self._few_rows(taken, NEAR_PAGES) if self.plan.few_steps and pages > NEAR_PAGES else {}
+
+    def _rows_at_once(self) -> int:
+        """How many rows of many are read at once: in L1, with many columns, so many that ends of tiles hardly show."""
+        waits = self.b is None or self.b.elements < MANY_COLUMNS
+        return FOLLOWED if waits or self._is_turned or self.plan.long_runs else max(FOLLOWED, self.targets.long_sum)
 
     def _few_rows(self, taken: list[Axis], rows: int) -> dict[str, int]:
         """Steps of what the primitive sums: at most so many rows of the vector operand."""
@@ -222,8 +231,9 @@ class Blocks:
         if not self.operation.first_touch.initialises:
             return False
         if self.plan.staging is SUMS:
-            turned = self.places.get(self.prims.m or "") != 1  # Else adding to lines of the output takes longer.
-            return not self.plan.few_steps or (turned and self._adds_parts and self._lie_apart())
+            if not self.plan.few_steps:
+                return True
+            return self._is_turned and self._adds_parts and self._lie_apart()  # Else adding to lines takes longer.
         if any(self.k_steps[axis.name] != axis.extent for axis in self.reduced):
             return False
         m, n = self.prims.m, self.prims.n
@@ -288,7 +298,7 @@ class Blocks:
         """
         longest = self.targets.sums if self._parts > FEW_PARTS else self.targets.turned
         staged = (longest if self.plan.long_runs else self.targets.staged) // common
-        if self.places.get(self.prims.m or "") == 1:  # Nothing is turned: it leaves while the next one is computed.
+        if not self._is_turned:  # It leaves while the next one is computed.
             is_short = self._parts == 1 and math.prod([axis.extent for axis in self.reduced]) <= self.targets.k
             if not self.plan.long_runs:
                 staged = self.targets.small // common
@@ -357,6 +367,11 @@ class Blocks:
     def _turns_output(self) -> bool:
         """Whether what is copied is the output alone, of vectors that lie in the tensor: it is read in long rows."""
         return self.plan.staging is SUMS and not self.packed
+
+    @property
+    def _is_turned(self) -> bool:
+        """Whether vectors lie across the output's rows, so that the copy of a staged block transposes."""
+        return self.places.get(self.prims.m or "") != 1
 
     def _output_runs(self) -> dict[str, int]:
         """Return how far a block reaches along the axes that are closest in the output, for runs of many lines."""

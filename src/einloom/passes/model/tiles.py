@@ -15,6 +15,7 @@ from math import isqrt
 from typing import NamedTuple
 
 from einloom.dtypes import DType
+from einloom.kernels.contraction.tiles import PACES
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine
 
@@ -34,6 +35,10 @@ WRITE_RUN = 2048
 """Bytes of the output that a staged block should write in one piece: both ends of a run are parts of cache lines."""
 
 
+LONG = 16
+"""How many times as long as the end of a tile, where its sums are added to the output, its products should take."""
+
+
 class BlockTargets(NamedTuple):
     """Sizes that suit the caches and registers of a machine.
 
@@ -44,6 +49,7 @@ class BlockTargets(NamedTuple):
         k: indices of the reduced axes in one block: so many that a block of the vector operand is `DEEP` times as deep
             as wide.
         k_inside: the same where a panel (tile_m x k) stays in L1.
+        long_sum: products of a tile beside which its end is short (`LONG`).
         shared: elements of a block that lies in L3: what a streamed one leaves of the scratch.
         streamed: elements of the vector operand's block (L2 holds it, the panels beside it and the output's lines).
         resident: elements of the other operand's packed block beside it.
@@ -62,6 +68,7 @@ class BlockTargets(NamedTuple):
     tile_n: int
     k: int
     k_inside: int
+    long_sum: int
     shared: int
     streamed: int
     resident: int
@@ -100,6 +107,7 @@ def block_targets(
         tile_n=tile_n,
         k=k,
         k_inside=k_inside,
+        long_sum=round(LONG * PACES[machine.vectors.family].register * machine.vectors.fmas_per_cycle),
         shared=SCRATCH_LIMIT // dtype.size - streamed,
         streamed=streamed,
         resident=min(SCRATCH_LIMIT // 16, machine.l2 // 12) // dtype.size,
