@@ -238,6 +238,8 @@ def _text_and_operands(equation: Any, operands: Sequence[Any]) -> tuple[str, Seq
     """Return the equation's text and the operands of either form of call."""
     text, given = (equation, operands) if isinstance(equation, str) else interleaved_equation([equation, *operands])
     given = listed_operands(text, given)
+    if not given and not text:
+        raise EquationError("no equation and no operands\n  Pass both: einsum('ab,bc->ac', A, B).")
     if not given:
         raise EquationError(f"no operands for the equation\n{caret_lines(text, ())}\n  Pass one for each subscript.")
     return text, given

@@ -82,6 +82,24 @@ def test_an_output_that_nothing_can_be_written_to(output: str, code: int, said: 
     assert (done.returncode, done.stderr) == (code, said)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "isa", "word"),
+    [
+        ("bfloat16", "neon", "shll"),
+        ("int8", "avx2", "vpmulld"),
+        ("complex128", "sve256", "fmla"),
+        ("bool", "avx512", "vpternlogd"),
+    ],
+)
+def test_show_types_and_isas_of_other_machines(
+    dtype: str, isa: str, word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["show", "ab,bc->ac", "--sizes", "a=9,b=20,c=33", "--dtype", dtype, "--isa", isa, "--what", "asm"]
+    assert main(line) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"Expression('ab,bc->ac', {dtype}") and word in text
+
+
 def test_einsum_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     line = ["einsum", "ab, bc", "--sizes", "a=3,b=4 c=5", "--dtype", "float64", "--peers", "numpy", "--json"]
     assert main([*line, *INTERPRETED]) == 0
@@ -168,7 +186,7 @@ def test_ctrl_c_is_no_traceback_while_a_command_is_imported(monkeypatch: pytest.
 
 
 def test_wrong_usage_is_code_two(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "command" in usage_of(capsys)
+    assert "measure a suite beside other libraries" in usage_of(capsys)
     assert "invalid choice" in usage_of(capsys, "fly")
     assert "--sizes" in usage_of(capsys, "einsum", "ab->ba")
     assert "invalid choice: 'tccg25'" in usage_of(capsys, "bench", "tccg25")

@@ -83,6 +83,13 @@ def test_words_without_a_hash() -> None:
         assert np.array_equal(el.einsum("ij,jk->ik", Z, Z.T, conj=[0]), Z.conj() @ Z.T)
 
 
+@pytest.mark.parametrize(("dtype", "casting"), [("float16", "same_kind"), ("int32", "unsafe")])
+def test_the_rule_that_would_do_is_named(dtype: str, casting: str) -> None:
+    with pytest.raises(el.DTypeError, match=f"Pass casting='{casting}'"):
+        el.einsum("ij,jk->ik", A, B, dtype=dtype)
+    el.einsum("ij,jk->ik", A, B, dtype=dtype, casting=casting)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "operands",
     [(A.tolist(), B), (A, B.astype("float64")), (A.astype(">f4"), B), (A.astype("int8"), B), (A.view(Mine), B)],

@@ -42,7 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     _escape_what_cannot_be_printed()
     try:
-        parsed = make_parser(given).parse_args(given)  # It imports the command: Ctrl-C may come here, too.
+        parser = make_parser(given)  # It imports the command: Ctrl-C may come here, too.
+        if not given:
+            parser.print_help(sys.stderr)
+            parser.exit(2)
+        parsed = parser.parse_args(given)
         code = parsed.run(parsed)
         print(end="", flush=True)  # No method of stdout: it is None if its descriptor was closed before Python began.
         return code

@@ -7,7 +7,9 @@ from typing import Any
 
 from einloom.api import compile
 from einloom.cli.sizes import add_equation, positive, sized_case
+from einloom.dtypes import COMPUTED
 from einloom.jit.host import host
+from einloom.machine import VECTORS
 
 __all__ = ["add_parser", "run"]
 
@@ -19,10 +21,13 @@ def add_parser(subparsers: Any) -> None:
         description="Compile an einsum for arrays of these sizes without running it, and print its steps (tree), what "
         "each pass of the optimiser did and why (passes), schedules and loop nests (nest) or the listing (asm).",
     )
-    add_equation(parser)
+    add_equation(parser, COMPUTED)
     parser.add_argument("--what", choices=["tree", "passes", "nest", "asm"], default="nest", help="default: nest")
     parser.add_argument("--threads", type=positive, help="default: EINLOOM_THREADS, OMP_NUM_THREADS or all cores")
-    parser.add_argument("--isa", choices=["avx512", "avx2"], help="for another vector ISA than this machine's best")
+    isas = [name for name in VECTORS if name != "none"]
+    parser.add_argument(
+        "--isa", choices=isas, help="for another vector ISA than this machine's best, also a foreign one"
+    )
     parser.set_defaults(run=run)
 
 

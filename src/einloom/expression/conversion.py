@@ -58,7 +58,7 @@ class Conversion:
         if not np.can_cast(array.dtype, dtype, self.casting):
             raise DTypeError(
                 f"{name} has type {array.dtype}, which casting={self.casting!r} does not convert to {dtype}\n"
-                f"  {where}\n  Pass casting='unsafe', or convert it with astype()."
+                f"  {where}\n  Pass casting={_allowing(array.dtype, dtype)!r}, or convert it with astype()."
             )
         return array.astype(dtype, casting=self.casting)
 
@@ -116,6 +116,11 @@ class Conversion:
                 f"out has type {given.dtype}, which casting={self.casting!r} does not convert {expression.dtype} to\n"
                 f"  {expression.equation}\n  Pass an array of the type that is computed in, or casting='unsafe'."
             )
+
+
+def _allowing(given: np.dtype[Any], wanted: np.dtype[Any]) -> Casting:
+    """Return the strictest rule that allows a conversion."""
+    return next(casting for casting in CASTINGS if np.can_cast(given, wanted, casting))
 
 
 PLAIN = Conversion()
