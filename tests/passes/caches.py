@@ -95,7 +95,7 @@ class Walked:
     def contract(self, call: Call) -> None:
         """Tiles of m outside, of n inside them; the steps of k touch both inputs, the end of a tile the output."""
         m, n, k, batch = (self.size(block) for block in call.blocks)
-        tile = tilings_of(self.machine.vectors, self.operation.output.dtype.size)(m, n, 64)
+        tile = tilings_of(self.machine.vectors, self.operation.output.dtype.size)(m, n, k * batch)
         a, b, c = call.accesses
         for rows in _ranges(m, tile.m):
             for columns in _ranges(n, tile.n):

@@ -26,6 +26,7 @@ __all__ = [
     "Neighbours",
     "Tile",
     "TileCosts",
+    "decisive",
     "fastest",
     "plain_demand",
     "plain_demands",
@@ -50,6 +51,9 @@ MOST_SETS = 4
 
 FAR_VECTOR = 0.25
 """Cycles that a vector of A delays multiply-adds by which each tile of a row fetches from L2 anew."""
+
+MANY = 64
+"""From so many products on their number decides about no tile any more: what a sum costs at its end is little."""
 
 GATHERED = 1.5
 """Loads that a lane takes which is gathered, filled or not: eight doubles delay multiply-adds by 5 to 8 cycles."""
@@ -313,7 +317,7 @@ class Demand(NamedTuple):
         costs: of the tiles of its kind.
         vectors: vectors that cover m.
         columns: n.
-        steps: products that are summed.
+        steps: products that are summed, as `decisive` counts them.
         tail: rows in the last vector, 0 for all its lanes.
         group: how many products of k, or columns, can share a register in the last rows; 1: they cannot.
     """
@@ -345,7 +349,12 @@ class Demand(NamedTuple):
         tail = product.m % lanes
         shares = isa.shares_registers and product.groups not in LOADED_FIRST and (across or product.can_group)
         group = group_size(tail, lanes) if shares else 1
-        return Demand(costs, -(-product.m // lanes), product.n, product.steps, tail, group)
+        return Demand(costs, -(-product.m // lanes), product.n, decisive(product.steps), tail, group)
+
+
+def decisive(steps: int) -> int:
+    """Return for how many products tiles are chosen that sum so many: what hardly differs is decided once."""
+    return min(steps if steps < 4 else 1 << steps.bit_length() - 1, MANY)
 
 
 def plain_demands(
@@ -361,14 +370,13 @@ def plain_demands(
     """
     lanes = isa.bits // 8 // size
     strided = any(fetch is STRIDED for fetch, _ in fragments)
-    costs = tile_costs(
-        isa, lanes, fragments, 2 if strided else 0, True, isa.embedded_broadcast, across=neighbours == "n"
-    )
+    spare, across = 2 if strided else 0, neighbours == "n"
+    costs = tile_costs(isa, lanes, fragments, spare, True, isa.embedded_broadcast, False, False, across)
     shares = neighbours is not None and isa.shares_registers and set(fragments) == set(PLAIN)
 
     def demand(m: int, n: int, steps: int) -> Demand:
         tail = m % lanes
-        return Demand(costs, -(-m // lanes), n, steps, tail, group_size(tail, lanes) if shares else 1)
+        return Demand(costs, -(-m // lanes), n, decisive(steps), tail, group_size(tail, lanes) if shares else 1)
 
     return demand
 

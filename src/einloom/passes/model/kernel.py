@@ -11,19 +11,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from einloom.kernels.contraction import bands
-from einloom.kernels.contraction.tiles import PLAIN, Fragment, Neighbours, plain_demands
+from einloom.kernels.contraction.tiles import PLAIN, Fragment, Neighbours, decisive, plain_demands
 from einloom.machine import VectorISA
 
-__all__ = ["CALL", "MANY", "MOVE", "Tiling", "copy_cycles", "tilings_of", "transposed_cycles"]
+__all__ = ["CALL", "MOVE", "Tiling", "copy_cycles", "tilings_of", "transposed_cycles"]
 
 CALL, MOVE = 20, 12
 """Cycles of a call in a nest, of a product and of what only moves: pointers, the loop's branch, entering and leaving.
 
 Most of that goes on while the products of the tile before are computed.
 """
-
-MANY = 64
-"""From so many products on their number decides about no tile any more: what a sum costs at its end is little."""
 
 
 class Tiling(NamedTuple):
@@ -54,7 +51,7 @@ def tilings_of(
 
     @lru_cache(1024)
     def tiling(m: int, n: int, k: int) -> Tiling:
-        tiles = about(m, n, min(k, MANY) if k < 4 else min(1 << k.bit_length() - 1, MANY))
+        tiles = about(m, n, decisive(k))
         first = tiles.bands[0]
         return Tiling(first.vectors * lanes, first.columns, tiles.step * k + tiles.end)
 

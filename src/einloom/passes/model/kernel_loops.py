@@ -10,7 +10,7 @@ from einloom.kernels.contraction.tiles import Fragment, Neighbours
 from einloom.kernels.fetch import BROADCAST, STRIDED, VECTOR, Fetch
 from einloom.machine import Machine
 from einloom.passes.model.buffers import Buffers
-from einloom.passes.model.kernel import CALL, MANY, MOVE, copy_cycles, tilings_of
+from einloom.passes.model.kernel import CALL, MOVE, copy_cycles, tilings_of
 from einloom.passes.model.walk import Walk
 
 __all__ = ["KernelLoops"]
@@ -66,7 +66,7 @@ class KernelLoops:
                 for k, steps in ks:
                     for batch, times in batches:
                         cycles += each * columns * steps * times * (CALL + tiling(m, n, k * batch).cycles)
-        tiles = tiling(ms[0][0], ns[0][0], MANY)
+        tiles = tiling(ms[0][0], ns[0][0], ks[0][0] * batches[0][0])
         self._add_steps(((prims.m, tiles.m), (prims.n, tiles.n)))
         self.tile = walk.depth
         self._add_steps(((prims.batch, 1), (prims.k, 1)))
