@@ -65,6 +65,16 @@ def test_no_line_is_asked_for_where_a_run_begins_or_ends_between_lines(turned: b
         assert code[place + 1] == (Directive.LABEL, behind)
 
 
+def test_masked_stores_of_parts_stay_in_their_line() -> None:
+    """What is before the first whole line is stored back from where that begins, not on from where the run does."""
+    asm = Assembler(AVX512.isa)
+    emit_kernel(machine_for(asm, AVX512), Stream(data_type("float32"), 100, 300, a=(1, 100), b=(1, 128)))
+    code = [(getattr(form, "mnemonic", form), operands) for form, operands, _ in asm.records]
+    places = [operands[0] for name, operands in code if name == "vmovdqu8" and operands[0].kind == "m{k}"]
+    first, last = places
+    assert (first.base, first.disp, last.disp) == (last.base, -64, 0)
+
+
 SHAPES = ((2, 64), (3, 33), (15, 100), (16, 16), (17, 84), (36, 32), (84, 300), (100, 700), (300, 20), (700, 17))
 """(m, n): n elements follow each other in the target."""
 

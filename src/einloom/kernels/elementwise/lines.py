@@ -54,7 +54,7 @@ class Lines(Generic[R, V, A]):
         km.sum_constant(self.rest, self.target, LINE - 1)
         km.align_down(self.rest, LINE)
         km.subtract(self.rest, self.target)
-        self._part_of_a_line()
+        self._part_of_a_line(begins=False)
 
     def whole(self) -> None:
         """Copy whole lines while they fit before the end."""
@@ -65,14 +65,29 @@ class Lines(Generic[R, V, A]):
         """Copy what is left, less than a line."""
         self.km.move(self.rest, self.end)
         self.km.subtract(self.rest, self.target)
-        self._part_of_a_line()
+        self._part_of_a_line(begins=True)
 
     def finish(self) -> None:
         """Leave the vector registers as other code expects them."""
         self.vec.finish()
 
-    def _part_of_a_line(self) -> None:
-        """Copy `rest` bytes, fewer than a line."""
+    def _part_of_a_line(self, begins: bool) -> None:
+        """Copy `rest` bytes, fewer than a line: those with which one begins, or those with which it ends."""
+        if self.vec.copy_bytes is None:
+            self._halves_of_a_line()
+            return
+        none = self.km.asm.forward("none")
+        self.km.branch("eq", self.rest, 0, none)  # Else a line might be read of which nothing is written.
+        if begins:
+            self.vec.copy_bytes(self.target, self.source, self.rest, False)
+        self.km.add(self.source, self.rest)
+        self.km.add(self.target, self.rest)
+        if not begins:
+            self.vec.copy_bytes(self.target, self.source, self.rest, True)
+        self.km.asm.bind(none)
+
+    def _halves_of_a_line(self) -> None:
+        """Copy `rest` bytes: half a line if there are so many, a quarter, and so on."""
         km = self.km
         sizes = (1 << bit for bit in reversed(range(LINE.bit_length() - 1)))
         for size in (size for size in sizes if size >= self.element):

@@ -1,10 +1,11 @@
 """Copies past the caches: each column of B is written in whole, aligned cache lines by non-temporal stores.
 
 An ordinary store to memory reads the line first; a non-temporal one does not, but it must fill whole lines. Where a
-column begins is known at run time only: what lies before its first whole line and behind its last one goes in steps of
-32, 16, 8, … bytes by ordinary stores. Memory takes parts of lines from non-temporal ones one by one, 50 to 80 ns each.
-An ordinary store fetches the line first, and later ones wait for it: so the line is asked for before. Where a column
-begins and ends between lines nothing is: lines that are written whole would be read in vain.
+column begins is known at run time only: what lies before its first whole line and behind its last one is stored as
+usual, under a mask of bytes where there are such masks, else in steps of 32, 16, 8, … bytes. Memory takes parts of
+lines from non-temporal stores one by one, 50 to 80 ns each. An ordinary store fetches the line first, and later ones
+wait for it: so the line is asked for before. Where a column begins and ends between lines nothing is: lines that are
+written whole would be read in vain.
 
 Transposed copies: see `stream_turned`.
 """

@@ -23,6 +23,9 @@ __all__ = ["Avx512Vectors"]
 QUIET_NAN_OF_NAN = 0x22
 """Table of `vfixupimm`: of quiet and of signalling NaN take the quiet one, keep all else (Intel SDM volume 2C)."""
 
+ABOVE = 6
+"""Predicate of `vpcmpub`: whether the first number is the greater one."""
+
 
 class Avx512Vectors(X86Vectors):
     """See `einloom.kernels.verbs.vector.FormulaVerbs`."""
@@ -55,6 +58,7 @@ class Avx512Vectors(X86Vectors):
         self.constant_operand = self._broadcast_constant_operand
         self.grouping = Avx512Grouping(self)
         self.pick = self._pick
+        self.copy_bytes = self._copy_bytes
 
     def mask(self, count: int) -> Mask:
         return None if count == self.lanes else self.lane_mask((1 << count) - 1)
@@ -110,6 +114,18 @@ class Avx512Vectors(X86Vectors):
             self.asm.vxorps(low, low, low)
         else:
             self.asm.vpxord(dst, dst, dst)
+
+    def _copy_bytes(self, target: R64, source: R64, count: R64, before: bool) -> None:
+        """Move the bytes whose numbers, from the place on or back from it, are below the count.
+
+        One line is touched: a store that reached into a second one would have it read.
+        """
+        moved, numbers = self.registers[:2]
+        offset, order = (-self.width, -1) if before else (0, 1)
+        self.asm.vpbroadcastb(numbers, gpr32[count.number])
+        self.asm.vpcmpub(k[7], numbers, mem(self.asm.data(bytes(range(self.width))[::order], self.width)), ABOVE)
+        self.asm.vmovdqu8(moved | k[7].z, mem(source, offset))
+        self.asm.vmovdqu8(mem(target, offset) | k[7], moved)
 
     def add_memory(self, dst: Vector, place: Address, mask: Mask = None, temporary: Vector | None = None) -> None:
         self.add(dst if mask is None else dst | self.mask_register(mask), dst, place)

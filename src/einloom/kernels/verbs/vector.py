@@ -78,6 +78,9 @@ class CopyVerbs(ABC, Generic[R, V, A]):
             it has rows, a multiple of `part`; 0 in lanes without a place. None: loading and `transpose` are as good.
         pick: `pick(dst, sources, lanes, temporaries)`: dst = lanes of other registers, by their numbers among the lanes
             of all; needs two temporaries. None: there are no shuffles that take any lane from anywhere.
+        copy_bytes: `copy_bytes(target, source, count, before)`: copies fewer bytes than a cache line has, those from
+            two places on or those `before` them, and touches no others; the target is where a line begins. It needs
+            the first two registers. None: there are no masks of bytes.
     """
 
     dtype: DType
@@ -88,6 +91,7 @@ class CopyVerbs(ABC, Generic[R, V, A]):
     part = 1
     load_transposed: TransposedLoad[R, V] | None
     pick: Pick[V] | None = None
+    copy_bytes: Callable[[R, R, R, bool], None] | None = None
 
     def mask(self, count: int) -> Mask:
         """Return the mask of the first `count` lanes; emits what sets it up, once."""
