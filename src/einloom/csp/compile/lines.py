@@ -126,10 +126,7 @@ class _Writer:
             f"    zero = zone_{free}(v{x}, v{y}) & rows[members_{free}]",
             "    last = -1",
         ]
-        for k in scalars:
-            lines += self._scalar(k)
-        lines.append("    one = 0 if last < 0 else zero")
-        lines.append("    zero = zero if last < 0 else 0")
+        lines += self._scalars(scalars)
         for k in crossing:
             lines.append(f"    r{k} = {self._row('p', k, free)}")
             lines.append(f"    one, zero = one & ~r{k} | zero & r{k}, zero & ~r{k}")
@@ -149,6 +146,11 @@ class _Writer:
         for k in crossing:
             lines += self._enforce(k, free)
         return lines
+
+    def _scalars(self, literals: Sequence[int]) -> list[str]:
+        """Write the checks of literals over fixed variables; from them where one literal may hold, and where none."""
+        checks = [line for k in literals for line in self._scalar(k)]
+        return [*checks, "    one = 0 if last < 0 else zero", "    zero = zero if last < 0 else 0"]
 
     def _scalar(self, k: int) -> list[str]:
         """Write the check of a literal over fixed variables: done if it holds, or if it is the second that may."""
@@ -185,10 +187,7 @@ class _Writer:
             f"    zero = rows[members_{over}] & ~(1 << v{start})",
             "    last = -1",
         ]
-        for k in scalars:
-            lines += self._scalar(k)
-        lines.append("    one = 0 if last < 0 else zero")
-        lines.append("    zero = zero if last < 0 else 0")
+        lines += self._scalars(scalars)
         for k in crossing:
             lines.append(f"    r, open_ = {self._row('p', k, over)}, {self._row('q', k, over)}")
             lines.append("    one, zero = (one & ~r | zero & r) & open_, zero & ~r & open_")
