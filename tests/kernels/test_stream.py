@@ -75,6 +75,16 @@ def test_masked_stores_of_parts_stay_in_their_line() -> None:
     assert (first.base, first.disp, last.disp) == (last.base, -64, 0)
 
 
+@pytest.mark.parametrize(("n", "passes"), [(15, False), (16, True), (20, True), (64, True)])
+@pytest.mark.parametrize("far", [False, True])
+def test_transposed_runs_pass_the_caches_from_a_line_on(n: int, passes: bool, far: bool) -> None:
+    asm = Assembler(AVX512.isa)
+    spec = Stream(data_type("float32"), 100, n, a=(1, 105), b=(320, 1), far=far)
+    emit_kernel(machine_for(asm, AVX512), spec)
+    names = {getattr(form, "mnemonic", form) for form, *_ in asm.records}
+    assert ("vmovntps" in names) is (passes and far)
+
+
 SHAPES = ((2, 64), (3, 33), (15, 100), (16, 16), (17, 84), (36, 32), (84, 300), (100, 700), (300, 20), (700, 17))
 """(m, n): n elements follow each other in the target."""
 

@@ -27,8 +27,9 @@ ROOM = 16 * 1024
 ROWS = 16
 """Rows of B at a time: as many as the widest vectors have lanes."""
 
-SHORTEST = 4 * LINE
-"""Bytes of the shortest runs of B that are joined: of shorter ones too few lines would be whole."""
+SHORTEST = LINE
+"""Bytes of the shortest runs of B that are joined: shorter ones have no whole line. Those of a line or two may have
+none either; but their lines have been asked for before they are written, which stores from registers wait for."""
 
 COUNTERS = ("m", "n", "rows", "chunks", "runs")
 

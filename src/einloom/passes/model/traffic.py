@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from einloom.kernels.elementwise.stream_turned import SHORTEST
 from einloom.passes.model.buffers import CROWDED, share_forgotten
 from einloom.passes.model.copied import copied_run, turned_run
 from einloom.passes.model.flow import Flow
@@ -22,6 +21,10 @@ __all__ = ["Traffic", "looked_up", "traffic_of", "warm_traffic_of"]
 
 OPEN = 48
 """Pieces next to each other that are written, each going on where it ended: as many pages as processors follow."""
+
+TURNED = 4 * LINE
+"""Bytes of the shortest transposed runs that are charged as passing the caches. Of shorter ones most lines may be cut,
+and are read first, as those of ordinary stores are: they are charged as these."""
 
 STREAMS = 16
 """Pieces next to each other that are read ahead, each beyond its end."""
@@ -106,11 +109,11 @@ def _tensor_traffic(flow: Flow, position: int, use: Use, kept: Sequence[float]) 
 
 
 def _streams(flow: Flow) -> bool:
-    """Whether what is staged passes the caches: runs of lines; transposed ones if long, and of a large tensor."""
+    """Whether a staged block is charged as passing the caches: runs of lines; turned long ones of a large tensor."""
     size = flow.buffers.sizes[flow.output]
     if (run := copied_run(flow, flow.output)) > 1:
         return run * size >= LINE
-    return flow.buffers.bytes[flow.output] > flow.machine.l2 and turned_run(flow) * size >= SHORTEST
+    return flow.buffers.bytes[flow.output] > flow.machine.l2 and turned_run(flow) * size >= TURNED
 
 
 def _goes_on(flow: Flow, position: int) -> bool:
