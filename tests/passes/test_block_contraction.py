@@ -271,6 +271,8 @@ def test_few_rows_are_read_as_a_whole_at_once() -> None:
     assert str(_chosen(contraction("j 1000 k, i 1000 m, b 5 n", "ji", "bj", "bi"), LARGE)) == (
         "seq j:25 prim m=i n=b k=j"
     )
+    crowded = contraction("k 256 k, m 4096 m, n 17 n", "km", "nk", "nm")  # In few sets of L1, but followed.
+    assert str(_chosen(crowded, LARGE)) == "seq k:32 prim m=m n=n k=k"
     staged = "fuse bc=b*c seq a:32 prim m=bc k=a pack out@0 bc"
     assert str(_chosen(contraction("a 10755 k, b 32 n, c 7 n", "a", "abc", "cb"), LARGE)) == staged
 

@@ -17,6 +17,7 @@ from einloom.passes.identify import vector_operand
 from einloom.passes.model.packs import Packing, Side
 from einloom.passes.model.sizes import balanced_block, equal_block, equal_part
 from einloom.passes.model.tiles import block_targets
+from einloom.passes.model.traffic import FOLLOWED
 
 __all__ = ["Blocks"]
 
@@ -40,9 +41,6 @@ PRODUCTS_RUN = 256
 
 TURNED_RUN = 256
 """Bytes of the output that a staged block writes in one piece, where inputs are read in long rows instead."""
-
-FOLLOWED = 32
-"""Rows that processors follow at once, each from tile to tile."""
 
 MANY_COLUMNS = 64
 """Columns from which on computing with rows hides reading them, however many are read at once (measured: with 32, 50

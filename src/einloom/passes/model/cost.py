@@ -254,7 +254,7 @@ def _first_line(traffic: Traffic) -> float:
 
 def _seconds(traffic: Traffic, rates: Rates, first_line: float) -> tuple[float, float, float]:
     """Return how long the transfers of a buffer take, from L2 and from beyond it, and how long is waited besides."""
-    _, (first, second, third), pieces, writes, copies, *_, streams, again = traffic
+    _, (first, second, third), pieces, near_pieces, writes, copies, *_, streams, again = traffic
     if streams:
         seconds = first * LINE / rates.stream
         return 0.0, seconds, STREAMED_PIECE * pieces * seconds
@@ -265,7 +265,7 @@ def _seconds(traffic: Traffic, rates: Rates, first_line: float) -> tuple[float, 
     if copies or not writes:
         waits += ALONE * min(RESTART * pieces, 1.0) * far
     if not writes:
-        return near, far, waits + (0.0 if copies else NEAR_PIECE * pieces * near)
+        return near, far, waits + (0.0 if copies else NEAR_PIECE * near_pieces * near)
     hidden = WRITTEN_BACK * (1 - again) * far
     return near, far + hidden, waits + WRITTEN_NEAR * near + WRITTEN_FAR * far - hidden
 

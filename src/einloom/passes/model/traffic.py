@@ -17,7 +17,7 @@ from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE, PAGE, Footprint
 from einloom.passes.model.walk import Use
 
-__all__ = ["Traffic", "looked_up", "traffic_of", "warm_traffic_of"]
+__all__ = ["FOLLOWED", "Traffic", "looked_up", "traffic_of", "warm_traffic_of"]
 
 OPEN = 48
 """Pieces next to each other that are written, each going on where it ended: as many pages as processors follow."""
@@ -29,6 +29,9 @@ and are read first, as those of ordinary stores are: they are charged as these."
 STREAMS = 16
 """Pieces next to each other that are read ahead, each beyond its end."""
 
+FOLLOWED = 32
+"""Rows that processors follow at once, each from tile to tile."""
+
 NOTICED = 4
 """Lines of a piece that make processors read on in its page, however many others there are."""
 
@@ -39,7 +42,8 @@ class Traffic(NamedTuple):
     Attributes:
         name: the operand, or `scratch of` it.
         lines: beyond L1, L2 and L3, in all.
-        pieces: runs of lines for each line (beyond L2, where copies read), in the order in which they are touched.
+        pieces: runs of lines for each line beyond L2, in the order in which they are touched.
+        near: the same of lines from L2, where kernels read.
         writes: whether they are written as well as read.
         copies: whether a copy into or out of scratch moves them, not a kernel.
         asked: whether kernels have asked for them before they are copied or read.
@@ -51,6 +55,7 @@ class Traffic(NamedTuple):
     name: str
     lines: tuple[float, ...]
     pieces: float
+    near: float
     writes: bool = False
     copies: bool = False
     asked: bool = False
@@ -93,7 +98,10 @@ def _tensor_traffic(flow: Flow, position: int, use: Use, kept: Sequence[float]) 
     lines = use.fetched(flow.walk, flow.forgetting.lines_of(use), use.lines)
     packed, writes = position in flow.scratch, position == flow.output
     streams = packed and writes and _streams(flow)
-    at = use.at[_streamed(flow, use) if streams else _touched(flow, position, use, writes)]
+    at = near = use.at[_streamed(flow, use) if streams else _touched(flow, position, use, writes)]
+    if not writes and _is_crowded(flow, position):  # Each tile reads all anew, but what processors follow from L2 only.
+        near = use.at[flow.tile]
+        at = at if near.pieces <= FOLLOWED else near
     small = packed and flow.scratch[position].at[use.last].room <= flow.machine.l1d / 2
     copies = packed and not (writes and small)  # A small block leaves while the next one is computed.
     copies = copies or (flow.moves and not writes)
@@ -105,7 +113,7 @@ def _tensor_traffic(flow: Flow, position: int, use: Use, kept: Sequence[float]) 
     again = max(1 - use.lines[0] / lines[1], 0.0) if writes and lines[1] else 0.0
     lines = tuple([each - share * use.lines[0] for each, share in zip(lines, kept)])
     kinds = writes, copies, position == flow.asked, position in flow.elements, streams, again
-    return Traffic(flow.buffers.names[position], lines, pieces, *kinds)
+    return Traffic(flow.buffers.names[position], lines, pieces, near.pieces / near.lines, *kinds)
 
 
 def _streams(flow: Flow) -> bool:
@@ -117,19 +125,21 @@ def _streams(flow: Flow) -> bool:
 
 
 def _goes_on(flow: Flow, position: int) -> bool:
-    """Whether tiles read an input where it lies, each right behind what the last one has read.
-
-    Where L1 cannot hold the vectors that one tile reads, since they fall into few sets, each tile reads them all
-    anew; of elements there are too few to wait for.
-    """
+    """Whether tiles read an input where it lies, each right behind what the last one has read."""
     prims, by_element = flow.schedule.prims, position in flow.elements
     along = flow.buffers.places.get((prims.n if by_element else prims.m) or "")
-    if flow.moves or position in flow.packs or not flow.buffers.tensors[position].is_contiguous(along):
+    return not (flow.moves or position in flow.packs) and flow.buffers.tensors[position].is_contiguous(along)
+
+
+def _is_crowded(flow: Flow, position: int) -> bool:
+    """Whether L1 cannot hold the vectors that one tile reads where they lie, since they fall into few sets.
+
+    Of elements there are too few to wait for.
+    """
+    if flow.moves or position in flow.packs or position in flow.elements:
         return False
-    if by_element:
-        return True
     tile = flow.tensors[position].at[flow.tile]
-    return tile.room <= flow.machine.l1d or tile.room <= CROWDED * LINE * tile.lines
+    return tile.room > max(flow.machine.l1d, CROWDED * LINE * tile.lines)
 
 
 def _streamed(flow: Flow, use: Use) -> int:
@@ -190,7 +200,7 @@ def _scratch_traffic(flow: Flow, position: int, use: Use, overflows: list[float]
     for gone, fetched in zip(overflows, use.fetched(flow.walk, flow.forgetting.lines_of(use), use.lines)):
         again = runs * max(fetched - block.lines * (1 - gone), 0.0)
         lines.append(max(again, block.lines) if staged else again)
-    return Traffic(f"scratch of {flow.buffers.names[position]}", tuple(lines), 0.0, staged)
+    return Traffic(f"scratch of {flow.buffers.names[position]}", tuple(lines), 0.0, 0.0, staged)
 
 
 def _copied(flow: Flow, position: int, use: Use, overflows: list[float]) -> Traffic:
@@ -201,7 +211,7 @@ def _copied(flow: Flow, position: int, use: Use, overflows: list[float]) -> Traf
     block, again = use.at[use.first], flow.walk.runs[use.first] - 1
     gone = [flow.forgetting.lines[0].shares[use.first], *overflows[1:]]
     lines = tuple([block.lines * (1 + again * each) for each in gone])
-    return Traffic(f"copies of {flow.buffers.names[position]}", lines, 0.0, writes=True, copies=True)
+    return Traffic(f"copies of {flow.buffers.names[position]}", lines, 0.0, 0.0, writes=True, copies=True)
 
 
 def _overflows(flow: Flow, position: int, use: Use) -> list[float]:
