@@ -17,7 +17,7 @@ from einloom.passes.contraction.choose import Costed, costed, every_proposal
 from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
-from einloom.passes.model.copied import copied_matrix, copied_run
+from einloom.passes.model.copied import copied_matrix, copied_run, finds_elements
 from einloom.passes.model.cost import cost_of
 from einloom.passes.model.flow import Flow
 from einloom.passes.model.tiles import SCRATCH_LIMIT, block_targets
@@ -197,14 +197,40 @@ def test_panels_cut_rows_that_lie_across_memory_where_tiles_are_no_whole_cache_l
     assert any("e f cd" in each for each in texts(AVX512)) and not any("cd:48 e f cd" in each for each in texts(AVX512))
 
 
-def test_blocks_hold_whole_cache_lines_of_rows_that_lie_across_memory() -> None:
-    operation = contraction("a 52 n, b 56 n, c 56 m, d 56 m, e 56 k, f 56 k", "fdec", "aebf", "abcd")
+@pytest.mark.parametrize(("rows", "block"), [(64, 16 * 56), (56, 14 * 56)])
+def test_blocks_hold_whole_cache_lines_of_rows_that_lie_across_memory(rows: int, block: int) -> None:
+    """16 rows of d: a line of the axis c; fewer where equal blocks have them."""
+    operation = contraction(f"a 52 n, b 56 n, c {rows} m, d 56 m, e 56 k, f 56 k", "fdec", "aebf", "abcd")
     golden_cove = replace(AVX512, l1d=48 * 1024, l2=2**21)
     found = [
         str(each.schedule)
         for each in every_proposal(operation, Schedule((), identify_primitive(operation)), Context(golden_cove))
     ]
-    assert any("seq cd:896 " in each for each in found)  # 16 rows of d: a line of the axis c
+    assert any(f"seq cd:{block} " in each for each in found)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "strides", "elements"),
+    [
+        ("seq bcd:640 seq bcd:24 prim m=bcd n=a k=e pack in0@1 e bcd", "[128, 1]", False),
+        ("seq bcd:880 seq bcd:24 prim m=bcd n=a k=e pack in0@1 e bcd", "[128, 10240]", True),
+        ("seq bcd:640 seq bcd:20 prim m=bcd n=a k=e pack in0@1 bcd:20 e bcd", "[128, 10240]", True),
+    ],
+)
+def test_copies_of_rows_across_memory_take_them_together_in_equal_blocks(
+    schedule: str, strides: str, elements: bool
+) -> None:
+    operation = contraction("a 50 n, b 32 m, c 4 m, d 80 m, e 40 k", "edbc", "ea", "abcd")
+    copied = parse_schedule(f"fuse bcd=b*c*d {schedule}")
+    assert finds_elements(Flow(operation, copied, AVX2), 0) is elements
+    assert f"in0{strides}" in str(bind(operation, copied))
+
+
+def test_blocks_of_rows_across_memory_are_equal_where_that_is_near() -> None:
+    operation = contraction("a 50 n, b 32 m, c 4 m, d 80 m, e 40 k", "edbc", "ea", "abcd")
+    undecided = Schedule((), identify_primitive(operation))
+    found = [str(each.schedule) for each in every_proposal(operation, undecided, Context(LARGE))]
+    assert any("fuse bcd=b*c*d seq bcd:2560 " in each for each in found)  # 32 of 128 rows, where 43 would fit
 
 
 def test_vectors_are_gathered_where_that_costs_less_than_a_copy() -> None:

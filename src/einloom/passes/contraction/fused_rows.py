@@ -27,6 +27,9 @@ WIDE = 8
 
 CACHE_LINE = 64
 
+NEARBY = 64
+"""How many rows more or less are tried for equal blocks."""
+
 TAKEN = 2
 """Summed axes that a primitive takes."""
 
@@ -160,7 +163,8 @@ def _in_whole_lines(walked: Operation, view: FusedView, schedule: Schedule, line
     if not parts or not _transposes(parts):
         return None
     across = next(i for i, part in enumerate(parts) if abs(part.stride) == 1)
-    wide = math.prod(part.extent for part in parts[across + 1 :]) * min(line, parts[across].extent)
+    row = math.prod(part.extent for part in parts[across + 1 :])
+    wide = _evenly(row * min(line, parts[across].extent), row * parts[across].extent, row)
     blocks = [loop.step for loop in schedule.loops if loop.axis == m]
     deep = next((loop for loop in schedule.loops if loop.step > 1 and walked.axis(loop.axis).role is DimType.K), None)
     if len(blocks) != 2 or deep is None or blocks[0] >= wide:  # Blocks of several panels.
@@ -193,7 +197,10 @@ def in_whole_rows(
             for i, loop in enumerate(loops[: pack.loop]):
                 if loop.axis == axis:
                     step = _whole_rows(loop.step, rows_of(parts), _panel(pack, axis))
-                    step = _whole_lines(step, parts, operand.dtype.size) if place == OUTPUT else step
+                    if place == OUTPUT:
+                        step = _whole_lines(step, parts, operand.dtype.size)
+                    elif _transposes(parts):
+                        step = _evenly(step, walked.axis(axis).extent, rows_of(parts))
                     loops[i] = loop._replace(step=step)
     return Schedule(tuple(loops), schedule.prims, tuple(packs), fused)
 
@@ -231,6 +238,13 @@ def _panel(pack: ScheduledPack, axis: str) -> int:
 def _whole_rows(step: int, row: int, panel: int) -> int:
     """The step in whole rows, and in whole panels where that is no more than a third away."""
     return _near(step, math.lcm(row, panel)) or _near(step, row) or round_up(step, row)
+
+
+def _evenly(step: int, extent: int, row: int) -> int:
+    """The step in so many rows that blocks are equal, if that is near: a copy of fewer rows finds single elements."""
+    rows, all_rows = step // row, extent // row
+    nearby = (rows + sign * away for away in range(min(rows // 3, NEARBY) + 1) for sign in (1, -1))
+    return next((row * each for each in nearby if all_rows % each == 0), step)
 
 
 def _whole_lines(step: int, parts: tuple[Part, ...], element: int) -> int:

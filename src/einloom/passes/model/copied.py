@@ -8,7 +8,7 @@ from einloom.kernels.elementwise.few import MOST
 from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE
 
-__all__ = ["copied_matrix", "copied_run", "turned_run"]
+__all__ = ["copied_matrix", "copied_run", "finds_elements", "turned_run"]
 
 
 def copied_run(flow: Flow, position: int) -> int:
@@ -39,6 +39,23 @@ def copied_matrix(flow: Flow, position: int) -> tuple[int, int, bool, bool]:
     columns, behind = _joined((lies, follows, extent) for follows, lies, extent in digits)
     few = (rows <= MOST and behind == rows) or (columns <= MOST and apart == columns)
     return rows, columns, bool(digits) and min(digits)[1] * flow.buffers.sizes[position] >= LINE, few
+
+
+def finds_elements(flow: Flow, position: int) -> bool:
+    """Whether a copy finds single elements, where rows of a fused axis lie across what is contiguous in an input.
+
+    So it is if panels are shorter than rows, or if the last block of the axis has fewer of them.
+    """
+    if position == flow.output or not flow.schedule.fused:
+        return False
+    tensor, use, walk = flow.buffers.tensors[position], flow.scratch[position], flow.walk
+    for each in use.strided:
+        across = next((part for part in tensor.along(each.axis) if part.stride == 1 and part.step > 1), None)
+        if across is not None and each.step < across.step:
+            block = walk.spans[use.first][each.axis]
+            if each.step > 1 or walk.extents[each.axis] % block:
+                return True
+    return False
 
 
 def turned_run(flow: Flow) -> int:

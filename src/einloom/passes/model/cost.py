@@ -22,7 +22,7 @@ from einloom.ir.operation import Operation
 from einloom.ir.schedule import Fused, Schedule
 from einloom.machine import Machine, Rates
 from einloom.passes.model.buffers import Buffers
-from einloom.passes.model.copied import copied_matrix, copied_run
+from einloom.passes.model.copied import copied_matrix, copied_run, finds_elements
 from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE
 from einloom.passes.model.forgetting import TLBS
@@ -82,6 +82,9 @@ hidden, less in between: there ordinary stores are waited for less than `WRITTEN
 
 SCATTERED = 4.0
 """Cycles of a piece of a line that a transposition moves, beyond one piece a line: L1 has lost the line in between."""
+
+ELEMENT = 1.0
+"""Cycles of an element that a copy moves by itself."""
 
 COPYING = 1.5
 """How much longer a copy takes than its transfers and its instructions one after the other."""
@@ -234,7 +237,9 @@ class CostModel:
                 continue
             elements = flow.walk.runs[use.first] * use.at[use.first].lines * LINE / self.size
             run = copied_run(flow, position)
-            if run > 1:
+            if finds_elements(flow, position):
+                cycles = ELEMENT * elements
+            elif run > 1:
                 cycles = copy_cycles(elements, run, self.lanes)
             else:
                 rows, columns, scattered, few = copied_matrix(flow, position)
