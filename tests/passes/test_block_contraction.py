@@ -107,6 +107,13 @@ def test_products_that_the_innermost_axis_counts_are_computed_one_by_one() -> No
     }
 
 
+def test_products_one_by_one_add_some_rows_at_a_time() -> None:
+    """Rows of vectors lie 8 KiB apart: all of them at once would push out each other of L1."""
+    operation = contraction("z 16 c, a 48 m, b 128 n, k 128 k", "zak", "kzb", "abz")
+    golden_cove = replace(AVX2, l1d=48 * 1024, l2=2**21)
+    assert str(_chosen(operation, golden_cove)) == "seq z:1 seq k:32 prim m=b n=a k=k pack out@0 z a b"
+
+
 def test_copies_turn_matrices_between_scratch_and_tensor() -> None:
     operation = contraction("c 24 n, b 504 m, a 5 n, d 64 k", "bd", "dca", "cba")
     schedule = parse_schedule("fuse ca=c*a seq d:64 prim m=ca n=b k=d pack out@0 b ca")

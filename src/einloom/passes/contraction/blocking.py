@@ -54,7 +54,7 @@ class Blocking(Blocks):
         for side in self.sides:
             loops += side.outer_loops()
             if self.plan.staging is not SUMS:
-                loops += self._reduced_loops() if side is self.sides[0] else []
+                loops += self._reduced_loops() if side is self.sides[0] and not self._adds_products else []
                 packs += [self._pack(side, len(loops))] if side.packed and not self._is_packed_alone(side) else []
         if self.plan.staging in (BLOCKS, PRODUCTS, SUMS):
             packs.append(ScheduledPack(OUTPUT, len(loops), self._staged_layout(self._block_steps())))
@@ -69,6 +69,8 @@ class Blocking(Blocks):
             packs += [
                 self._pack(side, len(loops)) for side in self.sides if side.packed and self._is_packed_alone(side)
             ]
+        if self._adds_products:
+            inner += self._reduced_loops()
         if self.plan.staging is TILES:  # In the order of the output, which is written as it is computed.
             inner.sort(key=lambda loop: -abs(self.places[loop.axis]))
             tile = {side.prim: min(side.tile, side.steps[side.prim]) for side in self.sides if side.prim}

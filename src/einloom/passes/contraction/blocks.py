@@ -232,7 +232,7 @@ class Blocks:
             if not self.plan.few_steps:
                 return True
             return self._is_turned and self._adds_parts and self._lie_apart()  # Else adding to lines takes longer.
-        if any(self.k_steps[axis.name] != axis.extent for axis in self.reduced):
+        if (self._parts > 1) is not self._adds_products:
             return False
         m, n = self.prims.m, self.prims.n
         if self.plan.staging is BLOCKS:
@@ -338,6 +338,11 @@ class Blocks:
     def _staged_budget(self) -> int:
         """Return how many elements a staged block may have: the more, the less often inputs of long sums are packed."""
         return self.targets.sums if self._adds_parts else self.targets.staged
+
+    @property
+    def _adds_products(self) -> bool:
+        """Whether parts of each product's sum are added to a staged block of several products."""
+        return self.plan.staging is PRODUCTS and self.plan.few_steps
 
     @property
     def _adds_parts(self) -> bool:

@@ -274,12 +274,16 @@ def one_by_one(setting: Setting) -> Iterator[Proposal]:
     """Where the output's innermost axis counts products (a batch), each is computed on its own; copies turn them.
 
     Vectors along such an axis want it innermost in both inputs as well: else every copy of them is a transposition.
+    Where nothing is packed, some rows of vectors at a time are added to the block of all products as well.
     """
     operation, options = setting.operation, setting.options
     for prims in prims_of_one_product(operation) if options.packing else ():
         blocking = Blocking(operation, prims, setting.machine, options.max_kernel_size)
         alone = replace(setting, prims=prims, blocking=blocking)
         yield from products(alone, alone.gathers)
+        few = Plan("one by one", packs_vector=False, packs_element=False, staging=PRODUCTS, few_steps=True)
+        if not alone.gathers and (schedule := blocking.schedule(few)) is not None:
+            yield Proposal(few.family, schedule)
 
 
 def products(setting: Setting, packs_vector: bool, long_runs: bool = False) -> Iterator[Proposal]:
