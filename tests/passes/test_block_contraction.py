@@ -167,6 +167,15 @@ def test_blocks_hold_all_of_the_summed_axis_along_which_a_copy_reads_runs() -> N
     assert identify_primitive(FOUR).k == "f"
 
 
+def test_copies_read_whole_rows_of_a_large_operand_rather_than_lines_of_one_that_stays_near() -> None:
+    operation = contraction("b 48 m, g 100 k, h 56 k, c 36 n, a 96 n", "bgh", "hcag", "abc")
+    loops = _costed(operation, LARGE)[0].proposal.schedule.loops
+    assert [loop.axis for loop in loops if loop.axis in "gh"] == ["h"]
+    larger = contraction("b 400 m, g 100 k, h 56 k, c 36 n, a 96 n", "bgh", "hcag", "abc")
+    found = [loop.step for loop in _costed(larger, LARGE)[0].proposal.schedule.loops if loop.axis == "h"]
+    assert min(found) >= 14  # A cache line of h.
+
+
 def test_kernels_take_a_vector_axis_whole_that_would_be_two_panels() -> None:
     plan, prims = Plan("vector block", whole_rows=True), identify_primitive(FOUR)
     schedule = Blocking(FOUR, prims, LARGE).schedule(plan)

@@ -13,7 +13,7 @@ from einloom.ir.operation import Axis, DimType, Operation
 from einloom.ir.schedule import Prims
 from einloom.machine import Machine
 from einloom.passes.contraction.plan import BLOCKS, NONE, PRODUCTS, SUMS, TILES, Plan
-from einloom.passes.identify import vector_operand
+from einloom.passes.identify import LARGER, vector_operand
 from einloom.passes.model.packs import Packing, Side
 from einloom.passes.model.sizes import balanced_block, equal_block, equal_part
 from einloom.passes.model.tiles import block_targets
@@ -178,7 +178,13 @@ class Blocks:
                 self.k_steps |= self._few_rows(taken[:1], FOLLOWED)
             return
         target = self.targets.k_inside if self.plan.vector_inside else self.targets.k
-        self.k_steps |= self._shares(taken, target // self.plan.k_parts, self._whole_lines(self.sides), {})
+        self.k_steps |= self._shares(taken, target // self.plan.k_parts, self._whole_lines(self._far_sides()), {})
+
+    def _far_sides(self) -> list[Side]:
+        """The operands of which packs have to read whole lines: of a much smaller one L2 keeps the rest of them."""
+        sizes = [self.operation.elements(side.operand) for side in self.sides]
+        near = min(max(sizes) // LARGER, self.targets.kept)
+        return [side for side, size in zip(self.sides, sizes) if size > near]
 
     def _comes_back(self) -> bool:
         """Whether tiles come back to rows of the vector operand that they have read a part of, many rows later."""

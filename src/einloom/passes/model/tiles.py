@@ -58,7 +58,8 @@ class BlockTargets(NamedTuple):
         small: operands of at most this many elements are read in place: they stay in L1.
         staged: elements of a staged block of the output, and of the vector operand's block beside it (L2).
         sums: the same where several blocks of the sum are added to it.
-        turned: the same of nothing but the output, where rows of an input are to be long.
+        kept: elements of an operand that L2 keeps beside all else.
+        turned: elements of a staged block of nothing but the output, where rows of an input are to be long.
         run: elements of the output that a staged block should write in one piece.
     """
 
@@ -77,6 +78,7 @@ class BlockTargets(NamedTuple):
     small: int
     staged: int
     sums: int
+    kept: int
     turned: int
     run: int
 
@@ -116,6 +118,7 @@ def block_targets(
         small=machine.l1d // 2 // dtype.size,
         staged=min(SCRATCH_LIMIT // 4, machine.l2 // 4) // dtype.size,
         sums=min(SCRATCH_LIMIT // 4, machine.l2 // 2) // dtype.size,
+        kept=machine.l2 * 2 // 3 // dtype.size,
         turned=min(SCRATCH_LIMIT // 3, machine.l2 * 2 // 3) // dtype.size,
         run=WRITE_RUN // dtype.size,
     )
