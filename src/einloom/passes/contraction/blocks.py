@@ -62,6 +62,9 @@ NEAR_PAGES = 80
 """The same of plans of few steps, about what the first translation buffer holds: 72 rows, 36 at a time, took 1.02 to
 1.06 times as long as at once, 84 took 0.9 to 1.0, 128 took 0.85."""
 
+FEWEST = 4
+"""Columns of a tile that leaves: kernels of three or fewer take a tenth to twice as long for each."""
+
 TILE_RUN = 1536
 """Bytes of a tile that is staged alone: few enough that the processor writes it while it computes the next one."""
 
@@ -258,11 +261,20 @@ class Blocks:
         self._fill_tiles()
 
     def _fill_tiles(self) -> None:
-        """Give tiles that are staged alone as many columns as there is room for; long rows as hide latencies."""
+        """Give tiles that are staged alone as many columns as there is room for, and at least as hide latencies."""
         if self.plan.staging is TILES and self.b is not None and self.prims.n is not None:
-            run = TILE_RUN // self._size
-            least = self.targets.tile_n if self.a.tile > self.targets.read else 1
-            self.b.tile = equal_part(self.extents[self.prims.n], max(run // self.a.tile, least))
+            run, extent, near = TILE_RUN // self._size // self.a.tile, self.extents[self.prims.n], self._columns_near()
+            self.b.tile = equal_part(extent, run) if run >= near else min(equal_part(extent, near), near)
+
+    def _columns_near(self) -> int:
+        """Return the columns of the microkernel, or as many fewer as L1 holds beside what they read, if these do.
+
+        It holds two tiles, since the one before leaves while kernels compute. Where it has not even room for the fewest
+        columns but one, rows come from L2, once for all columns.
+        """
+        inside, row, most = math.prod(self.k_steps.values()), self.a.tile, self.targets.tile_n
+        near = (2 * self.targets.small - inside * row) // (2 * row + inside)
+        return most if near < FEWEST - 1 else min(max(near, FEWEST), most)
 
     # ---- blocks -------------------------------------------------------------------------------------------------
 
