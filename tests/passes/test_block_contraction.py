@@ -176,6 +176,14 @@ def test_copies_read_whole_rows_of_a_large_operand_rather_than_lines_of_one_that
     assert min(found) >= 14  # A cache line of h.
 
 
+def test_of_two_summed_axes_kernels_take_one_where_l1_keeps_what_they_add_to() -> None:
+    operation = contraction("a 84 m, d 84 k, e 84 k, c 84 m, b 84 n", "adec", "ebd", "abc")
+    (found,) = [each for each in _costed(operation, LARGE) if each.proposal.family == "parts in order"]
+    assert str(found.proposal.schedule) == "seq a:1 seq e:1 prim m=c n=b k=d pack out@1 b c"
+    (both,) = [each for each in _costed(operation, LARGE) if each.proposal.family == "in place"]
+    assert found.cost.seconds < 0.7 * both.cost.seconds
+
+
 def test_kernels_take_a_vector_axis_whole_that_would_be_two_panels() -> None:
     plan, prims = Plan("vector block", whole_rows=True), identify_primitive(FOUR)
     schedule = Blocking(FOUR, prims, LARGE).schedule(plan)

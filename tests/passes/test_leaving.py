@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from einloom.ir.bind import bind
+from einloom.ir.nest import Nest
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_schedule
@@ -13,9 +14,9 @@ from einloom.passes.contraction.choose import every_proposal
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
 from einloom.passes.model.cost import CostModel
-from einloom.passes.model.leaving import leaves
+from einloom.passes.model.leaving import CHARGED, leaves
 from einloom.passes.values import Context
-from einloom.targets.leaving import leaving_block
+from einloom.targets.leaving import LeavingBlock, leaving_block
 
 from .operations import contraction
 
@@ -35,6 +36,14 @@ def _wide(dtype: str) -> Operation:
     return contraction("a 84 n, b 84 n, c 312 m, g 100 k", "gc", "agb", "abc", dtype)
 
 
+def _is_charged(nest: Nest, block: LeavingBlock | None, machine: Machine) -> bool:
+    """Of blocks of several runs the model charges small ones so."""
+    if block is None or not block.leaves.apart:
+        return block is not None
+    size = next(buffer.size for buffer in nest.buffers if buffer.name == block.scratch) * 4
+    return CHARGED * size <= machine.l2
+
+
 @pytest.mark.parametrize("machine", [AVX2, AVX512, NEON], ids=["avx2", "avx512", "neon"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: ",".join(case[1:3]))
 def test_the_model_and_the_code_take_the_same_blocks(case: tuple[str, str, str, str, bool], machine: Machine) -> None:
@@ -43,10 +52,8 @@ def test_the_model_and_the_code_take_the_same_blocks(case: tuple[str, str, str, 
     model, schedule = CostModel(operation, machine), Schedule((), identify_primitive(operation))
     schedules = [each.schedule for each in every_proposal(operation, schedule, Context(machine))]
     leaving = [leaves(model.flow(each)) for each in schedules]
-    blocks = [leaving_block(bind(operation, each), machine) for each in schedules]
-    assert leaving == [block is not None and not block.leaves.apart for block in blocks], (
-        "several runs are not charged so"
-    )
+    nests = [bind(operation, each) for each in schedules]
+    assert leaving == [_is_charged(nest, leaving_block(nest, machine), machine) for nest in nests]
     assert any(leaving) == (some and machine is not NEON)
 
 

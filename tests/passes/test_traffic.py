@@ -185,6 +185,15 @@ def test_pages() -> None:
     assert second < first
 
 
+@pytest.mark.parametrize(("columns", "asked"), [(84, True), (2, False)])
+def test_pages_of_what_kernels_ask_for_count_as_those_of_packed_inputs(columns: int, asked: bool) -> None:
+    operation = contraction(f"a {columns} m, m 592704 n, e 84 k", "ea", "em", "am")
+    flow = Flow(operation, parse_schedule("seq m:144 prim m=m n=a k=e pack out@1 a m"), AVX512)
+    (packed, _), _ = looked_up(flow)
+    assert (flow.asked == 1) == asked
+    assert (packed > 0) == asked
+
+
 @pytest.mark.parametrize(("rows", "pages"), [(1023, 1023), (1024, 2)])
 def test_large_tensors_lie_on_huge_pages(rows: int, pages: float) -> None:
     operation = contraction(f"i 1024 m, j {rows} k, b 4 n", "ji", "bj", "bi")

@@ -111,7 +111,7 @@ class Blocks:
     def _begin(self, plan: Plan) -> None:
         """Forget the last plan."""
         self.plan = plan
-        self._take(replace(self.given, k=self.given.batch, batch=self.given.k) if plan.batch_inside else self.given)
+        self._take(self._taken(plan))
         self.a.begin(WIDE_TILE * self.targets.lanes if plan.whole_rows else self.targets.tile_m, plan.packs_vector)
         self.a.in_panels = plan.packs_vector
         if self.b is not None:
@@ -119,6 +119,12 @@ class Blocks:
             self.sides = [self.b, self.a] if plan.element_first else [self.a, self.b]
         self.packed = any(side.packed for side in self.sides)
         self.counting = self._counting_axis()
+
+    def _taken(self, plan: Plan) -> Prims:
+        """Return the axes that the primitive takes."""
+        if plan.batch_inside:
+            return replace(self.given, k=self.given.batch, batch=self.given.k)
+        return replace(self.given, batch=None) if plan.batch_outside else self.given
 
     def _take(self, prims: Prims) -> None:
         """Let the primitive take these axes."""

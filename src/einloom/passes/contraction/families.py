@@ -191,6 +191,16 @@ def rows_in_order(setting: Setting) -> Iterator[Plan]:
         yield Plan("rows in order", packs_vector=False, packs_element=False, few_steps=True)
 
 
+def parts_in_order(setting: Setting) -> Iterator[Plan]:
+    """Nothing is packed, and of two summed axes kernels take one: they add its products to a staged block in L1.
+
+    Where they take both, rows of both are read anew for each panel of columns. To an output that is not staged they
+    would add as often, wherever its lines begin.
+    """
+    if setting.prims.batch is not None and setting.exceeds_cache and not setting.gathers_much:
+        yield Plan("parts in order", packs_vector=False, packs_element=False, batch_outside=True, staging=SUMS)
+
+
 def panels_in_order(setting: Setting) -> Iterator[Plan]:
     """Nothing is packed, and a panel of the element operand at a time writes a few whole rows of the output.
 
@@ -373,6 +383,7 @@ FAMILIES: tuple[Family, ...] = (
 """Families, the plainest first: of equally cheap proposals the first one is taken."""
 
 FOLLOWERS: tuple[tuple[str, Family], ...] = (
+    ("in place", parts_in_order),
     ("vector block, element in place", gathered),
     ("element once", both_packed),
     ("element once", five_loops),

@@ -47,6 +47,7 @@ class Plan(NamedTuple):  # Choosing makes dozens of them: faster than of datacla
             many of them, since kernels see one at a time.
         several: whether packed blocks hold several products of a batch, where an input's contiguous axis counts them.
         batch_inside: whether what would be the primitive's batch is its k, and blocks hold it before the other.
+        batch_outside: whether what would be the primitive's batch is a loop: kernels add one product at a time.
         few_steps: whether blocks of k are so short that processors follow all of their rows, where nothing is packed;
             for a block of the output that is turned, that the first translation buffer holds the pages of the rows.
         whole_rows: whether kernels take all of the vector axis, where its panels would be two.
@@ -63,5 +64,6 @@ class Plan(NamedTuple):  # Choosing makes dozens of them: faster than of datacla
     long_runs: bool = False
     several: bool = False
     batch_inside: bool = False
+    batch_outside: bool = False
     few_steps: bool = False
     whole_rows: bool = False

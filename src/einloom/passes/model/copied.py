@@ -8,7 +8,7 @@ from einloom.kernels.elementwise.few import MOST
 from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE
 
-__all__ = ["copied_matrix", "copied_run", "finds_elements", "turned_run"]
+__all__ = ["copied_matrix", "copied_run", "finds_elements", "runs_apart", "turned_run"]
 
 
 def copied_run(flow: Flow, position: int) -> int:
@@ -26,6 +26,22 @@ def copied_run(flow: Flow, position: int) -> int:
             break
         run *= max(min(each.most, part.most) if position == flow.output else each.most, 1)
     return run
+
+
+def runs_apart(flow: Flow) -> int | None:
+    """Return how many elements of the output lie from one run of a staged block to the next one.
+
+    0: the block is one run; None: not all lie equally far apart, in scratch right behind each other.
+    """
+    run, apart, count = copied_run(flow, flow.output), 0, 1
+    for follows, lies, extent in _digits(flow, flow.output):
+        if follows < run or extent <= 1:
+            continue
+        apart = apart or lies
+        if (follows, lies) != (run * count, apart * count):
+            return None
+        count *= extent
+    return apart
 
 
 def copied_matrix(flow: Flow, position: int) -> tuple[int, int, bool, bool]:

@@ -22,7 +22,7 @@ from einloom.ir.operation import Operation
 from einloom.ir.schedule import Fused, Schedule
 from einloom.machine import Machine, Rates
 from einloom.passes.model.buffers import Buffers
-from einloom.passes.model.copied import copied_matrix, copied_run, finds_elements
+from einloom.passes.model.copied import copied_matrix, copied_run, finds_elements, runs_apart
 from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE
 from einloom.passes.model.forgetting import TLBS
@@ -175,7 +175,7 @@ class CostModel:
             close, distant, waited = _seconds(each, self.rates, _first_line(each))
             shown = ASKED if each.asked else 1.0
             if each.streams and leaving:
-                visible = self._visible(distant, arithmetic, flow.buffers.kept[-1])
+                visible = self._visible(distant, arithmetic, flow.buffers.kept[-1], bool(runs_apart(flow)))
                 far += (1 - visible) * (distant + waited)
                 left = max(left, visible * distant) + visible * waited
             elif each.streams and each.copies:
@@ -188,17 +188,19 @@ class CostModel:
                 near, far, waits = near + close, far + distant, waits + waited * shown
         return Cost(arithmetic, near, far, waits, COPYING * copies + left)
 
-    def _visible(self, leaving: float, arithmetic: float, kept: float) -> float:
+    def _visible(self, leaving: float, arithmetic: float, kept: float, apart: bool) -> float:
         """Return the share that shows of the seconds in which lines leave while others are computed.
 
         Args:
             leaving, arithmetic: seconds of both.
             kept: the share of the lines that caches have held, which have to leave them first.
+            apart: whether they leave in several runs: read from L2, they hide the less the longer they take.
         """
+        shown = min(leaving / arithmetic, 1.0) if apart else 0.0
         if not self.joined:
-            return 0.0
+            return shown
         many = min(max(SPARSE * leaving / arithmetic - 1, 0.0), 1.0)
-        return 1 - HIDDEN * many * (1 - kept)
+        return max(1 - HIDDEN * many * (1 - kept), shown)
 
     def _moving(self, flow: Flow) -> Cost:
         """What an element-wise operation takes: while a small staged block leaves, the next one is read."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from einloom.ir.operation import Operation
+from math import prod
+
+from einloom.ir.operation import DimType, Operation
 from einloom.ir.schedule import OUTPUT, ExecType, Schedule, ScheduledPack
 from einloom.kernels.contraction.ahead import COLUMNS, FEW_IN_PLACE, MANY_TRIPS, PIECE_IN_PLACE, is_worth_asking
 from einloom.machine import Machine
@@ -22,6 +24,7 @@ class Flow:
     Attributes:
         walk: the loops, those over the kernel's tiles and steps inside.
         moves: whether the primitive only moves, or works element by element.
+        products: how many are summed in an element of the output.
         tensors: the uses of the operands; `scratch`: of packed blocks, by operand.
         scratch_bytes: what all packed blocks together take.
         block: how many loops stand around a staged block, or else around a block of the primitive.
@@ -46,6 +49,7 @@ class Flow:
         self.schedule, self.machine, self.held = schedule, machine, held
         self.output, self.moves = len(operation.operands) - 1, not operation.main.is_contraction
         self.packs = {self.output if pack.operand == OUTPUT else pack.operand: pack for pack in schedule.packs}
+        self.products = prod([axis.extent for axis in operation.axes if axis.role is DimType.K])
         self.walk = walk = Walk(buffers.extents)
         for axis, step, *_ in schedule.loops:
             walk.add(buffers.places[axis], step)

@@ -83,9 +83,13 @@ def warm_traffic_of(flow: Flow) -> list[Traffic]:
 
 
 def looked_up(flow: Flow) -> list[tuple[float, float]]:
-    """Return the pages that each translation buffer has to look up: of packed inputs, and of all else."""
+    """Return the pages that each translation buffer has to look up: of packed inputs, and of all else.
+
+    An input of which kernels have asked for the next block counts as packed: its pages have been looked up as well.
+    """
     packed, others = [0.0] * len(flow.forgetting.pages), [0.0] * len(flow.forgetting.pages)
-    uses = [(use, others) for use in flow.tensors]
+    asked = None if flow.asked in flow.packs else flow.asked
+    uses = [(use, packed if position == asked else others) for position, use in enumerate(flow.tensors)]
     uses += [(use, others if position == flow.output else packed) for position, use in flow.scratch.items()]
     for use, pages in uses:
         times = flow.walk.runs[use.first]
