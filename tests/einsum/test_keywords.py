@@ -64,6 +64,15 @@ def test_words_that_are_equal_and_mean_something_else() -> None:
         assert np.array_equal(el.einsum("ij,jk->ik", A, B), A @ B)
 
 
+def test_no_refusal_is_taken_for_words_that_equal_its_own() -> None:
+    for wrong in (((0.0, 1.0), (0.0, 1.0)), ((0, 1), (0.0, 1.0))):
+        with pytest.raises(el.PathError):
+            el.einsum("ij,jk,kl->li", A, B, B.T, optimize=wrong)
+    for _ in range(3):
+        result = el.einsum("ij,jk,kl->li", A, B, B.T, optimize=((0, 1), (0, 1)))
+        assert np.array_equal(result, (A @ B @ B.T).T)
+
+
 def test_what_is_refused_is_refused_every_time() -> None:
     el.einsum("ij,jk->ik", A, B, out=C, beta=1)
     for _ in range(3):

@@ -71,11 +71,15 @@ def key_of(text: str, keywords: Mapping[str, object]) -> object:
 
 
 def evaluate(request: Request, operands: Sequence[Any], out: Any, key: object = None) -> Any:
-    """Evaluate an equation with an expression that is compiled on first use; `key` finds what takes its like."""
+    """Evaluate an equation with an expression that is compiled on first use; `key` finds what takes its like.
+
+    What is refused is not remembered by `key`, which may equal that of a call that is not: (0.0, 1.0) is (0, 1).
+    """
     known = _equation(request)
+    result = known(*operands) if out is None else known(*operands, out=out)
     if key is not None:
         _remember(key, known)
-    return known(*operands) if out is None else known(*operands, out=out)
+    return result
 
 
 def _equation(request: Request) -> Equation:
