@@ -95,7 +95,7 @@ def einsum(equation: Any = "", *operands: Any, out: Array | None = None, **optio
     Raises:
         EquationError, ShapeError, DTypeError, StrideError, OverlapError: nothing has been written.
     """
-    if type(equation) is str and operands and type(operands[0]) is ndarray:
+    if type(equation) is str and operands and (type(operands[0]) is ndarray or type(operands[-1]) is ndarray):
         # Most calls: what is added to them here is all that they cost.
         known = remembered(key_of(equation, options) if options else equation)
         if known is not None:

@@ -69,6 +69,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"expression"},
         {"made", "units"},
         {"conversion", "constants"},
+        {"repeats"},
         {"remembered", "__init__"},
     ),
     "bench": (

@@ -25,6 +25,7 @@ __all__ = [
     "element_strides",
     "incoming",
     "is_array",
+    "is_numpys",
     "label_of",
     "outgoing",
     "region_of",
@@ -54,6 +55,12 @@ class Library(Protocol):
 def is_array(thing: object) -> bool:
     """Return whether a thing is an array of some library, and no number, list or address."""
     return isinstance(thing, np.ndarray | Imported) or _is_foreign(type(thing))
+
+
+@lru_cache(maxsize=1024)
+def is_numpys(kind: type) -> bool:
+    """Return whether NumPy makes arrays of a class's things by itself: its own, nested sequences and numbers."""
+    return kind in (list, tuple, bool, int, float, complex) or issubclass(kind, (np.ndarray, np.generic))
 
 
 def incoming(thing: Any, name: str) -> Imported:

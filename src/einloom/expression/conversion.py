@@ -84,21 +84,23 @@ class Conversion:
         """
         if out is not None:
             return self._into(expression, label, converted, out)
-        if not expression.output_shape:
+        is_fortran = self._is_fortran(converted)
+        if not expression.output_shape or (type(given[0]) is np.ndarray and not is_fortran):
             return expression(*converted)
-        result = fresh(expression.output_shape, expression.dtype, "F" if self._is_fortran(converted) else "C")
+        result = fresh(expression.output_shape, expression.dtype, "F" if is_fortran else "C")
         named = Imported(result, label)
         expression(*converted, out=named if stands_in(named) else result)
         return outgoing(result, label, given[0])
 
     def _is_fortran(self, operands: Sequence[Any]) -> bool:
-        if self.order not in "FA":
-            return False
+        if self.order != "A":
+            return self.order == "F"
         arrays = [incoming(operand, "").array for operand in operands]
-        together = all(array.flags.f_contiguous for array in arrays) and not all(a.flags.c_contiguous for a in arrays)
-        return self.order == "F" or (self.order == "A" and together)
+        return all(array.flags.f_contiguous for array in arrays) and not all(a.flags.c_contiguous for a in arrays)
 
     def _into(self, expression: Compiled, label: str, operands: Sequence[Any], out: Any) -> Any:
+        if not self.may_narrow:
+            return expression(*operands, out=out)
         where = expression.equation
         given = array_of(out, "out", where)
         if self._is_written(label, given):

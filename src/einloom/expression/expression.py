@@ -203,6 +203,16 @@ class Expression(Native):
         return self.outgoing(output.written, operands[0])
 
     @property
+    def label(self) -> str:
+        """The name of the result's type."""
+        return self._expected.label
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the types that operands are read in."""
+        return self._expected.labels
+
+    @property
     def recipe(self) -> Recipe:
         """How its variants are made."""
         return self._recipe

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from einloom.arrays.chain import Chain
-from einloom.arrays.library import Imported, array_of, element_strides, incoming, is_array
+from einloom.arrays.library import Imported, array_of, element_strides, incoming, is_array, is_numpys
 from einloom.config import current_settings
 from einloom.errors import DTypeError, UnsupportedTarget
 from einloom.expression.conversion import PLAIN, Conversion
@@ -18,6 +20,7 @@ from einloom.expression.expression import Expression
 from einloom.expression.made import Compiled, device_operands, make_expression, on_device
 from einloom.expression.options import DEFAULTS, Options
 from einloom.expression.programs import forget_programs
+from einloom.expression.repeats import Repeats
 from einloom.expression.types import computed_type, numpy_type, operand_types, wider_results
 from einloom.expression.weak import is_weak, taken
 from einloom.frameworks import framework_of
@@ -41,19 +44,41 @@ class Equation(Native):
     def __init__(self, request: Request) -> None:
         self._request = request
         self._chain = Chain(self, Equation.__call__)
+        self._repeats = Repeats()
 
     def __call__(self, *operands: Any, out: Any = None) -> Any:
         """Evaluate the equation, and remember how."""
+        repeat = self._repeats.find(operands, out)
+        if repeat is not None:
+            return repeat.evaluate(operands, out)
+        arrays = self._arrays(operands)
+        if arrays is operands:
+            return self._evaluate(operands, out)
+        return self(*arrays) if out is None else self(*arrays, out=out)  # Generated code may take them.
+
+    def _arrays(self, operands: Sequence[Any]) -> Sequence[Any]:
+        """Return operands as arrays if NumPy alone makes arrays of them, the same object where there is nothing to do.
+
+        Operands of an epilogue stay: numbers among them are weak.
+        """
+        given = listed_operands(self._request.text, operands)
+        kinds = set(map(type, given))
+        if kinds <= {np.ndarray} or self._request.options.finish.operands or not all(map(is_numpys, kinds)):
+            return given
+        return [incoming(operand, f"operand {position}").array for position, operand in enumerate(given)]
+
+    def _evaluate(self, operands: Sequence[Any], out: Any) -> Any:
         request = self._request
-        operands = tuple(listed_operands(request.text, operands))
         framework = framework_of(operands)
         if framework is not None and not on_device(operands, request.options):
             return framework.compute(request, operands, out)
         if not request.is_plain:
-            return _evaluate_as(request, operands, out, self, self._chain)
+            return _evaluate_as(request, operands, out, self, self._chain, self._repeats)
         expression = _expression(request.text, operands, None, DEFAULTS)
         assert isinstance(expression, Expression)  # The default target is no GPU.
-        return expression.compute(operands, out, self, self._chain)
+        result = expression.compute(operands, out, self, self._chain)
+        self._repeats.add(expression, PLAIN, operands, out)
+        return result
 
 
 remembered = _equations.get
@@ -96,10 +121,12 @@ def _remember(key: object, equation: Equation) -> Equation:
     return _equations.setdefault(key, equation)
 
 
-def _evaluate_as(request: Request, operands: Sequence[Any], out: Any, native: Native, chain: Chain) -> Any:
+def _evaluate_as(
+    request: Request, operands: Sequence[Any], out: Any, native: Native, chain: Chain, repeats: Repeats
+) -> Any:
     """Evaluate an equation in a type (None: the operands' common one), with conversions around it, as options say.
 
-    Where nothing is converted, the next call like this one of `native` enters generated code.
+    Where nothing is converted, the next call like this one of `native` enters generated code; else `repeats` knows it.
     """
     text, dtype, conversion, options = request
     if out is None:
@@ -120,7 +147,10 @@ def _evaluate_as(request: Request, operands: Sequence[Any], out: Any, native: Na
     expression = _expression(text, converted, computed, options)
     if isinstance(expression, Expression) and conversion.leaves(label, operands, converted, out):
         return expression.compute(operands, out, native, chain)
-    return conversion.result(expression, label, operands, converted, out)
+    result = conversion.result(expression, label, operands, converted, out)
+    if isinstance(expression, Expression) and not beside:
+        repeats.add(expression, conversion, operands, out)
+    return result
 
 
 def _type_with_out(text: str, given: Sequence[Imported], computed: Any, out: Any) -> Any:
