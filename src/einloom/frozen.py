@@ -3,7 +3,8 @@
 They are dataclasses all the same: `field`, `fields`, `replace` and `asdict` of the standard library know them.
 `dataclass` compiles six methods of each class, for half a millisecond, and `import einloom` makes more than a hundred
 classes. Here two functions are compiled together: the constructor, which has parameters of its own, and what takes the
-fields that count in comparisons off an object. The other methods are the same functions for all classes.
+fields that count in comparisons off an object. The other methods are the same functions for all classes. Parameters by
+keyword alone, `InitVar` and defaults of fields that are no parameters are left to the standard library.
 
 >>> from dataclasses import replace
 >>> @frozen
@@ -75,8 +76,12 @@ def _compiled(cls: Any, slots: bool) -> tuple[Method, Values]:
     known: dict[str, Any] = {"MISSING": MISSING, "_put": object.__setattr__}
     parameters = ["self"]
     body: list[str] = []
-    for name, each in {each.name: each for each in fields(cls) if each.init}.items():
-        is_made, is_optional = each.default_factory is not MISSING, each.default is not MISSING
+    for each in fields(cls):
+        name, is_made, is_optional = each.name, each.default_factory is not MISSING, each.default is not MISSING
+        if not each.init:
+            assert not is_made and not is_optional, f"nothing sets {name}"
+            continue
+        assert not each.kw_only, f"{name} would have a place"
         value = f"_make_{name}() if {name} is MISSING else {name}" if is_made else name
         parameters.append(f"{name}=_default_{name}" if is_made or is_optional else name)
         body.append(f"_put_{name}(self, {value})" if slots else f"_put(self, {name!r}, {value})")

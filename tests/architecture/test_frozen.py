@@ -179,6 +179,18 @@ def test_a_representation_is_inherited_on_request() -> None:
     assert repr(Quiet("a")) == "shown"
 
 
+@pytest.mark.parametrize("given", [{"kw_only": True}, {"init": False, "default": 1}])
+def test_fields_that_the_constructor_does_not_know_are_refused(given: dict[str, Any]) -> None:
+    class Thing:
+        """A thing."""
+
+        name: str
+        other: int = field(**given)
+
+    with pytest.raises(AssertionError, match="other"):
+        frozen(Thing)
+
+
 def test_einloom_makes_values_in_one_way() -> None:
     others = (path.read_text() for name, path in modules().items() if name != "einloom.frozen")
     assert not any("dataclass(frozen" in text for text in others)
