@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from einloom.dtypes import data_type
+from einloom.jit.host import host
 from einloom.kernels.contraction.bands import Tiling, tiling_of
 from einloom.kernels.contraction.product import Product
 from einloom.kernels.contraction.tiles import Demand, plain_demand
@@ -118,7 +119,7 @@ def test_passes_reckon_with_the_cycles_of_kernels(machine: Machine) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_kernels_of_every_residue(vector: str, dtype: str) -> None:
-    lanes = MACHINES[[machine.vector for machine in MACHINES].index(vector)].vector_bits // 8 // data_type(dtype).size
+    lanes = host().with_vector(vector).vector_bits // 8 // data_type(dtype).size
     cases = [
         ProductCase(
             Brgemm(dtype, m, n, k, a=(1, 0, m, 0), b=(0, k, 1, 0), c=(1, m)),  # type: ignore[arg-type]

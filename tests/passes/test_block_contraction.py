@@ -112,6 +112,10 @@ def test_products_one_by_one_add_some_rows_at_a_time() -> None:
     operation = contraction("z 16 c, a 48 m, b 128 n, k 128 k", "zak", "kzb", "abz")
     golden_cove = replace(AVX2, l1d=48 * 1024, l2=2**21)
     assert str(_chosen(operation, golden_cove)) == "seq z:1 seq k:32 prim m=b n=a k=k pack out@0 z a b"
+    few = Plan("one by one", packs_vector=False, packs_element=False, staging=Staging.PRODUCTS, few_steps=True)
+    prims, short = Prims("b", "a", "k"), contraction("z 16 c, a 48 m, b 128 n, k 30 k", "zak", "kzb", "abz")
+    assert Blocking(operation, prims, golden_cove).schedule(few) is not None
+    assert Blocking(short, prims, golden_cove).schedule(few) is None  # There are no parts.
 
 
 def test_copies_turn_matrices_between_scratch_and_tensor() -> None:
@@ -174,6 +178,9 @@ def test_copies_read_whole_rows_of_a_large_operand_rather_than_lines_of_one_that
     larger = contraction("b 400 m, g 100 k, h 56 k, c 36 n, a 96 n", "bgh", "hcag", "abc")
     found = [loop.step for loop in _costed(larger, LARGE)[0].proposal.schedule.loops if loop.axis == "h"]
     assert min(found) >= 14  # A cache line of h.
+    alike = contraction("b 48 m, g 100 k, h 56 k, c 4 n, a 12 n", "bgh", "hcag", "abc")  # L2 keeps either.
+    blocks = Blocking(alike, identify_primitive(alike), LARGE).schedule(Plan("vector block"))
+    assert str(blocks).startswith("seq g:15 ")  # As many equal blocks as cache lines of g.
 
 
 def test_of_two_summed_axes_kernels_take_one_where_l1_keeps_what_they_add_to() -> None:
@@ -182,6 +189,9 @@ def test_of_two_summed_axes_kernels_take_one_where_l1_keeps_what_they_add_to() -
     assert str(found.proposal.schedule) == "seq a:1 seq e:1 prim m=c n=b k=d pack out@1 b c"
     (both,) = [each for each in _costed(operation, LARGE) if each.proposal.family == "in place"]
     assert found.cost.seconds < 0.7 * both.cost.seconds
+    small = contraction("a 40 m, d 84 k, e 84 k, c 84 m, b 84 n", "adec", "ebd", "abc")  # Its output stays in L2.
+    every = every_proposal(small, Schedule((), identify_primitive(small)), Context(LARGE))
+    assert "parts in order" not in [each.family for each in every]
 
 
 def test_kernels_take_a_vector_axis_whole_that_would_be_two_panels() -> None:
@@ -248,6 +258,9 @@ def test_copies_of_rows_across_memory_take_them_together_in_equal_blocks(
     copied = parse_schedule(f"fuse bcd=b*c*d {schedule}")
     assert finds_elements(Flow(operation, copied, AVX2), 0) is elements
     assert f"in0{strides}" in str(bind(operation, copied))
+    together = parse_schedule("fuse bcd=b*c*d seq bcd:640 seq bcd:24 prim m=bcd n=a k=e pack in0@1 e bcd")
+    copies = [cost_of(operation, each, AVX2).copies for each in (copied, together)]
+    assert (copies[0] > 1.2 * copies[1]) is elements
 
 
 def test_blocks_of_rows_across_memory_are_equal_where_that_is_near() -> None:
@@ -255,6 +268,13 @@ def test_blocks_of_rows_across_memory_are_equal_where_that_is_near() -> None:
     undecided = Schedule((), identify_primitive(operation))
     found = [str(each.schedule) for each in every_proposal(operation, undecided, Context(LARGE))]
     assert any("fuse bcd=b*c*d seq bcd:2560 " in each for each in found)  # 32 of 128 rows, where 43 would fit
+    prime = contraction("a 50 n, b 127 m, d 80 m, e 40 k", "edb", "ea", "abd")
+    found = [
+        str(each.schedule)
+        for each in every_proposal(prime, Schedule((), identify_primitive(prime)), Context(LARGE))
+        if "fuse bd=b*d" in str(each.schedule)
+    ]
+    assert found and not any("seq bd:80 " in each for each in found)  # A row at a time is not near.
 
 
 def test_vectors_are_gathered_where_that_costs_less_than_a_copy() -> None:
@@ -265,14 +285,20 @@ def test_vectors_are_gathered_where_that_costs_less_than_a_copy() -> None:
 
 
 @pytest.mark.parametrize("machine", [AVX2, AVX512], ids=["avx2", "avx512"])
-def test_tiles_as_wide_as_long_rows_are_staged_with_as_many_columns_as_hide_the_latency(machine: Machine) -> None:
-    """L1 holds two of them beside the rows that are read, or else not even these."""
-    operation = contraction("a 256 n, c 20 m, d 20 n, e 400 m, g 24 k", "egc", "gda", "acde")
+@pytest.mark.parametrize("extent", [20, 18])
+def test_tiles_as_wide_as_long_rows_are_staged_with_as_many_columns_as_hide_the_latency(
+    machine: Machine, extent: int
+) -> None:
+    """L1 holds two of them beside the rows that are read, or else not even these; of 18 columns two are left."""
+    operation = contraction(f"a 256 n, c 20 m, d {extent} n, e 400 m, g 24 k", "egc", "gda", "acde")
     best = costed(operation, Schedule((), identify_primitive(operation)), Context(machine))[0].proposal
     assert best.family == "staged tiles"
     columns, whole = best.schedule.loops[-1], block_targets(machine, FLOAT32, 400).tile_n
     assert columns.axis == "d" and columns.step == 4 <= whole
     assert machine.l1d < 4 * (24 * 400 + 2 * whole * 400) or whole == 4
+    far = contraction("a 256 n, c 20 m, d 24 n, e 300 m, g 40 k", "egc", "gda", "acde")  # L1 has no room for the rows.
+    tiles = Blocking(far, identify_primitive(far), machine).schedule(Plan("staged tiles", staging=Staging.TILES))
+    assert f" seq d:{block_targets(machine, FLOAT32, 300).tile_n} prim" in str(tiles)
     assert str(best.schedule).endswith(" pack out@5 d e")
     longer = contraction("a 16 n, c 20 m, d 20 n, e 4000 m, g 24 k", "egc", "gda", "acde")
     found = costed(longer, Schedule((), identify_primitive(longer)), Context(machine))
@@ -381,6 +407,19 @@ def test_parts_of_a_sum_are_long_beside_the_ends_of_tiles(columns: int, machine:
     operation = contraction(f"m {columns} m, n 10000 n, k 500 k", "mk", "kn", "mn")
     schedules = [str(each.proposal.schedule) for each in _costed(operation, machine)]
     assert any(f"seq k:{rows} prim m=n n=m k=k pack out@1 m n" in each for each in schedules)
+    turned = contraction(f"m {columns} m, n 10000 n, k 500 k", "mk", "kn", "nm")  # Blocks in L2, which few rows suit.
+    every = every_proposal(turned, Schedule((), identify_primitive(turned)), Context(machine))
+    assert not any("seq k:50 " in str(each.schedule) for each in every if each.family == "along an input")
+
+
+def test_rows_that_push_out_each_other_of_l1_are_waited_for_in_l2_though_they_are_followed_beyond_it() -> None:
+    schedule = parse_schedule("seq k:32 prim m=m n=n k=k")
+    machine = replace(AVX512, l1d=48 * 1024, l2=2**21)
+    crowded, apart = (
+        cost_of(contraction(f"k 320 k, m {m} m, n 17 n", "km", "nk", "nm"), schedule, machine).waits
+        for m in (4096, 4112)
+    )
+    assert crowded > 2 * apart
 
 
 def test_short_rows_in_pages_of_their_own_are_read_several_at_a_time() -> None:

@@ -235,13 +235,13 @@ def test_a_few_rows_that_a_permutation_reads_are_followed_through_several_loops(
     assert read.pieces == pytest.approx(16 / run, rel=0.1)
 
 
-@pytest.mark.parametrize(("rows", "far", "near"), [(8, 65536, 65536), (32, 65536, 4), (64, 4, 4)])
+@pytest.mark.parametrize(("rows", "far", "near"), [(8, 81920, 81920), (32, 81920, 4), (40, 4, 4)])
 def test_rows_that_push_out_each_other_are_followed_beyond_the_second_cache(rows: int, far: int, near: int) -> None:
     """Rows of 16 KiB share a set of L1, which holds twelve lines: tiles read theirs again from L2, in pieces of four.
 
     From beyond L2 all of them come as one, if processors can follow so many rows.
     """
-    operation = contraction("k 256 k, m 4096 m, n 17 n", "km", "nk", "nm")
+    operation = contraction("k 320 k, m 4096 m, n 17 n", "km", "nk", "nm")
     schedule = parse_schedule(f"seq k:{rows} prim m=m n=n k=k")
     read, *_ = traffic_of(Flow(operation, schedule, replace(AVX512, l1d=48 * 1024, l2=2**21)))
     assert (1 / read.pieces, 1 / read.near) == (far, near)
