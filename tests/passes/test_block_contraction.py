@@ -42,6 +42,12 @@ PRIME_COLUMNS = contraction("i 1009 m, j 1009 n, k 1009 k", "ki", "kj", "ij")
             id="rows are read where they lie, a panel of a few at a time",
         ),
         pytest.param(
+            contraction("a 84 m, b 84 m, c 24 n, d 84 m, e 84 k", "ebad", "ce", "abcd"),
+            Plan("rows in order", packs_vector=False, packs_element=False, few_steps=True),
+            "seq b:1 seq a:42 seq e:28 seq a:1 prim m=d n=c k=e",
+            id="rows that are read where they lie are read on from block to block, whatever the output's order",
+        ),
+        pytest.param(
             COLUMNS,
             Plan("vector block"),
             "seq j:288 seq k:534 seq i:80 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j pack in0@3 i:8 k i",

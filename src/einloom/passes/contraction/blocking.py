@@ -22,7 +22,7 @@ from dataclasses import replace
 
 from einloom.ir.schedule import OUTPUT, Digit, Schedule, ScheduledLoop, ScheduledPack
 from einloom.passes.contraction.blocks import Blocks
-from einloom.passes.contraction.plan import BLOCKS, PRODUCTS, SUMS, TILES, Plan
+from einloom.passes.contraction.plan import BLOCKS, NONE, PRODUCTS, SUMS, TILES, Plan
 from einloom.passes.model.packs import Side
 
 __all__ = ["Blocking"]
@@ -51,8 +51,9 @@ class Blocking(Blocks):
         """Return the loops around the blocks that were decided, and the packs between them."""
         loops = self._common_loops()
         packs: list[ScheduledPack] = []
+        lying = self.plan.few_steps and self.plan.staging is NONE  # Then rows are read on from block to block.
         for side in self.sides:
-            loops += side.outer_loops()
+            loops += side.outer_loops(lying)
             if self.plan.staging is not SUMS:
                 loops += self._reduced_loops() if side is self.sides[0] and not self._adds_products else []
                 packs += [self._pack(side, len(loops))] if side.packed and not self._is_packed_alone(side) else []

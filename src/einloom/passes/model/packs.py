@@ -64,9 +64,9 @@ class Side:
         self.steps: dict[str, int] = {}
         self.run = 0
 
-    def outer_loops(self) -> list[ScheduledLoop]:
-        """Loops between blocks: packs follow the tensor, what is read in place the output."""
-        order, steps = self.lying if self.packed else self.written, self.steps
+    def outer_loops(self, lying: bool = False) -> list[ScheduledLoop]:
+        """Loops between blocks: packs follow the tensor, what is read in place the output, or the tensor if `lying`."""
+        order, steps = self.lying if self.packed or lying else self.written, self.steps
         return [ScheduledLoop(a.name, steps[a.name]) for a in order if steps[a.name] < a.extent]
 
     def inner_loops(self, lying: bool = False) -> list[ScheduledLoop]:
