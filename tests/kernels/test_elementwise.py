@@ -7,10 +7,15 @@ from itertools import product
 
 import pytest
 
+from einloom.asm import Assembler
+from einloom.dtypes import data_type
 from einloom.errors import UnsupportedTarget
 from einloom.ir import meanings
+from einloom.kernels import machine_for
+from einloom.kernels.emit import emit_kernel
 from einloom.kernels.formula import functions
 from einloom.kernels.specs import Binary, ElementWise, Ternary, Unary
+from einloom.machine import AVX512
 from tests.covering import covering
 from tests.isas import vectors_of_host
 from tests.kernels.elementwise import COLUMNS, ROWS, WRITTEN, ElementCase, check_elements, layouts, sizes
@@ -134,3 +139,13 @@ REFUSED: list[tuple[ElementWise, str]] = [
 def test_what_does_not_exist_is_refused_with_what_does(spec: ElementWise, message: str) -> None:
     with pytest.raises(UnsupportedTarget, match=message):
         compile_kernel(spec, vectors_of_host()[0])
+
+
+@pytest.mark.parametrize(("apart", "halves"), [(48, False), (44, True), (47, True), (64, False)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_that_begin_within_lines_are_stored_in_halves(dtype: str, apart: int, halves: bool) -> None:
+    asm = Assembler(AVX512.isa)
+    spec = Unary("identity", data_type(dtype), 36, 39, a=(1, 36), b=(apart, 1))
+    emit_kernel(machine_for(asm, AVX512), spec)
+    names = {getattr(form, "mnemonic", form) for form, *_ in asm.records}
+    assert bool(names & {"vextractf32x8", "vextractf64x4"}) is halves

@@ -15,6 +15,7 @@ from einloom.ir.meanings import UNARY as UNARY_MEANINGS
 from einloom.kernels.elementwise.application import Application, Copying, Formulaic
 from einloom.kernels.elementwise.columns import Block, Columns, Matrix
 from einloom.kernels.elementwise.few import Few, joins_few
+from einloom.kernels.elementwise.lines import LINE
 from einloom.kernels.elementwise.transposition import Blocks
 from einloom.kernels.formula.functions import PAIRED, UNARY, formula_of, function_of
 from einloom.kernels.formula.numbering import recipe_of
@@ -104,7 +105,10 @@ def _transpose(
         Few(km, vec, frame, size, source, target, joins, short).emit()
         return
     if short.steps <= SHORT:
-        Blocks(km, verbs, frame, size, source, target, short, writes_in_order=writes_in_order).emit()
+        in_halves = _rows_begin_within_lines(target)
+        Blocks(
+            km, verbs, frame, size, source, target, short, writes_in_order=writes_in_order, in_halves=in_halves
+        ).emit()
         return
     if target.name in views:  # What was rounded to the type of B must not be read again.
         Columns(km, vec, frame, size, [source], target, operator(True), views).emit()
@@ -113,6 +117,15 @@ def _transpose(
     frame.advance(target.name, target.strides[1], -block.n)
     transposed = Matrix(target.name, (target.strides[1], target.strides[0]), target.element)
     Columns(km, vec, frame, (block.n, block.m), [transposed], transposed, operator(True), views).emit()
+
+
+def _rows_begin_within_lines(target: Matrix) -> bool:
+    """Whether rows begin at different places of cache lines, so that most stores of a line's length lie in two lines.
+
+    Beyond L1 such a store takes several times as long as two of half a line, of which few do.
+    """
+    apart = target.strides[0]
+    return isinstance(apart, int) and apart % LINE != 0
 
 
 def _copies_single_registers(spec: Unary) -> bool:

@@ -59,6 +59,7 @@ class Avx512Vectors(X86Vectors):
         self.grouping = Avx512Grouping(self)
         self.pick = self._pick
         self.copy_bytes = self._copy_bytes
+        self.store_half = self._store_half
 
     def mask(self, count: int) -> Mask:
         return None if count == self.lanes else self.lane_mask((1 << count) - 1)
@@ -114,6 +115,18 @@ class Avx512Vectors(X86Vectors):
             self.asm.vxorps(low, low, low)
         else:
             self.asm.vpxord(dst, dst, dst)
+
+    def _store_half(self, place: Address, src: Vector, high: bool, mask: Mask, temporary: Vector) -> None:
+        is_single = self.dtype.size == 4
+        extract = self.asm.vextractf32x8 if is_single else self.asm.vextractf64x4
+        if high and mask is None:
+            extract(place, src, 1)
+            return
+        if high:  # What `extract` stores under a mask is touched as a whole (Intel SDM: exceptions of type E6NF).
+            extract(ymm[temporary.number], src, 1)
+        move = self.asm.vmovups if is_single else self.asm.vmovupd
+        to = place if mask is None else place | self.mask_register(mask)
+        move(to, ymm[(temporary if high else src).number])
 
     def _copy_bytes(self, target: R64, source: R64, count: R64, before: bool) -> None:
         """Move the bytes whose numbers, from the place on or back from it, are below the count.

@@ -81,6 +81,8 @@ class CopyVerbs(ABC, Generic[R, V, A]):
         copy_bytes: `copy_bytes(target, source, count, before)`: copies fewer bytes than a cache line has, those from
             two places on or those `before` them, and touches no others; the target is where a line begins. It needs
             the first two registers. None: there are no masks of bytes.
+        store_half: `store_half(place, src, high, mask, temporary)`: the lanes at a place = the low or high half of src,
+            masked as those of `store`. None: vectors are no longer than half a cache line.
     """
 
     dtype: DType
@@ -92,6 +94,7 @@ class CopyVerbs(ABC, Generic[R, V, A]):
     load_transposed: TransposedLoad[R, V] | None
     pick: Pick[V] | None = None
     copy_bytes: Callable[[R, R, R, bool], None] | None = None
+    store_half: Callable[[A, V, bool, Mask, V], None] | None = None
 
     def mask(self, count: int) -> Mask:
         """Return the mask of the first `count` lanes; emits what sets it up, once."""
