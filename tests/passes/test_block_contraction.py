@@ -573,6 +573,27 @@ def test_plans_are_varied_on_several_threads_as_on_one() -> None:
         assert {axis.name for axis in _chosen(operation, AVX512, threads).fused} == {"ab", "cd"}
 
 
+@pytest.mark.parametrize(
+    "operation",
+    [
+        contraction("i 600 m, j 600 n, k 600 k", "ki", "kj", "ij", "complex64"),
+        contraction("a 200 c, b 16 m, c 16 n, k 16 k", "abk", "akc", "abc", "complex64"),
+        contraction("l 64 k, p 4 m, r 64 m, x 64 n", "lpr", "lx", "xpr", "complex64"),
+        contraction("a 8 m, b 8 k, c 200 n, d 300 n", "ab", "cdb", "cda", "complex64"),
+        contraction("a 64 k, b 64 k, i 16 m, j 16 n", "aib", "ajb", "ij", "complex64"),
+    ],
+    ids=["square", "batch", "state", "gate", "along a sum"],
+)
+def test_two_threads_halve_about_what_every_complex_proposal_costs(operation: Operation) -> None:
+    schedule = Schedule((), identify_primitive(operation))
+    alone, shared = (
+        {each.proposal.schedule: each.cost.seconds for each in costed(operation, schedule, Context(AVX512, options))}
+        for options in (Options(1), Options(2))
+    )
+    both = alone.keys() & shared.keys()
+    assert len(both) > 2 and all(1.5 < alone[each] / shared[each] < 2.5 for each in both)
+
+
 def test_little_work_takes_one_family() -> None:
     small = parse_operation(str(PRODUCT).replace("1600", "40"))
     assert str(_chosen(small, AVX512)) == "prim m=j n=i k=k"

@@ -315,7 +315,7 @@ def _where_they_lie(
     model = CostModel(reals.operation, context.machine, asks_in_place=False, may_leave=False)
     small = 4 * operation.points <= LITTLE
     for proposal in _distinct(_made(setting, (each for family in families for each in family(setting)))):
-        cost = NOTHING if small else model.cost(proposal.schedule, context.options.threads)
+        cost = NOTHING if small else _shared_cost(model, proposal.schedule, context)
         restored = _restored(reals, Costed(proposal, cost))
         if restored is not None:
             yield restored
@@ -327,7 +327,8 @@ def _in_short_runs(operation: Operation, context: Context) -> Iterator[Costed]:
     if runs is None or context.options.max_kernel_size is not None:
         return
     schedule, small = runs.schedule(context.machine), 4 * operation.points <= LITTLE
-    cost = NOTHING if small else runs.cost(schedule, context.machine, context.options.threads)
+    threads = context.options.threads
+    cost = NOTHING if small else runs.cost(parallelise(operation, schedule, threads), context.machine, threads)
     yield Costed(Proposal(runs.family, schedule), cost)
 
 
@@ -336,9 +337,9 @@ def _along_sum(operation: Operation, context: Context) -> Iterator[Costed]:
     axes = AlongSum.of(operation, context.machine)
     if axes is None or context.options.max_kernel_size is not None:
         return
-    small = 4 * operation.points <= LITTLE
+    small, threads = 4 * operation.points <= LITTLE, context.options.threads
     for schedule in dict.fromkeys(axes.schedules(context.machine)):
-        cost = NOTHING if small else axes.cost(schedule, context.machine, context.options.threads)
+        cost = NOTHING if small else axes.cost(parallelise(operation, schedule, threads), context.machine, threads)
         yield Costed(Proposal("along a sum", schedule), cost)
 
 
@@ -394,9 +395,14 @@ def _one_by_one(operation: Operation, context: Context) -> Iterator[Costed]:
 def _restored_all(reals: Reals, proposals: Iterable[Proposal], context: Context) -> Iterator[Costed]:
     model = CostModel(reals.operation, context.machine, asks_in_place=reals.packs, may_leave=False)
     for proposal in _distinct(proposals):
-        restored = _restored(reals, Costed(proposal, model.cost(proposal.schedule, context.options.threads)))
+        restored = _restored(reals, Costed(proposal, _shared_cost(model, proposal.schedule, context)))
         if restored is not None:
             yield restored
+
+
+def _shared_cost(model: CostModel, schedule: Schedule, context: Context) -> Cost:
+    threads = context.options.threads
+    return model.cost(parallelise(model.operation, schedule, threads), threads)
 
 
 def _restored(reals: Reals, found: Costed) -> Costed | None:
