@@ -35,7 +35,8 @@ class CannotPrepare(Exception):
 def cache_folder(name: str, *recipe: object) -> Path:
     """Return the folder that holds something, one for each recipe, so that a changed recipe is fetched anew."""
     digest = hashlib.sha256(repr(recipe).encode()).hexdigest()[:8]
-    base = os.environ.get("EINLOOM_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "einloom"
+    chosen = os.environ.get("EINLOOM_CACHE", "off")  # It may say that no programs are kept, which is no folder.
+    base = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache") / "einloom" if chosen in ("", "off", "none") else chosen
     return Path(base).expanduser().resolve() / f"{name}-{digest}"
 
 
