@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import einloom
 from einloom.cli import main
 from einloom.errors import ArgumentError
 from einloom.jit.host import host
-from einloom.jit.rates import bytes_loop, measured_rates
-from einloom.jit.recorded import VERSION, coarse, rates_file, record_rates, recorded_rates
+from einloom.jit.rates import ROUNDS, bytes_loop, measured_rates
+from einloom.jit.recorded import STAYS, STEPS, VERSION, coarse, rates_file, record_rates, recorded_rates, settled
 from einloom.machine import AVX2, AVX512, Rates
 
 SOME = Rates(100e9, 50e9, 90e9, 40e9, 20e9, 10e9)
@@ -57,8 +59,8 @@ def test_what_cannot_be_read_counts_as_nothing_and_is_replaced(file: Path, text:
 @pytest.mark.parametrize("rate", ["fast", 0, -1.0, float("nan"), float("inf"), None, [1], 10**400, 1e-300, 1e300])
 def test_what_is_no_rate_counts_as_nothing(file: Path, rate: object) -> None:
     file.parent.mkdir()
-    for given, read in ((1e9, replace(SOME, l2=1e9)), (rate, None)):
-        rates = asdict(SOME) | {"l2": given}
+    for written, read in ((1e9, replace(SOME, l2=1e9)), (rate, None)):
+        rates = asdict(SOME) | {"l2": written}
         file.write_text(json.dumps({"version": VERSION, f"{AVX512.name}, avx512": rates}))
         assert recorded_rates(AVX512) == read
 
@@ -123,6 +125,49 @@ def test_rates_are_rounded_up_in_steps() -> None:
     assert {coarse(step) for step in steps} == steps
 
 
+RATES = st.floats(1e3, 1e15)
+NOISE = st.floats(-STAYS, STAYS)
+REAL = st.floats(STAYS + 1.02, 40)
+
+
+@given(RATES, st.lists(NOISE, max_size=20))
+def test_no_sequence_of_measurements_within_noise_changes_a_recorded_rate(first: float, noise: list[float]) -> None:
+    recorded = settled(first, None)
+    for steps in noise:
+        assert settled(first * 2 ** (steps / STEPS), recorded) == recorded
+
+
+@given(RATES, st.lists(NOISE, max_size=20), REAL, st.booleans())
+def test_a_change_beyond_noise_is_recorded_whatever_was_measured_before(
+    first: float, noise: list[float], steps: float, rises: bool
+) -> None:
+    recorded = settled(first, None)
+    for each in noise:
+        recorded = settled(first * 2 ** (each / STEPS), recorded)
+    changed = first * 2 ** (steps / STEPS if rises else -steps / STEPS)
+    assert settled(changed, recorded) == coarse(changed) != recorded
+
+
+def test_measuring_again_leaves_the_file_as_it_is_until_a_rate_has_changed(file: Path) -> None:
+    record_rates(AVX512, SOME)
+    before = file.read_text()
+    noisy = Rates(*[rate * factor for rate, factor in zip(astuple(SOME), (1.15, 0.85, 1.1, 0.9, 1.0, 0.83))])
+    record_rates(AVX512, noisy)
+    assert file.read_text() == before
+    record_rates(AVX512, replace(noisy, l3=20e9))
+    changed = recorded_rates(AVX512)
+    assert changed is not None and changed.l3 == coarse(20e9)
+    assert replace(changed, l3=coarse(SOME.l3)) == Rates(*map(coarse, astuple(SOME)))
+
+
+def test_rates_of_another_form_of_the_file_are_no_noise(file: Path) -> None:
+    record_rates(AVX512, SOME)
+    entries = json.loads(file.read_text())
+    file.write_text(json.dumps(entries | {"version": VERSION - 1}))
+    record_rates(AVX512, Rates(*[1.1 * rate for rate in astuple(SOME)]))
+    assert recorded_rates(AVX512) == Rates(*[coarse(1.1 * rate) for rate in astuple(SOME)])
+
+
 def test_another_vector_isa_has_rates_of_its_own() -> None:
     assert replace(AVX512, rates=SOME).with_vector("avx2").rates is None
     assert replace(AVX512, rates=SOME).with_vector("avx512").rates == SOME
@@ -131,6 +176,13 @@ def test_another_vector_isa_has_rates_of_its_own() -> None:
 def test_every_rate_is_measured() -> None:
     rates = measured_rates(memory=2**22, seconds=0.001)
     assert all(1e8 < rate < 1e14 for rate in astuple(rates))
+
+
+def test_the_best_of_all_rounds_counts_rate_by_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds = iter([(float(i), 9.0 - i, 3.0, 4.0, 5.0, 6.0) for i in range(1, ROUNDS + 1)])
+    monkeypatch.setattr("einloom.jit.rates._rates_once", lambda memory, seconds: next(rounds))
+    assert measured_rates() == Rates(ROUNDS, 8.0, 3.0, 4.0, 5.0, 6.0)
+    assert next(rounds, None) is None
 
 
 @pytest.mark.parametrize("vector", ["avx512", "avx2", "neon"])

@@ -24,7 +24,9 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--peak", action="store_true", help="measure the peak with generated multiply-adds")
     parser.add_argument(
-        "--measure", action="store_true", help="measure what the optimiser reckons with, and record it for this user"
+        "--measure",
+        action="store_true",
+        help="measure what the optimiser reckons with, and record for this user what differs by more than noise",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)

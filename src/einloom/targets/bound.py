@@ -1,6 +1,7 @@
 """`bound_of`: what no program can beat on one core of a machine, from the rates that are recorded of it.
 
-Nothing is measured here: where nobody recorded rates there is no bound.
+Nothing is measured here: where nobody recorded rates there is no bound. A core may do up to a fifth more than recorded:
+so much counts as noise when it is measured again.
 """
 
 from __future__ import annotations
