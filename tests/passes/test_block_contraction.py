@@ -472,6 +472,14 @@ def test_inputs_near_the_core_of_a_batch_or_with_many_columns_are_copied() -> No
         assert all(each.proposal.family != "along an input" for each in _costed(contraction(axes, *operands)))
 
 
+def test_inputs_are_read_as_they_lie_too_where_the_output_alone_leaves_no_room_beside_them() -> None:
+    """The input takes 13.8 MB, the output 28.8: the 16 that count of the last level keep neither beside the other."""
+    operation = contraction("d 48 k, b 72 m, c 1000 m, a 100 n", "dbc", "ad", "abc")
+    assert _costed(fuse(operation), LARGE)[0].proposal.family == "along an input"
+    shorter = contraction("d 48 k, b 7 m, c 1000 m, a 100 n", "dbc", "ad", "abc")
+    assert all(each.proposal.family != "along an input" for each in _costed(fuse(shorter), LARGE))
+
+
 def test_complex_elements_are_read_as_they_lie_too() -> None:
     operation = contraction("d 368 k, c 368 m, a 368 m, b 24 n", "dca", "bd", "abc", "complex64")
     best = _costed(operation)[0].proposal

@@ -92,14 +92,16 @@ def is_short(operation: Operation, m: Axis) -> bool:
 def schedules_of_far_input(
     operation: Operation, prims: Prims, machine: Machine, most: int | None = None
 ) -> Iterator[Schedule]:
-    """Yield schedules that read an input from memory as it lies, vectors along its contiguous axis m.
+    """Yield schedules that read an input as it lies, vectors along its contiguous axis m, and stage the output.
 
-    With many columns a copy that turns it would cost little. Of a batch each product counts by itself.
+    They are worth trying where memory has to give or take what the last level does not keep of both. With many columns
+    a copy that turns the input would cost little. Of a batch each product counts by itself.
     """
     operand, role = operation.inputs[vector_operand(operation, prims)], operation.axis(prims.m or "").role
     products = math.prod(axis.extent for axis in operation.axes if axis.role is DimType.C)
-    each = operation.elements(operand) // max(products, 1) * operand.dtype.size
-    if each > min(machine.last_level, SHARE * machine.l2) and _columns(operation, role) <= FEW_COLUMNS:
+    moved = sum(operation.elements(each) * each.dtype.size for each in (operand, operation.output))
+    is_far = moved // max(products, 1) > min(machine.last_level, SHARE * machine.l2)
+    if is_far and _columns(operation, role) <= FEW_COLUMNS:
         yield from schedules_where_it_lies(operation, prims, machine, most)
 
 
