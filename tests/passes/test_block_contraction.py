@@ -544,6 +544,26 @@ def test_an_input_that_varies_along_vectors_is_no_broadcast() -> None:
     assert lanes / 2 < in_place / packed < 2 * lanes
 
 
+def test_packed_vectors_of_both_inputs_are_so_few_that_l1_holds_them() -> None:
+    """None is used twice in a tile: 16 x 3 products of 8 columns and 16 lanes are half of L1."""
+    operation = contraction("a 200 m, b 64 n, c 36 c, d 16 k, e 24 k", "eadc", "ebdc", "abc")
+    schedule = Blocking(operation, Prims("c", "b", "d", "e"), LARGE).schedule(
+        Plan("element once", element_first=True, panels=True)
+    )
+    loops = "seq c:16 seq e:3 seq a:1 prim m=c n=b k=d batch=e"
+    assert schedule is not None and str(schedule).startswith(loops), schedule
+
+
+def test_parts_of_packed_rows_that_both_inputs_have_are_waited_for_in_l2() -> None:
+    operation = contraction("a 48 m, b 40 n, c 80 n, d 80 c, e 32 k", "ead", "cbde", "abcd")
+    wide, narrow = (
+        cost_of(operation, parse_schedule(f"seq d:{d} seq c:16 seq b:1 seq a:1 {rest}"), LARGE)
+        for rest in ("prim m=d n=c k=e pack in0@1 a e d pack in1@3 e c d",)
+        for d in (64, 16)
+    )
+    assert wide.seconds > 1.5 * narrow.seconds  # measured: 2.5
+
+
 def test_five_loops_are_tried_where_element_once_packs_vectors_again_for_each_block() -> None:
     """It takes 1.8 times as long as they do then, and 1.3 times as long as the best of the others."""
     operation = contraction("f 3 m, b 222 m, e 19 n, d 5 k, a 12 k, c 92 k", "cdbfa", "daec", "feb")

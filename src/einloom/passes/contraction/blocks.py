@@ -30,6 +30,9 @@ WIDE_TILE = 4
 COMMON_VECTORS = 4
 """Vectors in one block of a vector axis that both inputs depend on, where blocks are packed."""
 
+FEW_TOGETHER = 8
+"""Columns of such a block that L1 holds at least."""
+
 UNPACKED_VECTOR = 1024
 """The same where nothing is packed: operands and output of a block fit L1."""
 
@@ -187,6 +190,8 @@ class Blocks:
                 self.k_steps |= self._few_rows(taken[:1], FOLLOWED)
             return
         target = self.targets.k_inside if self.plan.vector_inside else self.targets.k
+        if any(axis.name == self.prims.m for axis in self.common):  # Vectors of both inputs, none used twice in a tile.
+            target = min(target, self.targets.small // (FEW_TOGETHER * self.targets.lanes))
         self.k_steps |= self._shares(taken, target // self.plan.k_parts, self._whole_lines(self._far_sides()), {})
 
     def _far_sides(self) -> list[Side]:
@@ -230,12 +235,20 @@ class Blocks:
             return {}
         run = TILE_RUN // self._size // max(self.extents.get(self.prims.m or "", 1), 1)
         limits = {self.prims.n: max(run, self.targets.tile_n)}
-        limits[self.prims.m] = COMMON_VECTORS * self.targets.lanes if self.packed else UNPACKED_VECTOR
+        limits[self.prims.m] = self._common_vectors() if self.packed else UNPACKED_VECTOR
         if self.counting is not None:
             run = self.targets.run if self.plan.long_runs else PRODUCTS_RUN // self._size
             run = self.targets.line if self.plan.several else run
             limits[self.counting.name] = equal_block(self.counting.extent, run)
         return {axis.name: max(min(limits.get(axis.name, 1), axis.extent), 1) for axis in self.common}
+
+    def _common_vectors(self) -> int:
+        """Return how far a block reaches along vectors that both inputs have: L1 holds those of a few columns.
+
+        Each is used for one row alone, so all of them come from there again and again.
+        """
+        lanes, inside = self.targets.lanes, math.prod(self.k_steps.values()) * FEW_TOGETHER
+        return lanes * min(max(self.targets.small // (lanes * inside), 1), COMMON_VECTORS)
 
     # ---- staging ------------------------------------------------------------------------------------------------
 

@@ -204,7 +204,15 @@ def _scratch_traffic(flow: Flow, position: int, use: Use, overflows: list[float]
     for gone, fetched in zip(overflows, use.fetched(flow.walk, flow.forgetting.lines_of(use), use.lines)):
         again = runs * max(fetched - block.lines * (1 - gone), 0.0)
         lines.append(max(again, block.lines) if staged else again)
-    return Traffic(f"scratch of {flow.buffers.names[position]}", tuple(lines), 0.0, 0.0, staged)
+    tile = use.at[min(flow.tile, use.last)]
+    near = tile.pieces / tile.lines if _has_common_vectors(flow) and not staged else 0.0
+    return Traffic(f"scratch of {flow.buffers.names[position]}", tuple(lines), 0.0, near, staged)
+
+
+def _has_common_vectors(flow: Flow) -> bool:
+    """Whether vectors run along an axis of both inputs, so that tiles read a part of each packed row."""
+    m = flow.buffers.places.get(flow.schedule.prims.m or "")
+    return m is not None and all(tensor.along(m) for tensor in flow.buffers.tensors)
 
 
 def _copied(flow: Flow, position: int, use: Use, overflows: list[float]) -> Traffic:
