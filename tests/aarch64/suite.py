@@ -33,6 +33,7 @@ QUICK = (
     "tests/kernels/test_dot_products.py",
     "tests/primitives/test_elementwise.py::test_unary",
     "tests/primitives/test_elementwise.py::test_binary",
+    "tests/targets/test_proposals.py::test_every_proposal_equals_the_interpreter",
 )
 """A representative part, of which each processor takes a minute or two."""
 

@@ -15,6 +15,11 @@ def test_full() -> None:
 
 
 @pytest.mark.soak
+def test_needs_what_is_not_there() -> None:
+    pytest.skip("there is none")
+
+
+@pytest.mark.soak
 def test_crashes() -> None:
     os.abort()
 
