@@ -3,8 +3,9 @@
 Memory bounds them, so the large input is read in the order in which it lies, a few rows at once, and nothing is copied.
 Where its contiguous axis is summed, vectors run along the sum and are added up across lanes at its end; where it is an
 axis of the output, the rows are added to a piece of the output that stays in L2: it is read and written once for eight
-rows, and long runs of the input count more. Plain sums of what lies in memory take row after row: that is one stream,
-which memory answers fastest, and adding to L1 takes less time.
+rows, and long runs of the input count more (measured, rows of 28 to 260 KB: pieces that L1 holds half full of took 1.04
+times as long on AVX-512, 1.02 on AVX2). Plain sums of what lies in memory take row after row: that is one stream, which
+memory answers fastest, and adding to L1 takes less time.
 
 A short axis of the output inside of the sum, the parts of complex numbers, goes along in its vectors.
 
