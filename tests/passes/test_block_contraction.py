@@ -274,6 +274,10 @@ def test_blocks_of_rows_across_memory_are_equal_where_that_is_near() -> None:
     undecided = Schedule((), identify_primitive(operation))
     found = [str(each.schedule) for each in every_proposal(operation, undecided, Context(LARGE))]
     assert any("fuse bcd=b*c*d seq bcd:2560 " in each for each in found)  # 32 of 128 rows, where 43 would fit
+    long = contraction("a 200 n, b 1888 m, d 3 m, e 64 k", "edb", "ea", "abd")
+    proposed = every_proposal(long, Schedule((), identify_primitive(long)), Context(LARGE))
+    found = [str(each.schedule) for each in proposed]
+    assert any("fuse bd=b*d seq bd:1416 " in each for each in found)  # 472 of 1,888 rows, where 640 would fit
     prime = contraction("a 50 n, b 127 m, d 80 m, e 40 k", "edb", "ea", "abd")
     found = [
         str(each.schedule)

@@ -27,9 +27,6 @@ WIDE = 8
 
 CACHE_LINE = 64
 
-NEARBY = 64
-"""How many rows more or less are tried for equal blocks."""
-
 TAKEN = 2
 """Summed axes that a primitive takes: two stay two, however short (measured: as one they gain nothing in the mean)."""
 
@@ -241,10 +238,11 @@ def _whole_rows(step: int, row: int, panel: int) -> int:
 
 
 def _evenly(step: int, extent: int, row: int) -> int:
-    """The step in so many rows that blocks are equal, if that is near: a copy of fewer rows finds single elements."""
+    """The step in so many rows that blocks are equal, if at most a third away: copies of fewer find single elements."""
     rows, all_rows = step // row, extent // row
-    nearby = (rows + sign * away for away in range(min(rows // 3, NEARBY) + 1) for sign in (1, -1))
-    return next((row * each for each in nearby if all_rows % each == 0), step)
+    small = [each for each in range(1, math.isqrt(all_rows) + 1) if all_rows % each == 0]
+    nearest = min((*small, *(all_rows // each for each in small)), key=lambda each: (abs(each - rows), -each))
+    return row * nearest if abs(nearest - rows) <= rows // 3 else step
 
 
 def _whole_lines(step: int, parts: tuple[Part, ...], element: int) -> int:
