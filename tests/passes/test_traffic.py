@@ -10,9 +10,11 @@ from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import AVX512
+from einloom.passes.model import cost
+from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import HUGE_PAGE, Footprint
-from einloom.passes.model.traffic import looked_up, traffic_of, warm_traffic_of
+from einloom.passes.model.traffic import Traffic, looked_up, traffic_of, warm_traffic_of
 
 from .caches import Walked
 from .operations import contraction
@@ -185,13 +187,31 @@ def test_pages() -> None:
     assert second < first
 
 
-@pytest.mark.parametrize(("columns", "asked"), [(84, True), (2, False)])
-def test_pages_of_what_kernels_ask_for_count_as_those_of_packed_inputs(columns: int, asked: bool) -> None:
-    operation = contraction(f"a {columns} m, m 592704 n, e 84 k", "ea", "em", "am")
-    flow = Flow(operation, parse_schedule("seq m:144 prim m=m n=a k=e pack out@1 a m"), AVX512)
-    (packed, _), _ = looked_up(flow)
-    assert (flow.asked == 1) == asked
-    assert (packed > 0) == asked
+def test_pages_of_inputs_are_looked_up_beside_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores into those of the output wait a little, and both are dear that no translation buffer holds."""
+    model, schedule = CostModel(PRODUCT, SMALL), parse_schedule("seq m:4 seq n:48 prim m=n n=m k=k")
+
+    def with_pages(*pages: tuple[float, float]) -> Cost:
+        monkeypatch.setattr(cost, "looked_up", lambda flow: pages)
+        return model.cost(schedule)
+
+    none, inputs = with_pages((0, 0), (0, 0)), with_pages((1e6, 0), (0, 0))
+    output, far = with_pages((0, 1e6), (0, 0)), with_pages((0, 0), (1e6, 1e6))
+    assert inputs.near > none.near
+    assert inputs._replace(near=0) == none._replace(near=0)
+    assert none.waits < output.waits < none.waits + inputs.near - none.near < far.waits
+
+
+def test_elements_from_l2_are_waited_for_less_than_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, schedule = CostModel(PRODUCT, SMALL), parse_schedule("seq m:4 seq n:48 prim m=n n=m k=k")
+
+    def waits(by_element: bool, pieces: float) -> float:
+        traffic = Traffic("in0", (1e6, 0.0, 0.0), 0.0, pieces, by_element=by_element)
+        monkeypatch.setattr(cost, "warm_traffic_of", lambda flow: [traffic])
+        return model.cost(schedule).waits
+
+    runs = waits(False, 0.0)
+    assert waits(True, 0.0) == runs < waits(True, 1.0) < waits(False, 1.0)
 
 
 @pytest.mark.parametrize(("rows", "pages"), [(1023, 1023), (1024, 2)])

@@ -42,22 +42,22 @@ VECTOR_PIECE = 2.0
 """The same where kernels read vectors, whose next pieces processors see many products ahead, and of packs and staged
 blocks, which have as many under way."""
 
-NEAR_PIECE = 2.5
-"""The same where kernels read from L2: its latency, beside a line every one or two cycles, of which processors hide a
-part where pieces lie equally far apart."""
+NEAR_PIECE, NEAR_ELEMENTS = 2.5, 1.5
+"""The same where kernels read from L2, vectors or elements: its latency, beside a line every one or two cycles, of
+which processors hide a part where pieces lie equally far apart; more where many products use an element."""
 
 WRITTEN_PIECE = 4.0
 """The same where kernels only write: stores wait for their lines while the next tile is computed."""
 
-ALONE, RESTART = 1.0, 64
+ALONE, MOVED_ALONE, RESTART = 0.6, 1.0, 64
 """How much longer each of the first lines of a piece takes that is read from beyond L2, since nobody has asked for them
-ahead; and how many lines those are, a page's."""
+ahead: beside kernels and in their copies, and where all is moved; and how many lines those are, a page's."""
 
-PACKED_PAGE = 3.0
-"""Cycles of a page of a packed input that the second translation buffer knows: kernels run far enough ahead of what
-they have near to hide most of the eight, and the rest goes on beside arithmetic."""
+INPUT_PAGE, OUTPUT_PAGE = 3.0, 1.6
+"""Cycles of a page that the second translation buffer knows: of an input, for processors run far enough ahead of
+kernels to hide most of the eight, and the rest goes on beside arithmetic; of the output, for which stores wait."""
 
-OVERLAP = 4
+OVERLAP = 3
 """The norm of arithmetic and transfers that goes on beside it: more than the longer one where both take as long."""
 
 WRITTEN_NEAR, WRITTEN_FAR = 0.4, 1.5
@@ -86,7 +86,7 @@ SCATTERED = 4.0
 ELEMENT = 1.0
 """Cycles of an element that a copy moves by itself."""
 
-COPYING = 1.5
+COPYING = 1.3
 """How much longer a copy takes than its transfers and its instructions one after the other."""
 
 
@@ -168,11 +168,13 @@ class CostModel:
     def _computing(self, flow: Flow) -> Cost:
         """What a contraction takes: kernels compute while they fetch, between copies."""
         leaving = self.may_leave and leaves(flow)
-        (near, waits), far, copied = self._pages(flow), 0.0, self._copies(flow)
+        (inputs, output), far_pages = looked_up(flow)
+        near, waits = inputs * INPUT_PAGE, output * OUTPUT_PAGE + sum(far_pages) * TLBS[1][1]
+        near, waits, far, copied = near * self.cycle, waits * self.cycle, 0.0, self._copies(flow)
         arithmetic, left = flow.cycles * self.product, copied.pop(flow.output) if leaving else 0.0
         copies = sum(copied.values())
         for each in warm_traffic_of(flow):
-            close, distant, waited = _seconds(each, self.rates, _first_line(each))
+            close, distant, waited = _seconds(each, self.rates, _first_line(each), ALONE)
             shown = ASKED if each.asked else 1.0
             if each.streams and leaving:
                 visible = self._visible(distant, arithmetic, flow.buffers.kept[-1], bool(runs_apart(flow)))
@@ -205,9 +207,10 @@ class CostModel:
     def _moving(self, flow: Flow) -> Cost:
         """What an element-wise operation takes: while a small staged block leaves, the next one is read."""
         near = read = streamed = 0.0
-        waits, copies = sum(self._pages(flow)), sum(self._copies(flow).values()) + flow.cycles * self.cycle
+        waits = self.cycle * sum([pages * cycles for pages, (_, cycles) in zip(map(sum, looked_up(flow)), TLBS)])
+        copies = sum(self._copies(flow).values()) + flow.cycles * self.cycle
         for each in warm_traffic_of(flow):
-            close, distant, waited = _seconds(each, self.rates, PIECE)
+            close, distant, waited = _seconds(each, self.rates, PIECE, MOVED_ALONE)
             near, waits = near + close, waits + waited
             if each.streams:
                 streamed = distant
@@ -218,12 +221,6 @@ class CostModel:
             0.0 if block is None else max(1 - block.at[block.first].room / max(TOGETHER * self.machine.l1d, 1), 0.0)
         )
         return Cost(0.0, near, read + streamed - together * min(read, streamed), waits, copies)
-
-    def _pages(self, flow: Flow) -> tuple[float, float]:
-        """Return the seconds in which pages are looked up: beside arithmetic, and waited for."""
-        (packed, others), far = looked_up(flow)
-        waits = others * TLBS[0][1] + sum(far) * TLBS[1][1]
-        return packed * PACKED_PAGE * self.cycle, waits * self.cycle
 
     def _buffers_of(self, fused: tuple[Fused, ...]) -> Buffers:
         buffers = self._buffers.get(fused)
@@ -259,9 +256,9 @@ def _first_line(traffic: Traffic) -> float:
     return WRITTEN_PIECE if traffic.writes else PIECE if traffic.by_element else VECTOR_PIECE
 
 
-def _seconds(traffic: Traffic, rates: Rates, first_line: float) -> tuple[float, float, float]:
+def _seconds(traffic: Traffic, rates: Rates, first_line: float, alone: float) -> tuple[float, float, float]:
     """Return how long the transfers of a buffer take, from L2 and from beyond it, and how long is waited besides."""
-    _, (first, second, third), pieces, near_pieces, writes, copies, *_, streams, again = traffic
+    _, (first, second, third), pieces, near_pieces, writes, copies, _, by_element, streams, again = traffic
     if streams:
         seconds = first * LINE / rates.stream
         return 0.0, seconds, STREAMED_PIECE * pieces * seconds
@@ -270,9 +267,10 @@ def _seconds(traffic: Traffic, rates: Rates, first_line: float) -> tuple[float, 
     far = LINE * (beyond + third / rates.memory)
     waits = first_line * pieces * far
     if copies or not writes:
-        waits += ALONE * min(RESTART * pieces, 1.0) * far
+        waits += alone * min(RESTART * pieces, 1.0) * far
     if not writes:
-        return near, far, waits + (0.0 if copies else NEAR_PIECE * near_pieces * near)
+        latency = 0.0 if copies else NEAR_ELEMENTS if by_element else NEAR_PIECE
+        return near, far, waits + latency * near_pieces * near
     hidden = WRITTEN_BACK * (1 - again) * far
     return near, far + hidden, waits + WRITTEN_NEAR * near + WRITTEN_FAR * far - hidden
 

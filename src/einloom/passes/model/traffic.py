@@ -83,19 +83,14 @@ def warm_traffic_of(flow: Flow) -> list[Traffic]:
 
 
 def looked_up(flow: Flow) -> list[tuple[float, float]]:
-    """Return the pages that each translation buffer has to look up: of packed inputs, and of all else.
-
-    An input of which kernels have asked for the next block counts as packed: its pages have been looked up as well.
-    """
-    packed, others = [0.0] * len(flow.forgetting.pages), [0.0] * len(flow.forgetting.pages)
-    asked = None if flow.asked in flow.packs else flow.asked
-    uses = [(use, packed if position == asked else others) for position, use in enumerate(flow.tensors)]
-    uses += [(use, others if position == flow.output else packed) for position, use in flow.scratch.items()]
-    for use, pages in uses:
-        times = flow.walk.runs[use.first]
+    """Return the pages that each translation buffer has to look up: of inputs, and of the output."""
+    inputs, output = [0.0] * len(flow.forgetting.pages), [0.0] * len(flow.forgetting.pages)
+    uses = [*enumerate(flow.tensors), *flow.scratch.items()]
+    for position, use in uses:
+        times, pages = flow.walk.runs[use.first], output if position == flow.output else inputs
         for place, fetched in enumerate(use.fetched(flow.walk, flow.forgetting.pages, use.pages)):
             pages[place] += fetched * times
-    return list(zip(packed, others))
+    return list(zip(inputs, output))
 
 
 def _tensor_traffic(flow: Flow, position: int, use: Use, kept: Sequence[float]) -> Traffic:
