@@ -48,6 +48,18 @@ PRIME_COLUMNS = contraction("i 1009 m, j 1009 n, k 1009 k", "ki", "kj", "ij")
             id="rows that are read where they lie are read on from block to block, whatever the output's order",
         ),
         pytest.param(
+            contraction("n 5000 k, i 40 m, j 40 n", "ni", "nj", "ij"),
+            Plan("rows in order", packs_vector=False, packs_element=False, few_steps=True),
+            "seq n:25 prim m=j n=i k=n",
+            id="columns that come back to rows of one vector tile take few of these at a time",
+        ),
+        pytest.param(
+            contraction("n 5000 k, i 8 m, j 40 n", "ni", "nj", "ij"),
+            Plan("rows in order", packs_vector=False, packs_element=False, few_steps=True),
+            "prim m=j n=i k=n",
+            id="rows of one vector tile that meet one tile of columns are read once",
+        ),
+        pytest.param(
             COLUMNS,
             Plan("vector block"),
             "seq j:288 seq k:534 seq i:80 seq i:8 seq j:48 prim m=j n=i k=k pack in1@2 j:48 k j pack in0@3 i:8 k i",
@@ -579,6 +591,14 @@ def test_five_loops_are_tried_where_element_once_packs_vectors_again_for_each_bl
     """It takes 1.8 times as long as they do then, and 1.3 times as long as the best of the others."""
     operation = contraction("f 3 m, b 222 m, e 19 n, d 5 k, a 12 k, c 92 k", "cdbfa", "daec", "feb")
     assert _costed(operation, LARGE)[0].proposal.family == "five loops"
+
+
+@pytest.mark.parametrize(("extent", "proposed"), [(32, True), (40, True), (80, False)])
+def test_rows_that_many_columns_meet_are_read_in_order_where_half_of_l1_keeps_the_output(
+    extent: int, proposed: bool
+) -> None:
+    operation = contraction(f"b 8 c, n 5000 k, i {extent} m, j {extent} n", "bni", "bnj", "bij")
+    assert ("rows in order" in [each.proposal.family for each in _costed(operation)]) is proposed
 
 
 def test_a_plan_that_the_operation_has_no_room_for_is_none() -> None:

@@ -201,9 +201,9 @@ class Blocks:
         return [side for side, size in zip(self.sides, sizes) if size > near]
 
     def _comes_back(self) -> bool:
-        """Whether tiles come back to rows of the vector operand that they have read a part of, many rows later."""
-        m, k = (self.extents.get(name or "", 1) for name in (self.prims.m, self.prims.k))
-        return m > self.targets.tile_m and k > 2 * FOLLOWED
+        """Whether tiles come back to rows of the vector operand, for their rest or for further columns, much later."""
+        m, n, k = (self.extents.get(name or "", 1) for name in (self.prims.m, self.prims.n, self.prims.k))
+        return (m > self.targets.tile_m or n > self.targets.tile_n) and k > 2 * FOLLOWED
 
     def _rows_together(self, taken: list[Axis]) -> dict[str, int]:
         """Steps of what the primitive sums, where rows are read as they lie: all, or few where pages would be many."""

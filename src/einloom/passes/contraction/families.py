@@ -67,6 +67,9 @@ GATHERS = 1024
 GATHERED = 8
 """Columns up to which gathering in place may be the best where packing is not."""
 
+NEAR = 2
+"""The part of L1 that the output may fill where blocks of k add to all of it."""
+
 KEPT = 4
 """The part of L2 that blocks of the vector operand leave to all else."""
 
@@ -146,6 +149,12 @@ class Setting:
         """Whether caches keep little of the output from one block of k to the next one, so that others are better."""
         return not self.of_pairs and self._bytes(self.operation.output) > REWRITTEN * self.machine.l2
 
+    @property
+    def adds_to_near_output(self) -> bool:
+        """Whether L1 keeps what one product of a batch writes beside what kernels read: adding to it costs little."""
+        written = math.prod(axis.extent for axis in self.operation.axes if axis.role in (DimType.M, DimType.N))
+        return NEAR * written * self.operation.output.dtype.size <= self.machine.l1d
+
     def _bytes(self, operand: Operand) -> int:
         return self.operation.elements(operand) * operand.dtype.size
 
@@ -186,8 +195,7 @@ def gathered(setting: Setting) -> Iterator[Plan]:
 
 def rows_in_order(setting: Setting) -> Iterator[Plan]:
     """Nothing is packed, and rows of vectors that are used a few times are read as a whole, some of them at once."""
-    element = setting.blocking.b
-    if not setting.gathers and (element is None or element.elements <= FEW_COLUMNS):
+    if not setting.gathers and (setting.columns <= FEW_COLUMNS or setting.adds_to_near_output):
         yield Plan("rows in order", packs_vector=False, packs_element=False, few_steps=True)
 
 
