@@ -58,6 +58,18 @@ def test_types_stay(dtype: str) -> None:
         assert result.dtype == a.dtype and torch.equal(result, torch.full((2, 2), 2).to(a.dtype))
 
 
+def test_bfloat16_is_the_same_where_numpy_has_no_type_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = random((5, 7), torch.bfloat16), random((7, 3), torch.bfloat16)
+    negative = torch._neg_view(a)
+    wanted = [el.einsum("ab,bc->ac", *each) for each in ((a, b), (negative, b), (a[:, ::2], b[::2]))]
+    assert torch.equal(wanted[0], -wanted[1])
+    monkeypatch.setattr("einloom.frameworks.on_torch._bfloat16", lambda: None)
+    for each, result in zip(((a, b), (negative, b), (a[:, ::2], b[::2])), wanted):
+        out = torch.empty_like(result)
+        assert el.einsum("ab,bc->ac", *each, out=out) is out and torch.equal(out, result)
+        assert torch.equal(el.einsum("ab,bc->ac", *each), result)
+
+
 def test_types_are_asked_for_by_their_own_name() -> None:
     a = torch.ones(2, 2)
     assert el.einsum("ab,bc->ac", a, a, dtype=torch.float64).dtype == torch.float64

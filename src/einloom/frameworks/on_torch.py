@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,21 @@ def compute(computation: Computation, operands: Sequence[Any], out: Any = None) 
     if _is_watched():
         return _closely(computation, operands, out)
     try:
-        arrays = [operand.numpy() for operand in operands if type(operand) is Tensor and operand.data_ptr()]
-        written = out.numpy() if type(out) is Tensor and out.data_ptr() else None
+        arrays = [_at_once(operand) for operand in operands if type(operand) is Tensor and operand.data_ptr()]
+        written = _at_once(out) if type(out) is Tensor and out.data_ptr() else None
     except (RuntimeError, TypeError):  # what has no memory, or needs a closer look
         return _closely(computation, operands, out)
     if len(arrays) != len(operands) or (written is None and out is not None):
         return _closely(computation, operands, out)
     return _direct(computation, arrays, written, out)
+
+
+def _at_once(tensor: Tensor) -> np.ndarray:
+    """Return a tensor's memory, or raise what PyTorch raises for one that needs a closer look."""
+    own = _bfloat16() if tensor.dtype == torch.bfloat16 else None
+    if own is None or tensor.requires_grad or tensor.is_neg():
+        return tensor.numpy()
+    return tensor.view(torch.uint16).numpy().view(own)
 
 
 def _is_watched() -> bool:
@@ -188,6 +197,15 @@ def _has_own_dispatch(kind: type) -> bool:
     return any("__torch_dispatch__" in vars(each) for each in kind.__mro__ if not issubclass(Tensor, each))
 
 
+@lru_cache(maxsize=1)
+def _bfloat16() -> np.dtype[Any] | None:
+    """Return NumPy's type of bfloat16, if `ml_dtypes` has one: arrays of NumPy's types enter generated code at once."""
+    try:
+        return np.dtype(import_module("ml_dtypes").bfloat16)
+    except ImportError:
+        return None
+
+
 def _reached(tensor: Tensor) -> np.ndarray | Imported | None:
     if _has_own_dispatch(type(tensor)) or tensor.device.type == "meta":
         return None
@@ -196,7 +214,8 @@ def _reached(tensor: Tensor) -> np.ndarray | Imported | None:
         if not plain.data_ptr() and plain.numel():  # NumPy would make memory up.
             return None
         if plain.dtype == torch.bfloat16:
-            return Imported(plain.view(torch.uint16).numpy(), "bfloat16")
+            words, own = plain.view(torch.uint16).numpy(), _bfloat16()
+            return Imported(words, "bfloat16") if own is None else words.view(own)
         return plain.numpy()
     except (RuntimeError, ValueError):  # a tensor of torch.func, or one without numbers
         return None
