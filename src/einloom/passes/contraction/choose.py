@@ -52,9 +52,6 @@ LITTLE = 100_000
 NEAR = 1.25
 """How much longer a plan may take than the best one for variations of it to be tried."""
 
-ALIKE = 1.01
-"""The same of plans that keep the same panels in L1, and differ by what they pack."""
-
 LAGS = 2.0
 """How much longer than the best one a family takes whose followers are not tried: below, five loops may still win by a
 third, where element once packs the vector operand again for each block of the other, or all of that before it is used.
@@ -181,8 +178,7 @@ class _Choice:
             return []
         best = {(cheapest.vector_inside, cheapest.packs_element): cheapest}
         for plan, other in planned:
-            near = ALIKE if plan.vector_inside == cheapest.vector_inside else NEAR
-            if other.seconds <= near * cost.seconds:
+            if other.seconds <= NEAR * cost.seconds:
                 best.setdefault((plan.vector_inside, plan.packs_element), plan)
         return list(best.values())
 
