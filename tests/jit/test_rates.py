@@ -117,6 +117,15 @@ def test_nothing_waits_for_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     os.mkfifo(tmp_path / "rates")
     monkeypatch.setenv("EINLOOM_RATES", str(tmp_path / "rates"))
     assert recorded_rates(AVX512) is None
+    with pytest.raises(ArgumentError, match=r"rates cannot be written to .*: it is no regular file"):
+        record_rates(AVX512, SOME)
+    assert (tmp_path / "rates").is_fifo()
+
+
+def test_the_root_of_all_folders_is_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EINLOOM_RATES", "/")
+    with pytest.raises(ArgumentError, match="rates cannot be written to /: it is no regular file"):
+        record_rates(AVX512, SOME)
 
 
 def test_rates_are_rounded_up_in_steps() -> None:

@@ -8,6 +8,7 @@ wrote it last. `EINLOOM_RATES` names another file, or `none`.
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -73,7 +74,7 @@ def record_rates(machine: Machine, rates: Rates) -> tuple[Path, Rates] | None:
     rounded = Rates(**{name: settled(rate, kept.get(name)) for name, rate in asdict(rates).items()})
     entries: dict[str, Any] = {}
     try:
-        known = json.loads(file.read_text(encoding="utf-8"))
+        known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
         entries = known if known["version"] == VERSION else {}
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         pass  # No file yet, or one that nobody can read: a new one.
@@ -88,7 +89,9 @@ def record_rates(machine: Machine, rates: Rates) -> tuple[Path, Rates] | None:
 
 
 def _write(file: Path, text: str) -> None:
-    """Write a file at once: whoever reads it meanwhile sees the old one or the new one."""
+    """Write a file at once: whoever reads it meanwhile sees the old or the new one. Devices, pipes and folders stay."""
+    if file.exists() and not file.is_file():
+        raise OSError(errno.EEXIST, "it is no regular file")
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f"{file.name}.{os.getpid()}.{get_ident()}")
     try:
