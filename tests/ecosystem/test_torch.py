@@ -70,6 +70,15 @@ def test_bfloat16_is_the_same_where_numpy_has_no_type_of_it(monkeypatch: pytest.
         assert torch.equal(el.einsum("ab,bc->ac", *each), result)
 
 
+def test_bfloat16_has_gradients_also_where_a_call_without_them_was_remembered() -> None:
+    a, b = torch.ones(5, 7, dtype=torch.bfloat16), torch.ones(7, 3, dtype=torch.bfloat16)
+    for _ in range(2):
+        assert not el.einsum("ab,bc->ac", a, b).requires_grad
+    a.requires_grad_()
+    el.einsum("ab,bc->ac", a, b).sum().backward()
+    assert a.grad is not None and torch.equal(a.grad, torch.full_like(a, 3))
+
+
 def test_types_are_asked_for_by_their_own_name() -> None:
     a = torch.ones(2, 2)
     assert el.einsum("ab,bc->ac", a, a, dtype=torch.float64).dtype == torch.float64

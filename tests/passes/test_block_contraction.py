@@ -593,7 +593,7 @@ def test_five_loops_are_tried_where_element_once_packs_vectors_again_for_each_bl
     assert _costed(operation, LARGE)[0].proposal.family == "five loops"
 
 
-@pytest.mark.parametrize(("extent", "proposed"), [(32, True), (40, True), (80, False)])
+@pytest.mark.parametrize(("extent", "proposed"), [(32, True), (40, True), (70, True), (80, False)])
 def test_rows_that_many_columns_meet_are_read_in_order_where_half_of_l1_keeps_the_output(
     extent: int, proposed: bool
 ) -> None:
