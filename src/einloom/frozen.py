@@ -54,7 +54,7 @@ def frozen(cls: Any = None, /, *, slots: bool = True, eq: bool = True, repr: boo
 
 def _made(cls: Any, slots: bool, eq: bool, repr: bool) -> Any:
     made: Any = dataclass(init=False, repr=False, eq=False, slots=slots)(cls)
-    constructor, values = _compiled(made, slots)
+    constructor, values = _compiled(made)
     methods = {"__init__": constructor, "__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
     if slots:  # What copies and pickles objects would set their slots one by one.
         methods |= {"__getstate__": _state, "__setstate__": _set_state}
@@ -68,12 +68,12 @@ def _made(cls: Any, slots: bool, eq: bool, repr: bool) -> Any:
     return made
 
 
-def _compiled(cls: Any, slots: bool) -> tuple[Method, Values]:
+def _compiled(cls: Any) -> tuple[Method, Values]:
     """Compile `__init__`, a parameter for each field, whose value is set past the refusal to set anything.
 
     Beside it what returns the fields of an object that are compared.
     """
-    known: dict[str, Any] = {"MISSING": MISSING, "_put": object.__setattr__}
+    known: dict[str, Any] = {"MISSING": MISSING, "_object": object}
     parameters = ["self"]
     body: list[str] = []
     for each in fields(cls):
@@ -84,10 +84,8 @@ def _compiled(cls: Any, slots: bool) -> tuple[Method, Values]:
         assert not each.kw_only, f"{name} would have a place"
         value = f"_make_{name}() if {name} is MISSING else {name}" if is_made else name
         parameters.append(f"{name}=_default_{name}" if is_made or is_optional else name)
-        body.append(f"_put_{name}(self, {value})" if slots else f"_put(self, {name!r}, {value})")
+        body.append(f"_object.__setattr__(self, {name!r}, {value})")  # As `torch.compile` reads in the library's own.
         known |= {f"_make_{name}": each.default_factory, f"_default_{name}": each.default}
-        if slots:  # What sets a slot need not look for it.
-            known[f"_put_{name}"] = getattr(cls, name).__set__
     if hasattr(cls, "__post_init__"):
         body.append("self.__post_init__()")
     compared = "".join(f"self.{each.name}, " for each in fields(cls) if each.compare)

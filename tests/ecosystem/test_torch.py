@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -229,6 +231,44 @@ def test_tensors_without_one_shape_or_without_numbers_are_refused() -> None:
         for call in refused:
             with pytest.raises(el.DTypeError, match=text):
                 call()
+
+
+@pytest.mark.parametrize("position", [0, 1])
+@pytest.mark.parametrize(
+    ("operand", "text"),
+    [
+        (None, "is a NoneType, no array and no number"),
+        ({}, "is a dict, no array"),
+        (object(), "is a object, no array"),
+        ("x", "type <U1"),
+        ([["a"]], "type <U1"),
+        (np.zeros((3, 3), "M8[s]"), "type datetime64"),
+        (np.ma.ones((3, 3)), "mask would be lost"),
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_what_is_no_array_is_refused_beside_a_tensor(operand: Any, text: str, position: int) -> None:
+    for tensor in (torch.ones(3, 3), torch.ones(3, 3, requires_grad=True)):
+        operands = [tensor, tensor]
+        operands[position] = operand
+        with pytest.raises(el.DTypeError, match=f"operand {position} is .*{text.removeprefix('is a ')}"):
+            el.einsum("ab,bc->ac", *operands)
+        with pytest.raises(el.ShapeError, match="rows of one length"):
+            el.einsum("ab,bc->ac", tensor, [[1, 2], [3]])
+
+
+def test_arrays_that_torch_has_no_form_of_stand_beside_tensors() -> None:
+    """Of another byte order, walked backwards, of bfloat16: with gradients as well."""
+    wanted, array = random((3, 4), torch.float32), np.arange(20, dtype="float32").reshape(4, 5)
+    backwards = np.ascontiguousarray(array[::-1, ::-1])[::-1, ::-1]
+    given: list[Any] = [array.astype(">f4"), backwards, array[:, ::-1].copy()[:, ::-1]]
+    with suppress(ImportError):
+        given.append(array.astype(import_module("ml_dtypes").bfloat16))
+    for other in given:
+        for tensor in (wanted, wanted.clone().requires_grad_()):
+            result = el.einsum("ab,bc->ac", tensor, other)
+            assert torch.allclose(result, wanted @ torch.from_numpy(array))
+            assert result.requires_grad == tensor.requires_grad
 
 
 def test_tensors_are_constants() -> None:

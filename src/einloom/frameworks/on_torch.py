@@ -23,6 +23,7 @@ from torch._subclasses.fake_tensor import FakeTensor  # pyright: ignore[reportMi
 from torch.autograd import forward_ad  # pyright: ignore[reportMissingImports]
 
 from einloom.arrays.dlpack import Imported
+from einloom.arrays.library import incoming
 from einloom.dtypes import promoted
 from einloom.errors import ArgumentError, DTypeError, ShapeError
 from einloom.frameworks.call import Call, Computation, carried, evaluate
@@ -162,7 +163,7 @@ def _has_gradient(things: Sequence[Any]) -> bool:
 
 
 def _checked(operand: Any, name: str) -> Tensor:
-    tensor = operand if isinstance(operand, Tensor) else torch.from_numpy(np.asarray(operand))
+    tensor = operand if isinstance(operand, Tensor) else _beside(operand, name)
     if tensor.is_nested and tensor.layout == torch.strided:
         raise DTypeError(f"{name} is a nested tensor, whose rows differ in length\n  Pass its to_padded_tensor(0).")
     if tensor.device.type not in ("cpu", "meta") or tensor.layout != torch.strided:
@@ -170,6 +171,19 @@ def _checked(operand: Any, name: str) -> Tensor:
             f"{name} is a tensor on {tensor.device} of layout {tensor.layout}\n  Pass its cpu(), or its to_dense()."
         )
     return tensor.resolve_neg()
+
+
+def _beside(operand: Any, name: str) -> Tensor:
+    """Return what stands beside tensors as one: an array of any library, a number or nested lists of them."""
+    found = incoming(operand, name)
+    array = np.asarray(found.array)
+    if found.dtype == "bfloat16":
+        return torch.from_numpy(np.ascontiguousarray(array).view(np.uint16)).view(torch.bfloat16)
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    try:
+        return torch.from_numpy(native.copy() if min(native.strides, default=0) < 0 else native)
+    except TypeError:
+        raise DTypeError(f"{name} is an array of type {found.dtype}, which tensors lack\n  Convert it.") from None
 
 
 def _memories(tensors: Sequence[Tensor], out: Any = None) -> list[Any] | None:
