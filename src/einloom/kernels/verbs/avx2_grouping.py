@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from einloom.asm.x86.operands import Address, Vector, mem, xmm
 from einloom.kernels.verbs.x86_grouping import X86Grouping
-from einloom.kernels.verbs.x86_vectors import third_single
+from einloom.kernels.verbs.x86_vectors import behind
 
 if TYPE_CHECKING:
     from einloom.kernels.verbs.avx2 import Avx2Vectors
@@ -57,13 +57,13 @@ class Avx2Grouping(X86Grouping):
         low, size = xmm[dst.number], self._bytes(rows)
         self._moves[size](low, place)
         if size == 12:
-            self.asm.vinsertps(low, low, third_single(place), 0x20)
+            self.asm.vinsertps(low, low, behind(place, 8), 0x20)
 
     def _store_low(self, place: Address, src: Vector, rows: int) -> None:
         low, size = xmm[src.number], self._bytes(rows)
         self._moves[size](place, low)
         if size == 12:
-            self.asm.vextractps(third_single(place), low, 2)
+            self.asm.vextractps(behind(place, 8), low, 2)
 
     def load_repeats(self, dst: Vector, group: int) -> None:
         if self.vec.is_single:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from einloom.asm.x86.operands import Address, Vector, mem, xmm, ymm
 from einloom.kernels.verbs.x86_grouping import X86Grouping
-from einloom.kernels.verbs.x86_vectors import third_single
+from einloom.kernels.verbs.x86_vectors import behind
 
 if TYPE_CHECKING:
     from einloom.kernels.verbs.avx512 import Avx512Vectors
@@ -69,7 +69,7 @@ class Avx512Grouping(X86Grouping):
         low = xmm[dst.number]
         (asm.vmovss if count * element == 4 else asm.vmovsd)(low, place)
         if count == 3:
-            asm.vinsertps(low, low, third_single(place), 0x20)
+            asm.vinsertps(low, low, behind(place, 8), 0x20)
         if group * element == 8:
             asm.vbroadcastsd(dst, low)
         else:
