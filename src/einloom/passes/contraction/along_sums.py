@@ -30,7 +30,7 @@ SEVERAL, ALONE = 2.0, 2.5
 END = 28
 """Cycles of a tile's end: sums over lanes, one exchange after the other."""
 
-ROW, NEAR = 8, 2
+ROW, ROWS_TOGETHER = 8, 2
 """Which part of L1 a piece of a row takes, one in so many, and those rows of an input that a call has together."""
 
 
@@ -71,7 +71,7 @@ class AlongSum:
         operation, size = self.operation, self.operation.accumulate.size
         larger = max(operation.inputs, key=operation.elements)
         steps = {self.k.name: equal_block(self.k.extent, max(machine.l1d // ROW // size, 1))}
-        most = max(machine.l1d // NEAR // (steps[self.k.name] * size), ROWS)
+        most = max(machine.l1d // ROWS_TOGETHER // (steps[self.k.name] * size), ROWS)
         steps |= {axis.name: equal_block(axis.extent, most, ROWS) for axis in (self.m, self.n) if axis is not None}
         loops: dict[bool, list[ScheduledLoop]] = {True: [], False: []}
         batch = list[ScheduledLoop]()

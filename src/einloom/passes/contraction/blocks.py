@@ -31,7 +31,11 @@ COMMON_VECTORS = 4
 """Vectors in one block of a vector axis that both inputs depend on, where blocks are packed."""
 
 FEW_TOGETHER = 8
-"""Columns of such a block that L1 holds at least."""
+"""Columns of such a block whose vectors half of L1 holds.
+
+Measured with it, against blocks as deep and wide as for other products: 33 rows that changed on AVX-512 ran 1.42 times
+as fast in the mean (0.81 to 4.6), 27 on AVX2 1.42 times (0.62 to 2.7).
+"""
 
 UNPACKED_VECTOR = 1024
 """The same where nothing is packed: operands and output of a block fit L1."""

@@ -49,7 +49,7 @@ __all__ = ["CHOOSE_CONTRACTION", "Costed", "costed", "every_proposal", "listed"]
 LITTLE = 100_000
 """Up to so many products nothing but what kernels need is packed: choosing would take longer than computing."""
 
-NEAR = 1.25
+VARIED = 1.25
 """How much longer a plan may take than the best one for variations of it to be tried."""
 
 LAGS = 2.0
@@ -178,7 +178,7 @@ class _Choice:
             return []
         best = {(cheapest.vector_inside, cheapest.packs_element): cheapest}
         for plan, other in planned:
-            if other.seconds <= NEAR * cost.seconds:
+            if other.seconds <= VARIED * cost.seconds:
                 best.setdefault((plan.vector_inside, plan.packs_element), plan)
         return list(best.values())
 

@@ -67,8 +67,12 @@ GATHERS = 1024
 GATHERED = 8
 """Columns up to which gathering in place may be the best where packing is not."""
 
-NEAR = 2
-"""The part of L1 that the output may fill where blocks of k add to all of it."""
+OUTPUT_NEAR = 2
+"""The part of L1 that the output may fill where blocks of k add to all of it, one in so many.
+
+Measured with it, against rows in order up to 32 columns alone: 29 long sums into such an output ran 1.11 times as fast
+in the mean on AVX2, 1.05 times on AVX-512 (0.87 to 1.73).
+"""
 
 KEPT = 4
 """The part of L2 that blocks of the vector operand leave to all else."""
@@ -153,7 +157,7 @@ class Setting:
     def adds_to_near_output(self) -> bool:
         """Whether L1 keeps what one product of a batch writes beside what kernels read: adding to it costs little."""
         written = math.prod(axis.extent for axis in self.operation.axes if axis.role in (DimType.M, DimType.N))
-        return NEAR * written * self.operation.output.dtype.size <= self.machine.l1d
+        return OUTPUT_NEAR * written * self.operation.output.dtype.size <= self.machine.l1d
 
     def _bytes(self, operand: Operand) -> int:
         return self.operation.elements(operand) * operand.dtype.size

@@ -37,7 +37,7 @@ STEP = 16
 PANEL_SHARE = 0.8
 """The share of L1 that a panel of the vector operand takes."""
 
-NEAR = 0.6
+VECTOR_SHARE = 0.6
 """The share of L2 that a vector operand may take to stay there."""
 
 ROWS_BESIDE, ROWS_ALONE, STAGED = 0.06, 0.14, 0.27
@@ -76,7 +76,7 @@ def tiled_schedule(
     whole = GROUP * depth * width <= _room(BLOCK, machine)
     panel = k if whole and rows <= 2 * height else _panel(k, machine, width)
     sums = [*reduced, *_loop(prims.k, panel, k)]
-    share = ROWS_BESIDE if GROUP * depth * columns <= NEAR * machine.l2 else ROWS_ALONE
+    share = ROWS_BESIDE if GROUP * depth * columns <= VECTOR_SHARE * machine.l2 else ROWS_ALONE
     down = _cut(rows, _room(share, machine) // (GROUP * panel), height)
     room = _columns(depth if whole else panel * batch, down, down < rows, machine)
     if stages and sums:
