@@ -45,11 +45,15 @@ class Walked:
     Attributes:
         fetched: lines beyond L1, L2 and L3 by buffer: those of operands by whatever touches them, those of scratch by
             kernels, and those by copies as "copies of" it.
-        pages: looked up beyond a TLB of `entries` pages.
+        pages: looked up beyond the first and the second of two TLBs, of `entries` pages.
     """
 
     def __init__(
-        self, nest: Nest, machine: Machine, ways: tuple[int, int, int] = (4, 8, 16), entries: int = 64
+        self,
+        nest: Nest,
+        machine: Machine,
+        ways: tuple[int, int, int] = (4, 8, 16),
+        entries: tuple[int, int] = (64, 1536),
     ) -> None:
         self.operation: Operation = nest.operation
         self.machine = machine
@@ -57,9 +61,9 @@ class Walked:
             Cache(ways[0], SETS),
             *(Cache(n, size // LINE // n) for n, size in zip(ways[1:], (machine.l2, machine.l3))),
         ]
-        self.tlb = Cache(entries, 1)
+        self.tlbs = [Cache(each, 1) for each in entries]
         self.fetched = {level: Counter[str]() for level in range(3)}
-        self.pages = 0
+        self.pages = [0, 0]
         self.copying = False
         self.sizes = {buffer.name: buffer.dtype.size for buffer in nest.buffers}
         self.scratch = {buffer.name for buffer in nest.buffers if buffer.offset is not None}
@@ -121,7 +125,10 @@ class Walked:
             for index in itertools.product(*(place for place, _ in axes))
         }
         for line in sorted(lines):
-            self.pages += self.tlb.lacks(line * LINE // PAGE)
+            for level, tlb in enumerate(self.tlbs):
+                if not tlb.lacks(line * LINE // PAGE):
+                    break
+                self.pages[level] += 1
             name = f"copies of {access.buffer}" if self.copying and access.buffer in self.scratch else access.buffer
             for level, cache in enumerate(self.caches):
                 if not past and not cache.lacks(line):

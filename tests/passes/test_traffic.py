@@ -177,14 +177,47 @@ def test_tiles_read_rows_anew_that_share_few_sets_though_another_axis_lies_betwe
     assert loaded(64) > 5 * loaded(65)
 
 
-def test_pages() -> None:
-    operation = contraction("m 96 m, n 48 n, k 1200 k", "mk", "nk", "mn")
-    short = replace(operation, axes=tuple(replace(a, extent=min(a.extent, 96)) for a in operation.axes))
-    schedule = parse_schedule("seq n:16 seq m:4 prim m=n n=m k=k pack in1@1 k n")
-    walked = Walked(bind(short, schedule), SMALL)
-    first, second = map(sum, looked_up(Flow(short, schedule, SMALL)))
-    assert first == pytest.approx(walked.pages, rel=0.1)
-    assert second < first
+def rows_in_pages(k: int) -> Operation:
+    """A product whose inputs have each step of the sum in a page of its own."""
+    return parse_operation(
+        f"""
+        gemm first=zero last=none
+        axis m 40 m
+        axis n 48 n
+        axis k {k} k
+        in0 float32 m=1 k=1040
+        in1 float32 k=1040 n=1
+        out float32 m=48 n=1
+        """
+    )
+
+
+@pytest.mark.parametrize(
+    ("operation", "text"),
+    [
+        (contraction("m 96 m, n 48 n, k 96 k", "mk", "nk", "mn"), "seq n:16 seq m:4 prim m=n n=m k=k pack in1@1 k n"),
+        (rows_in_pages(50), "seq m:8 prim m=n n=m k=k"),
+        (rows_in_pages(400), "seq m:8 prim m=n n=m k=k"),
+        (rows_in_pages(1000), "seq m:8 prim m=n n=m k=k"),
+        (rows_in_pages(1000), "seq k:500 seq m:8 prim m=n n=m k=k"),
+        (rows_in_pages(1000), "seq m:8 prim m=n n=m k=k pack in1@0 k n"),
+    ],
+    ids=[
+        "few pages",
+        "a few more",
+        "the second knows all",
+        "neither knows them",
+        "parts that the second knows",
+        "packed",
+    ],
+)
+def test_pages(operation: Operation, text: str) -> None:
+    """Beyond both translation buffers: 2,000 pages exceed the second, 1,000, 800 and 100 the first alone."""
+    schedule = parse_schedule(text)
+    walked = Walked(bind(operation, schedule), SMALL)
+    first, second = map(sum, looked_up(Flow(operation, schedule, SMALL)))
+    assert first == pytest.approx(walked.pages[0], rel=0.1)
+    assert second == pytest.approx(walked.pages[1], rel=0.1)
 
 
 def test_pages_of_inputs_are_looked_up_beside_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
