@@ -702,6 +702,25 @@ def test_halving_the_second_cache_moves_the_choice_to_smaller_blocks(machine: Ma
     assert whole == sorted(whole, reverse=True) and len(set(whole)) > 2
 
 
+@pytest.mark.parametrize("machine", [AVX2, LARGE], ids=["avx2", "large L2"])
+def test_plans_that_pack_other_inputs_are_varied_where_they_take_up_to_a_quarter_longer(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Variations of the cheapest plan alone are fewer, of plans that take much longer more."""
+    operation = fuse(contraction("a 700 m, d 20 m, b 20 n, c 700 k", "dac", "bc", "bad"))
+
+    def proposed() -> set[Schedule]:
+        found = costed(operation, Schedule((), identify_primitive(operation)), Context(machine))
+        return {each.proposal.schedule for each in found}
+
+    counts = [len(proposed())]
+    for varied in (1.0, 2.5):
+        monkeypatch.setattr("einloom.passes.contraction.choose.VARIED", varied)
+        counts.append(len(proposed()))
+    taken, cheapest_alone, many = counts
+    assert cheapest_alone < taken < many
+
+
 def _block(schedule: Schedule) -> int:
     """Elements of the packed block that L2 holds: the innermost one, whichever operand's it is."""
     pack = max(schedule.packs, key=lambda pack: pack.loop)
