@@ -155,6 +155,7 @@ def optimize(
         min_kernel_size=min_kernel_size,
         sfc=bool(sfc),
         rules=Rules(rules),
+        fuses=False,
     )
     operation, schedule = optimize_operation(config.operation, machine, options, config.schedule)
     return TensorOperationConfig.from_schedule(operation, schedule)

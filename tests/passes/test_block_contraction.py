@@ -721,6 +721,13 @@ def test_plans_that_pack_other_inputs_are_varied_where_they_take_up_to_a_quarter
     assert cheapest_alone < taken < many
 
 
+def test_packs_make_one_axis_of_several_only_where_the_schedule_may_say_so() -> None:
+    operation = fuse(contraction("a 700 m, d 20 m, b 20 n, c 700 k", "dac", "bc", "bad"))
+    for fuses in (True, False):
+        found = costed(operation, Schedule((), identify_primitive(operation)), Context(AVX2, Options(fuses=fuses)))
+        assert any(each.proposal.schedule.fused for each in found) == fuses
+
+
 def _block(schedule: Schedule) -> int:
     """Elements of the packed block that L2 holds: the innermost one, whichever operand's it is."""
     pack = max(schedule.packs, key=lambda pack: pack.loop)

@@ -42,6 +42,7 @@ class Options:
         sfc: whether blocks of the output follow a space-filling curve.
         rules: which passes run.
         held: positions of inputs that stay the same from call to call: what is packed of them is packed once, before.
+        fuses: whether packs may make one axis of several, which lists of dimensions cannot say.
     """
 
     threads: int = 1
@@ -51,6 +52,7 @@ class Options:
     sfc: bool = False
     rules: Rules = Rules.CACHES
     held: tuple[int, ...] = ()
+    fuses: bool = True
 
 
 DEFAULTS = Options()

@@ -138,11 +138,11 @@ class _Choice:
         """Their schedules, and those that found too little scratch."""
 
     def add(self, proposals: Iterable[Proposal]) -> None:
-        """Cost the proposals that are new and find enough scratch, as threads share them."""
+        """Cost the proposals that are new, wanted, and find enough scratch, as threads share them."""
         threads = self.setting.options.threads
         for proposal in proposals:
             schedule = proposal.schedule
-            if schedule in self.seen:
+            if schedule in self.seen or (schedule.fused and not self.setting.options.fuses):
                 continue
             self.seen.add(schedule)
             if threads > 1:
