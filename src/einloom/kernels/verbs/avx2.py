@@ -14,8 +14,8 @@ from einloom.asm.x86.operands import R64, Address, Vector, mem, xmm, ymm
 from einloom.dtypes import DType
 from einloom.kernels.verbs.avx2_grouping import Avx2Grouping
 from einloom.kernels.verbs.vector import Block, Mask, StrideIndex, Verb
-from einloom.kernels.verbs.x86 import X86Machine
-from einloom.kernels.verbs.x86_vectors import X86Vectors, behind
+from einloom.kernels.verbs.x86 import X86Machine, behind
+from einloom.kernels.verbs.x86_vectors import X86Vectors
 
 __all__ = ["Avx2Vectors"]
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from einloom.asm.x86.operands import Address, Vector, mem, xmm, ymm
+from einloom.kernels.verbs.x86 import behind
 from einloom.kernels.verbs.x86_grouping import X86Grouping
-from einloom.kernels.verbs.x86_vectors import behind
 
 if TYPE_CHECKING:
     from einloom.kernels.verbs.avx512 import Avx512Vectors

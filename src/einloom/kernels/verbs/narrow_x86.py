@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from einloom.asm.x86.operands import R64, Address, Vector, mem, xmm
+from einloom.asm.x86.operands import R64, Address, Vector, xmm
 from einloom.dtypes import DType
 from einloom.kernels.verbs.narrow import NarrowCopies
 from einloom.kernels.verbs.vector import Verb
-from einloom.kernels.verbs.x86 import X86Machine
+from einloom.kernels.verbs.x86 import X86Machine, behind
 
 __all__ = ["NarrowX86"]
 
@@ -28,7 +28,7 @@ class NarrowX86(NarrowCopies[R64, Vector, Address]):
         self._extract: dict[int, Verb] = {4: asm.vpextrd, 2: asm.vpextrw, 1: asm.vpextrb}
 
     def _beyond(self, place: Address, offset: int) -> Address:
-        return mem(place.base, place.disp + offset, place.index, place.scale) if offset else place
+        return behind(place, offset) if offset else place
 
     def _load(self, dst: Vector, place: Address, offset: int, size: int) -> None:
         if size >= 8:

@@ -49,7 +49,7 @@ from einloom.kernels.verbs.scalar import Condition
 from einloom.kernels.verbs.vector import CopyVerbs, FormulaVerbs, KernelMachine, NarrowVerbs, Verb
 from einloom.machine import Machine
 
-__all__ = ["X86Machine"]
+__all__ = ["X86Machine", "behind"]
 
 Copies: TypeAlias = CopyVerbs[R64, Vector, Address]
 Narrow: TypeAlias = NarrowVerbs[R64, Vector, Address]
@@ -59,6 +59,11 @@ LOW = tuple(gpr32)
 """The lower halves of general registers, by numbers that nobody has to check."""
 
 JUMPS = {"lt": "jl", "le": "jle", "eq": "je", "ne": "jne", "ge": "jge", "gt": "jg"}
+
+
+def behind(place: Address, distance: int) -> Address:
+    """Return the place so many bytes behind a place."""
+    return mem(place.base, place.disp + distance, place.index, place.scale)
 
 
 class X86Machine(KernelMachine[R64, Vector, Address]):

@@ -15,7 +15,7 @@ from einloom.kernels.verbs.products import vectors_of
 from einloom.kernels.verbs.vector import Block, FormulaVerbs, Verb
 from einloom.kernels.verbs.x86 import X86Machine
 
-__all__ = ["INSTRUCTIONS", "LOW", "X86Vectors", "behind"]
+__all__ = ["INSTRUCTIONS", "LOW", "X86Vectors"]
 
 # Predicates of comparisons: all but "ne" are false where an operand is NaN, and none of them signals.
 PREDICATES = {"eq": 0, "lt": 17, "le": 18, "ne": 4, "ge": 29, "gt": 30}
@@ -47,11 +47,6 @@ PART = 16
 
 LOW = tuple(xmm)
 """The lowest 128 bits of vector registers, by numbers that nobody has to check."""
-
-
-def behind(place: Address, distance: int) -> Address:
-    """Return the place so many bytes behind a place."""
-    return mem(place.base, place.disp + distance, place.index, place.scale)
 
 
 class X86Vectors(FormulaVerbs[R64, Vector, Address]):
