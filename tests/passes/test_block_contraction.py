@@ -13,8 +13,9 @@ from einloom.ir.schedule import OUTPUT, Prims, Schedule
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import AVX2, AVX512, NEON, TILES, Machine, Rates
 from einloom.passes.contraction.blocking import Blocking
-from einloom.passes.contraction.choose import Costed, costed, every_proposal
+from einloom.passes.contraction.choose import costed, every_proposal
 from einloom.passes.contraction.plan import Plan, Staging
+from einloom.passes.contraction.proposals import Costed
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
 from einloom.passes.model.copied import copied_matrix, copied_run, finds_elements

@@ -49,7 +49,7 @@ def _scratch_bytes(operation: Operation, machine: Machine) -> int:
 @pytest.mark.parametrize("machine", [AVX512, AVX2, NEON], ids=lambda machine: machine.vector)
 @pytest.mark.parametrize("dtype", [FLOAT32, FLOAT64, FLOAT16, BFLOAT16, INT8, COMPLEX64], ids=str)
 def test_there_is_a_proposal_for_any_limit(dtype: DType, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("einloom.passes.contraction.choose.LITTLE", 1)  # Else the smallest have no choice.
+    monkeypatch.setattr("einloom.passes.contraction.proposals.LITTLE", 1)  # Else the smallest have no choice.
     needed = 0
     for seed in range(30):
         operation = _contraction(random.Random(seed), dtype)

@@ -19,7 +19,8 @@ from einloom.jit.host import host
 from einloom.machine import AVX2, AVX512, NEON, Machine
 from einloom.passes.block_elementwise import costed_element_wise
 from einloom.passes.contraction.choose import costed, every_proposal
-from einloom.passes.contraction.families import FAMILIES, Proposal
+from einloom.passes.contraction.families import FAMILIES
+from einloom.passes.contraction.proposals import Proposal
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
 from einloom.passes.model.tiles import SCRATCH_LIMIT
@@ -420,7 +421,7 @@ def test_every_family_is_among_what_was_tried() -> None:
 
 @pytest.mark.parametrize("machine", [AVX512, AVX2, NEON], ids=lambda machine: machine.vector)
 def test_what_is_chosen_from_is_among_what_is_tried(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("einloom.passes.contraction.choose.LITTLE", 0)
+    monkeypatch.setattr("einloom.passes.contraction.proposals.LITTLE", 0)
     compared = 0
     for seed in range(60):
         operation = fuse(_operation(random.Random(seed)))

@@ -27,7 +27,8 @@ from einloom.ir.schedule import Schedule
 from einloom.jit.timing import undisturbed
 from einloom.machine import Machine
 from einloom.passes.block_elementwise import costed_element_wise
-from einloom.passes.contraction.choose import Costed, costed
+from einloom.passes.contraction.choose import costed
+from einloom.passes.contraction.proposals import Costed
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
 from einloom.passes.pipeline import optimize_operation

@@ -15,10 +15,9 @@ from dataclasses import replace
 from einloom.ir.operation import Operand, Operation
 from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.machine import Machine
-from einloom.passes.contraction.choose import Costed, listed
-from einloom.passes.contraction.families import Proposal
 from einloom.passes.contraction.narrow import staged_in_computed_type
-from einloom.passes.model.cost import Cost, CostModel
+from einloom.passes.contraction.proposals import Costed, Proposal, listed, seconds_of, uncosted
+from einloom.passes.model.cost import CostModel
 from einloom.passes.model.sizes import equal_part
 from einloom.passes.parallelise import parallelise
 from einloom.passes.values import Context, Pass, State
@@ -48,14 +47,14 @@ def costed_element_wise(operation: Operation, schedule: Schedule, context: Conte
     exceeds = operation.output.dtype.size * _points(operation) > machine.l2
     if not (exceeds and options.packing and operation.inputs):
         plain = Proposal("direct", _direct(operation, prims, operation.output))
-        return [Costed(plain, Cost(0.0, 0.0, 0.0, 0.0, 0.0))]
+        return uncosted([plain])
     model = CostModel(operation, machine)
     costs: dict[Schedule, Costed] = {}
     for each in _proposed(operation, prims, machine):
         if each.schedule not in costs:
             shared = _shared(operation, each, options.threads)
             costs[each.schedule] = Costed(each, model.cost(shared, options.threads))
-    return sorted(costs.values(), key=lambda each: each.cost.seconds)
+    return sorted(costs.values(), key=seconds_of)
 
 
 def _shared(operation: Operation, proposal: Proposal, threads: int) -> Schedule:

@@ -1,20 +1,16 @@
 """Families of schedules for contractions: each function proposes a few; the cheapest of all is taken.
 
-A family is a function from a `Setting` to proposals; a variation is one from the cheapest plans so far as well.
-A new one gets a function and a place in `FAMILIES`, `FOLLOWERS` or `VARIATIONS`.
+A family is a function from a `Setting` to proposals. A new one gets a function and a place in `FAMILIES` or
+`FOLLOWERS`.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
-from einloom.frozen import frozen
-from einloom.ir.operation import DimType, Operand, Operation
-from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
-from einloom.machine import Machine
+from einloom.ir.operation import DimType
+from einloom.ir.schedule import OUTPUT, Digit, Schedule, ScheduledLoop, ScheduledPack
 from einloom.passes.contraction.along_inputs import (
     schedules_along_inputs,
     schedules_of_far_input,
@@ -22,29 +18,25 @@ from einloom.passes.contraction.along_inputs import (
     schedules_where_it_lies,
 )
 from einloom.passes.contraction.blocking import Blocking
-from einloom.passes.contraction.fused_rows import fused_schedules, staged_schedules
 from einloom.passes.contraction.large_input import vectorise_large_input
-from einloom.passes.contraction.plan import BLOCKS, NONE, PRODUCTS, SUMS, TILES, Plan
+from einloom.passes.contraction.plan import PRODUCTS, SUMS, Plan
+from einloom.passes.contraction.proposals import Proposal
+from einloom.passes.contraction.setting import Setting
 from einloom.passes.identify import prims_of_one_product, prims_with_batch_as_columns, vector_operand
 from einloom.passes.model.sizes import equal_part
-from einloom.passes.values import Options
 
 __all__ = [
     "FAMILIES",
     "FOLLOWERS",
     "NOTHING_PACKED",
-    "VARIATIONS",
     "Family",
-    "Proposal",
-    "Setting",
-    "Variation",
     "far_input",
     "large_input",
-    "neighbours",
     "nothing_packed",
     "packed_input",
     "products",
     "rows_in_order",
+    "vector_block",
     "where_it_lies",
 ]
 
@@ -61,119 +53,13 @@ FEW_COLUMNS = 32
 """Columns up to which a product may be bound by reading the vector operand (measured: twice as many gain on AVX-512 and
 lose on AVX2, where rows of the output come back too often)."""
 
-GATHERS = 1024
-"""Lanes times columns up to which kernels may gather vectors in place: for each column they take a load a lane."""
-
 GATHERED = 8
 """Columns up to which gathering in place may be the best where packing is not."""
-
-OUTPUT_NEAR = 2
-"""The part of L1 that the output may fill where blocks of k add to all of it, one in so many.
-
-Measured with it, against rows in order up to 32 columns alone: 29 long sums into such an output ran 1.11 times as fast
-in the mean on AVX2, 1.05 times on AVX-512 (0.87 to 1.73).
-"""
-
-KEPT = 4
-"""The part of L2 that blocks of the vector operand leave to all else."""
-
-REWRITTEN = 16
-"""How many times L2 the output is from which on blocks of k come back to lines that no cache has."""
 
 STRAIGHT_PARTS = 8
 """Into how many parts a block of k is cut where kernels read straight copies (measured: up to 12 % faster)."""
 
-
-@frozen
-class Setting:
-    """What families propose schedules for.
-
-    Attributes:
-        operation: its axes fused.
-        prims: the axes that kernels take, vectors along what is contiguous in the output.
-        machine: the target.
-        options: what the caller asks for.
-        blocking: makes schedules of plans.
-        of_pairs: whether the operation stands for one of complex numbers, to which only some schedules can be restored:
-            what is mostly better than others may be none of them.
-    """
-
-    operation: Operation
-    prims: Prims
-    machine: Machine
-    options: Options
-    blocking: Blocking
-    of_pairs: bool = False
-
-    @property
-    def gathers(self) -> bool:
-        """Whether kernels would have to gather the vector operand where it lies."""
-        m = self.prims.m
-        operand = self.operation.inputs[vector_operand(self.operation, self.prims)]
-        return m is not None and self.operation.stride(operand, m) not in (0, 1)
-
-    @property
-    def columns(self) -> int:
-        """How many columns all vectors meet."""
-        return 1 if self.blocking.b is None else self.blocking.b.elements
-
-    @property
-    def keeps_element(self) -> bool:
-        """Whether L1 keeps all of the element operand: no copy of it would be any closer."""
-        element = self.blocking.b
-        return element is None or self.operation.elements(element.operand) <= self.blocking.targets.small
-
-    @property
-    def gathers_much(self) -> bool:
-        """Whether gathering would take longer than any copy: vectors that L1 cannot keep meet many columns."""
-        is_far = self._bytes(self.blocking.a.operand) > self.machine.l1d
-        return is_far and self.gathers and self.columns * self.blocking.targets.lanes > GATHERS
-
-    @property
-    def keeps_vector(self) -> bool:
-        """Whether a block holds all of the vector operand, beside which panels of the other one are packed once.
-
-        With several blocks it is better to pack the other one first, if that can be restored.
-        """
-        return self.of_pairs or KEPT * self._bytes(self.blocking.a.operand) <= self.machine.l2
-
-    @property
-    def summed(self) -> int:
-        """Products that are added up, as far as kernels take them together."""
-        taken = (self.prims.k, self.prims.batch)
-        return math.prod(self.operation.axis(name).extent for name in taken if name is not None)
-
-    @property
-    def exceeds_cache(self) -> bool:
-        """Whether the output is larger than the second-level cache."""
-        return self._bytes(self.operation.output) > self.machine.l2
-
-    @property
-    def is_rewritten(self) -> bool:
-        """Whether caches keep little of the output from one block of k to the next one, so that others are better."""
-        return not self.of_pairs and self._bytes(self.operation.output) > REWRITTEN * self.machine.l2
-
-    @property
-    def adds_to_near_output(self) -> bool:
-        """Whether L1 keeps what one product of a batch writes beside what kernels read: adding to it costs little."""
-        written = math.prod(axis.extent for axis in self.operation.axes if axis.role in (DimType.M, DimType.N))
-        return OUTPUT_NEAR * written * self.operation.output.dtype.size <= self.machine.l1d
-
-    def _bytes(self, operand: Operand) -> int:
-        return self.operation.elements(operand) * operand.dtype.size
-
-
-class Proposal(NamedTuple):
-    """A proposed schedule, and the plan it was made of if there is one."""
-
-    family: str
-    schedule: Schedule
-    plan: Plan | None = None
-
-
 Family = Callable[[Setting], Iterator[Plan | Proposal]]
-Variation = Callable[[Setting, Sequence[Plan]], Iterator[Plan | Proposal]]
-
 
 NOTHING_PACKED = Plan("in place", packs_vector=False, packs_element=False)
 """Nothing is packed: kernels read every input where it lies, and gather vectors that do not lie there."""
@@ -402,62 +288,3 @@ FOLLOWERS: tuple[tuple[str, Family], ...] = (
 )
 """Further families, each with the one that shows whether it is worth trying: what they have in common with it decides.
 """
-
-
-def staged(setting: Setting, plans: Sequence[Plan]) -> Iterator[Plan | Proposal]:
-    """Tiles of the output are computed in scratch and leave it in long runs past the caches; else blocks.
-
-    A tile leaves while the next one is computed, a block does not (measured: of 1,677 contractions, none takes blocks
-    where it may take tiles).
-    """
-    for packs_element in _packing_element(plans) if setting.exceeds_cache else ():
-        tiles = Plan("staged tiles", packs_element=packs_element, staging=TILES)
-        schedule = setting.blocking.schedule(tiles)
-        if schedule is None:
-            yield Plan("staged blocks", packs_element=packs_element, staging=BLOCKS)
-        else:
-            yield Proposal(tiles.family, schedule, tiles)
-            if packs_element:  # Else long runs are the same schedule, or as good.
-                yield tiles._replace(long_runs=True)
-
-
-def fused_rows(setting: Setting, plans: Sequence[Plan]) -> Iterator[Proposal]:
-    """Axes that are one run in the output, but not in an input, are one axis of the kernels: full tiles."""
-    most, both = setting.options.max_kernel_size, Plan("vector block")
-    for plan in dict.fromkeys([plan if plan.packs_vector and plan.packs_element else both for plan in plans]):
-        for schedule in fused_schedules(setting.operation, setting.prims, setting.machine, plan, most):
-            yield Proposal(f"{plan.family}, fused", schedule)
-
-
-def staged_rows(setting: Setting, plans: Sequence[Plan]) -> Iterator[Proposal]:
-    """Axes that lie apart in the output are one axis of the kernels, in a staged block: full tiles, for long sums."""
-    is_long, packs = setting.summed > setting.blocking.targets.k, any(plan.packs_vector for plan in plans)
-    if is_long and packs and setting.operation.first_touch.initialises:
-        most = setting.options.max_kernel_size
-        rows = [Plan("staged rows", packs_element=each, staging=SUMS) for each in _packing_element(plans)]
-        for schedule in staged_schedules(setting.operation, setting.prims, setting.machine, rows, most):
-            yield Proposal("staged rows", schedule)
-
-
-def _packing_element(plans: Sequence[Plan]) -> Iterable[bool]:
-    """Whether the element operand is packed, in one of the plans or in both ways."""
-    return dict.fromkeys([plan.packs_element for plan in plans])
-
-
-VARIATIONS: tuple[Variation, ...] = (staged, fused_rows, staged_rows)
-"""All that is tried of the cheapest plans of any family."""
-
-
-def neighbours(plan: Plan) -> Iterator[Plan]:
-    """Yield the plans that differ from one by the size of a block.
-
-    Staged tiles have been tried in long runs, and are as wide as the vector axis; staged blocks are computed as a
-    whole; straight copies of an operand that is packed once gain nothing.
-    """
-    if plan.staging is NONE and (plan.packs_vector or plan.packs_element):
-        yield plan._replace(long_runs=not plan.long_runs)
-        if plan.packs_element and not plan.element_first:
-            yield plan._replace(panels=not plan.panels)
-        yield plan._replace(k_parts=2 * plan.k_parts)
-    if plan.packs_vector and plan.staging is not TILES:
-        yield plan._replace(whole_rows=not plan.whole_rows)
