@@ -347,7 +347,7 @@ class Blocks:
             rows = self.a.tile * math.prod(runs.get(axis.name, 1) for axis in self.a.axes if axis.name != self.prims.m)
             self._block_side(self.b, max(min(self.targets.alone // inside, staged // rows), 1), runs)
             staged //= math.prod(self.b.steps.values())
-        if self.plan.long_runs and self.a.prim is not None and self._lie_apart():
+        if self.plan.long_runs and self.a.prim is not None:
             runs, staged = self._with_long_rows(runs, staged)
         self._block_side(self.a, max(staged, 1), runs)
         if self.b is not None and math.prod(self.b.steps.values()) > self.b.tile and self._lie_apart():
