@@ -347,7 +347,7 @@ class Blocks:
             rows = self.a.tile * math.prod(runs.get(axis.name, 1) for axis in self.a.axes if axis.name != self.prims.m)
             self._block_side(self.b, max(min(self.targets.alone // inside, staged // rows), 1), runs)
             staged //= math.prod(self.b.steps.values())
-        if self.plan.long_runs and self.a.prim is not None:
+        if self.plan.long_runs and self.a.prim is not None and (self._is_turned or self._lie_apart()):
             runs, staged = self._with_long_rows(runs, staged)
         self._block_side(self.a, max(staged, 1), runs)
         if self.b is not None and math.prod(self.b.steps.values()) > self.b.tile and self._lie_apart():
@@ -356,7 +356,10 @@ class Blocks:
                 self.a.steps[self.a.prim] -= self.a.steps[self.a.prim] % self.a.tile
 
     def _with_long_rows(self, runs: dict[str, int], staged: int) -> tuple[dict[str, int], int]:
-        """Let a block reach so far that rows in pages of their own are read in long pieces, if it need not grow much.
+        """Let a block reach so far that rows are read in long pieces, if it need not grow much.
+
+        Where they lie in pages of their own, and where the copy turns the block: what cuts rows that follow each other
+        reads each of their lines' neighbours later (measured: 2.2 times as long for rows of 84 floats, cut in two).
 
         Returns how far it reaches at least along axes, and how many rows of elements it may have.
         """

@@ -195,9 +195,10 @@ class Packing:
     def _keeps_k(self, side: Side) -> bool:
         """Whether columns of an operand that is read element by element lie apart, each with the reduced axis inside.
 
-        So where that one is the contiguous axis. And where vectors are short at the end of m, kernels group columns,
-        for which they may read along k: a copy that turns the operand in any case, or moves few bytes of neighbouring
-        columns at a time, turns it for them.
+        So where that one is the contiguous axis. And where vectors as long as cache lines are short at the end of m,
+        kernels group columns, for which they may read along k: a copy that turns the operand in any case, or moves few
+        bytes of neighbouring columns at a time, turns it for them. Rests of shorter vectors are better off with columns
+        side by side (measured with AVX2: of 10 choices 1.07 times as fast in the mean, 1.0 to 1.17).
         """
         k, m = self.prims.k, self.prims.m
         if side.has_vectors or k is None:
@@ -205,7 +206,8 @@ class Packing:
         if abs(side.strides[k]) == 1:
             return True
         straight = side.prim == side.contiguous and side.tile * self.operation.accumulate.size >= STRAIGHT
-        return m is not None and self.extents[m] % self.targets.lanes != 0 and not straight
+        is_wide = self.targets.lanes >= self.targets.line
+        return m is not None and is_wide and self.extents[m] % self.targets.lanes != 0 and not straight
 
     def _is_short(self, side: Side, own: list[Digit], around: str) -> bool:
         """Whether the tensor has a short axis innermost and a reduced one around it: a copy takes both as one."""
