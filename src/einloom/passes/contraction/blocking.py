@@ -72,8 +72,9 @@ class Blocking(Blocks):
             ]
         if self._adds_products:
             inner += self._reduced_loops()
-        if self.plan.staging is TILES:  # In the order of the output, which is written as it is computed.
+        if self.plan.staging is TILES or self.plan.in_order:  # The output is written as it is computed.
             inner.sort(key=lambda loop: -abs(self.places[loop.axis]))
+        if self.plan.staging is TILES:
             tile = {side.prim: min(side.tile, side.steps[side.prim]) for side in self.sides if side.prim}
             packs.append(ScheduledPack(OUTPUT, len(loops) + len(inner), self._staged_layout(tile)))
         return Schedule((*loops, *inner), self.prims, tuple(packs))

@@ -178,8 +178,11 @@ class Blocks:
         if not self.a.packed:
             self.b.in_panels = self.plan.panels and not self.b.packed
             return
-        size = self.b.elements * math.prod(self.k_steps.values())
-        self.b.in_panels = self.a.elements > self.a.tile and size > self.targets.small
+        summed = math.prod(self.k_steps.values())
+        if self.plan.in_order and self.a.prim is not None:  # A tile goes along whole rows, if L1 keeps what it reads.
+            self.a.in_panels = summed * self.extents[self.a.prim] > self.targets.small
+        size = self.b.elements * summed
+        self.b.in_panels = self.plan.in_order or (self.a.elements > self.a.tile and size > self.targets.small)
 
     def _block_reduced(self) -> None:
         """Blocks of the reduced axes: the primitive's k first, but whole cache lines of packed operands."""
@@ -194,6 +197,8 @@ class Blocks:
                 self.k_steps |= self._few_rows(taken[:1], FOLLOWED)
             return
         target = self.targets.k_inside if self.plan.vector_inside else self.targets.k
+        if self.plan.in_order:
+            target = self.operation.points
         if any(axis.name == self.prims.m for axis in self.common):  # Vectors of both inputs, none used twice in a tile.
             target = min(target, self.targets.small // (FEW_TOGETHER * self.targets.lanes))
         self.k_steps |= self._shares(taken, target // self.plan.k_parts, self._whole_lines(self._far_sides()), {})
@@ -401,6 +406,8 @@ class Blocks:
     def _budgets(self) -> list[int]:
         """Return how many elements the blocks of the sides may have, in the order of the sides."""
         targets = self.targets
+        if self.plan.in_order:
+            return [self.operation.points] * len(self.sides)
         if self.plan.staging in (BLOCKS, PRODUCTS):
             return [targets.staged, targets.resident]
         if self.b is None or not self.a.packed:

@@ -148,6 +148,15 @@ def element_once(setting: Setting) -> Iterator[Plan]:
         yield Plan("element once", element_first=True, panels=True)
 
 
+def written_in_order(setting: Setting) -> Iterator[Plan]:
+    """Both inputs are packed once as a whole, and tiles follow each other as they lie in a large output.
+
+    Processors fetch and write back what lies in order beside arithmetic. Long sums would want blocks of the inputs.
+    """
+    if setting.exceeds_cache and setting.packs_all and setting.summed <= setting.blocking.targets.k:
+        yield Plan("written in order", packs_element=not setting.keeps_element, panels=True, in_order=True)
+
+
 def straight_copies(setting: Setting) -> Iterator[Plan]:
     """Tiles take whole rows of the vector operand, and both operands are copied as they lie: no panels are cut.
 
@@ -270,6 +279,7 @@ FAMILIES: tuple[Family, ...] = (
     pieces_in_order,
     vector_block,
     element_once,
+    written_in_order,
     straight_copies,
     large_input,
     one_by_one,

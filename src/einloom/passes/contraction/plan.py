@@ -51,6 +51,7 @@ class Plan(NamedTuple):  # Choosing makes dozens of them: faster than of datacla
         few_steps: whether blocks of k are so short that processors follow all of their rows, where nothing is packed;
             for a block of the output that is turned, that the first translation buffer holds the pages of the rows.
         whole_rows: whether kernels take all of the vector axis, where its panels would be two.
+        in_order: whether blocks hold all of the inputs, and tiles follow each other as they lie in the output.
     """
 
     family: str
@@ -67,3 +68,4 @@ class Plan(NamedTuple):  # Choosing makes dozens of them: faster than of datacla
     batch_outside: bool = False
     few_steps: bool = False
     whole_rows: bool = False
+    in_order: bool = False

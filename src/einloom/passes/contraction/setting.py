@@ -14,6 +14,7 @@ from einloom.ir.schedule import Prims, Schedule
 from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.identify import vector_operand
+from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.values import Context, Options
 
 __all__ = ["Setting"]
@@ -93,6 +94,11 @@ class Setting:
         With several blocks it is better to pack the other one first, if that can be restored.
         """
         return self.of_pairs or KEPT * self._bytes(self.blocking.a.operand) <= self.machine.l2
+
+    @property
+    def packs_all(self) -> bool:
+        """Whether scratch has room for both inputs as a whole."""
+        return sum(self._bytes(operand) for operand in self.operation.inputs) <= SCRATCH_LIMIT
 
     @property
     def summed(self) -> int:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from einloom.dtypes import Kind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Fused, Schedule
-from einloom.machine import Machine, Rates
+from einloom.machine import Machine
 from einloom.passes.model.buffers import Buffers
 from einloom.passes.model.copied import copied_matrix, copied_run, finds_elements, runs_apart
 from einloom.passes.model.flow import Flow
@@ -30,7 +30,7 @@ from einloom.passes.model.kernel import copy_cycles, transposed_cycles
 from einloom.passes.model.leaving import leaves
 from einloom.passes.model.microarchitectures import microarchitecture_of
 from einloom.passes.model.rates import rates_of
-from einloom.passes.model.traffic import Traffic, looked_up, warm_traffic_of
+from einloom.passes.model.traffic import STREAMS, Traffic, looked_up, warm_traffic_of
 
 __all__ = ["Cost", "CostModel", "cost_of"]
 
@@ -60,8 +60,12 @@ kernels to hide most of the eight, and the rest goes on beside arithmetic; of th
 OVERLAP = 3
 """The norm of arithmetic and transfers that goes on beside it: more than the longer one where both take as long."""
 
-WRITTEN_NEAR, WRITTEN_FAR = 0.4, 1.5
-"""What it takes to write lines back to L2, and beyond it, of the time to read them: nothing hides the end of a tile."""
+WRITTEN_NEAR, WRITTEN_FAR, WRITTEN_AHEAD = 0.4, 1.5, 0.5
+"""What it takes to write lines back to L2, and beyond it, of the time to read them: nothing hides the end of a tile.
+
+The last one where lines beyond L2 arrive while kernels compute, which write a few rows of the output at once (Zen 3:
+fitted to 291 contractions, 129 of them with short sums, and tried on 82 others).
+"""
 
 WRITTEN_BACK = 0.5
 """How much of it goes on beside arithmetic, beyond L2, where nothing is added to what the lines have held."""
@@ -138,6 +142,7 @@ class CostModel:
         core = microarchitecture_of(machine)
         self.cycle = self.product / (core.passes(machine.vector_bits) if core else 1)
         """Seconds of a cycle: as long, unless each half of a vector goes through a pipe by itself."""
+        self.stores_ahead = core is not None and core.stores_ahead
         self.joined = machine.vector_bits // 8 < LINE
         """Whether processors join the lines that pass the caches from parts, of which fewer are under way at once."""
         self.may_leave = (
@@ -173,8 +178,9 @@ class CostModel:
         near, waits, far, copied = near * self.cycle, waits * self.cycle, 0.0, self._copies(flow)
         arithmetic, left = flow.cycles * self.product, copied.pop(flow.output) if leaving else 0.0
         copies = sum(copied.values())
+        written = WRITTEN_AHEAD if self.stores_ahead and _rows_written(flow) <= STREAMS else WRITTEN_FAR
         for each in warm_traffic_of(flow):
-            close, distant, waited = _seconds(each, self.rates, _first_line(each), ALONE)
+            close, distant, waited = self._seconds(each, _first_line(each), ALONE, written)
             shown = ASKED if each.asked else 1.0
             if each.streams and leaving:
                 visible = self._visible(distant, arithmetic, flow.buffers.kept[-1], bool(runs_apart(flow)))
@@ -210,7 +216,7 @@ class CostModel:
         waits = self.cycle * sum([pages * cycles for pages, (_, cycles) in zip(map(sum, looked_up(flow)), TLBS)])
         copies = sum(self._copies(flow).values()) + flow.cycles * self.cycle
         for each in warm_traffic_of(flow):
-            close, distant, waited = _seconds(each, self.rates, PIECE, MOVED_ALONE)
+            close, distant, waited = self._seconds(each, PIECE, MOVED_ALONE, WRITTEN_FAR)
             near, waits = near + close, waits + waited
             if each.streams:
                 streamed = distant
@@ -221,6 +227,31 @@ class CostModel:
             0.0 if block is None else max(1 - block.at[block.first].room / max(TOGETHER * self.machine.l1d, 1), 0.0)
         )
         return Cost(0.0, near, read + streamed - together * min(read, streamed), waits, copies)
+
+    def _seconds(self, traffic: Traffic, first_line: float, alone: float, written: float) -> tuple[float, float, float]:
+        """Return how long the transfers of a buffer take, from L2 and from beyond it, and what is waited besides.
+
+        Args:
+            traffic: what the buffer moves.
+            first_line, alone: lines that the first one of a piece takes longer, and each that nobody has asked for.
+            written: what it takes to write lines back beyond L2 that kernels fill, of the time to read them.
+        """
+        _, (first, second, third), pieces, near_pieces, writes, copies, _, by_element, streams, again = traffic
+        if streams:
+            seconds = first * LINE / self.rates.stream
+            return 0.0, seconds, STREAMED_PIECE * pieces * seconds
+        near = LINE * (first - second) / self.rates.l2 if first > second else 0.0
+        beyond = (second - third) / self.rates.l3 if second > third else 0.0
+        far = LINE * (beyond + third / self.rates.memory)
+        waits = first_line * pieces * far
+        if copies or not writes:
+            waits += alone * min(RESTART * pieces, 1.0) * far
+        if not writes:
+            latency = 0.0 if copies else NEAR_ELEMENTS if by_element else NEAR_PIECE
+            return near, far, waits + latency * near_pieces * near
+        hidden = WRITTEN_BACK * (1 - again) * far
+        written = WRITTEN_FAR if copies else again * WRITTEN_FAR + (1 - again) * written
+        return near, far + hidden, waits + WRITTEN_NEAR * near + written * far - hidden
 
     def _buffers_of(self, fused: tuple[Fused, ...]) -> Buffers:
         buffers = self._buffers.get(fused)
@@ -256,23 +287,10 @@ def _first_line(traffic: Traffic) -> float:
     return WRITTEN_PIECE if traffic.writes else PIECE if traffic.by_element else VECTOR_PIECE
 
 
-def _seconds(traffic: Traffic, rates: Rates, first_line: float, alone: float) -> tuple[float, float, float]:
-    """Return how long the transfers of a buffer take, from L2 and from beyond it, and how long is waited besides."""
-    _, (first, second, third), pieces, near_pieces, writes, copies, _, by_element, streams, again = traffic
-    if streams:
-        seconds = first * LINE / rates.stream
-        return 0.0, seconds, STREAMED_PIECE * pieces * seconds
-    near = LINE * (first - second) / rates.l2 if first > second else 0.0
-    beyond = (second - third) / rates.l3 if second > third else 0.0
-    far = LINE * (beyond + third / rates.memory)
-    waits = first_line * pieces * far
-    if copies or not writes:
-        waits += alone * min(RESTART * pieces, 1.0) * far
-    if not writes:
-        latency = 0.0 if copies else NEAR_ELEMENTS if by_element else NEAR_PIECE
-        return near, far, waits + latency * near_pieces * near
-    hidden = WRITTEN_BACK * (1 - again) * far
-    return near, far + hidden, waits + WRITTEN_NEAR * near + WRITTEN_FAR * far - hidden
+def _rows_written(flow: Flow) -> float:
+    """Return how many pieces of the output kernels write before they come back to the first one."""
+    use = flow.tensors[flow.output]
+    return use.at[max(min(use.last, flow.tile) - 1, 0)].pieces
 
 
 def _largest_share(flow: Flow, threads: int) -> float:

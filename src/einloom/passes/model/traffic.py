@@ -17,7 +17,7 @@ from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE, PAGE, Footprint
 from einloom.passes.model.walk import Use
 
-__all__ = ["FOLLOWED", "Traffic", "looked_up", "traffic_of", "warm_traffic_of"]
+__all__ = ["FOLLOWED", "STREAMS", "Traffic", "looked_up", "traffic_of", "warm_traffic_of"]
 
 OPEN = 48
 """Pieces next to each other that are written, each going on where it ended: as many pages as processors follow."""
@@ -27,7 +27,7 @@ TURNED = 4 * LINE
 and are read first, as those of ordinary stores are: they are charged as these."""
 
 STREAMS = 16
-"""Pieces next to each other that are read ahead, each beyond its end."""
+"""Pieces next to each other that are read ahead, each beyond its end; also of what is written."""
 
 FOLLOWED = 32
 """Rows that processors follow at once, each from tile to tile."""
@@ -201,7 +201,8 @@ def _scratch_traffic(flow: Flow, position: int, use: Use, overflows: list[float]
         lines.append(max(again, block.lines) if staged else again)
     tile = use.at[min(flow.tile, use.last)]
     near = tile.pieces / tile.lines if _has_common_vectors(flow) and not staged else 0.0
-    return Traffic(f"scratch of {flow.buffers.names[position]}", tuple(lines), 0.0, near, staged)
+    added = max(1 - block.lines / lines[1], 0.0) if staged and lines[1] else 0.0
+    return Traffic(f"scratch of {flow.buffers.names[position]}", tuple(lines), 0.0, near, staged, again=added)
 
 
 def _has_common_vectors(flow: Flow) -> bool:
