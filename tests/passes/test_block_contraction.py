@@ -788,6 +788,32 @@ def _keeps_vectors(schedule: Schedule) -> bool:
     return schedule.loops[-1].axis == "i"
 
 
+def test_rows_in_pages_of_their_own_are_packed_if_kernels_come_back_to_them_often() -> None:
+    """For 192 indices of the other input; not for 48, beside whose arithmetic pages are looked up.
+
+    Pages that take half as long pack neither, those that take twice as long both.
+    """
+    text = """gemm first=zero last=none
+    axis m {0} m
+    axis n 96 n
+    axis k 200 k
+    in0 float32 m=1 k=1040
+    in1 float32 k=1040 n=1
+    out float32 m=96 n=1"""
+    packed = {m: {pack.operand for pack in _chosen(parse_operation(text.format(m)), AVX2).packs} for m in (48, 192)}
+    assert packed == {48: set(), 192: {0, 1}}
+
+
+def test_rows_that_kernels_may_read_in_place_are_packed_where_they_are_long() -> None:
+    """2,000 rows of 8 KB; not 1,600 of 6.4 KB, which copies that take no longer than what they do would pack as well.
+
+    Twice as slow ones would pack neither.
+    """
+    longer = contraction("i 2000 m, j 2000 n, k 2000 k", "ik", "kj", "ij")
+    packed = [{pack.operand for pack in _chosen(operation, AVX512).packs} for operation in (PRODUCT, longer)]
+    assert packed == [{1}, {0, 1}]
+
+
 def test_slow_streams_keep_the_output_out_of_scratch() -> None:
     operation = contraction("e 400 m, g 24 k, a 16 m, f 20 n, c 320 n", "ega", "gfc", "acef")
     rates = Rates(float32=200e9, float64=100e9, l2=180e9, l3=50e9, memory=30e9, stream=30e9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -76,6 +77,32 @@ def test_strips_are_narrow_if_the_second_level_keeps_what_was_read_beyond_them(
     _, schedule = optimize_operation(operation, machine)
     step = {loop.axis: loop.step for loop in schedule.loops}
     assert (step["b"] == 64) is narrow
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("extents", "order", "cut"), [((64, 64, 32, 32), "dcab", False), ((1000, 16, 100), "cba", True)]
+)
+def test_staged_blocks_hold_whole_rows_where_more_of_their_parts_would_be_waited_for(
+    machine: Machine, extents: tuple[int, ...], order: str, cut: bool
+) -> None:
+    """Rows of 4 KiB, and half as many of them; of rows of 400 bytes a block holds halves, and more of them.
+
+    If the first lines of a piece took half as long, both would be cut; neither if they took twice as long.
+    """
+    sizes = dict(zip("abcd", extents))
+    axes = [f"axis {name} {extent} c" for name, extent in sizes.items()]
+    operands = [f"in0 float32 {_dense(sizes, ''.join(sizes))}", f"out float32 {_dense(sizes, order)}"]
+    _, schedule = optimize_operation(
+        parse_operation("\n".join(["identity first=none last=none", *axes, *operands])), machine
+    )
+    assert schedule.packs
+    assert ("c" in {loop.axis for loop in schedule.loops if loop.step > 1}) is cut
+
+
+def _dense(extents: dict[str, int], order: str) -> str:
+    strides = (f"{name}={math.prod(extents[inner] for inner in order[i + 1 :])}" for i, name in enumerate(order))
+    return " ".join(strides)
 
 
 def test_slow_streams_keep_the_output_out_of_scratch() -> None:
