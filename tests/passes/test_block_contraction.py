@@ -29,6 +29,7 @@ from einloom.passes.values import Context, Options
 from .operations import PRODUCT, contraction
 
 LARGE = replace(AVX512, l2=2**21)
+ZEN3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
 COLUMNS = contraction("i 1600 m, j 1600 n, k 1600 k", "ki", "kj", "ij")
 PRIME_COLUMNS = contraction("i 1009 m, j 1009 n, k 1009 k", "ki", "kj", "ij")
 HALVED = [
@@ -812,6 +813,56 @@ def test_rows_that_kernels_may_read_in_place_are_packed_where_they_are_long() ->
     longer = contraction("i 2000 m, j 2000 n, k 2000 k", "ik", "kj", "ij")
     packed = [{pack.operand for pack in _chosen(operation, AVX512).packs} for operation in (PRODUCT, longer)]
     assert packed == [{1}, {0, 1}]
+
+
+SHORT_SUMS = fuse(contraction("d 20 m, e 20 m, a 16 m, g 24 k, f 20 n, b 16 n, c 20 n", "dega", "gfbc", "abcdef"))
+
+
+def test_large_outputs_of_short_sums_are_written_in_order_where_stores_hardly_wait() -> None:
+    schedule = _chosen(SHORT_SUMS, ZEN3)
+    depths = {axis: i for i, (axis, *_) in enumerate(schedule.loops)}
+    assert sorted(depths, key=lambda axis: -SHORT_SUMS.strides(SHORT_SUMS.output)[axis]) == [*depths]
+    assert {(pack.operand, pack.loop) for pack in schedule.packs} == {(0, 0), (1, 0)}
+    assert any(pack.operand == OUTPUT for pack in _chosen(SHORT_SUMS, replace(ZEN3, features=AVX2.features)).packs)
+
+
+def test_lines_arrive_ahead_of_stores_where_kernels_write_a_few_rows_at_once() -> None:
+    """Four columns at a time, or down all 84; where stores wait they do so in both."""
+    operation = contraction("b 24 m, c 84 m, d 20 n, a 312 n, e 36 k", "bce", "dea", "bdca")
+
+    def waits(loops: str, machine: Machine) -> float:
+        return cost_of(operation, parse_schedule(f"{loops} prim m=a n=c k=e"), machine).waits
+
+    few, down = "seq b:1 seq d:1 seq c:4", "seq b:1 seq d:1"
+    plain = replace(ZEN3, features=AVX2.features)
+    assert 20 * waits(few, ZEN3) < waits(down, ZEN3)
+    assert waits(down, plain) < 1.1 * waits(few, plain)
+
+
+@pytest.mark.parametrize(("machine", "layout"), [(replace(AVX2, l2=2**19), "d*e:4 g d*e"), (AVX512, "d*e:4 d*e g")])
+def test_columns_lie_side_by_side_beside_rests_of_vectors_shorter_than_a_line(machine: Machine, layout: str) -> None:
+    """A copy turns the operand in any case; on AVX-512 kernels group columns of the rest and read along k."""
+    found = Blocking(SHORT_SUMS, identify_primitive(SHORT_SUMS), machine, tile=(24, 4))
+    assert f"pack in0@0 a {layout}" in str(found.schedule(Plan("written in order", panels=True, in_order=True)))
+
+
+@pytest.mark.parametrize(("l2", "loops"), [(2**19, "seq b:1 seq d:1"), (2**18, "seq a:24 seq b:1 seq d:1")])
+def test_rows_that_follow_each_other_stay_whole_where_a_copy_turns_the_output(l2: int, loops: str) -> None:
+    """If the block need not grow to more than twice its size: each `eb` of `dbea` is one run of 28 KB."""
+    operation = contraction("d 84 m, b 84 m, e 84 k, a 84 m, c 24 n", "dbea", "ec", "abcd")
+    found = [str(each.proposal.schedule) for each in _costed(operation, replace(AVX2, l2=l2))]
+    assert any(each.startswith(f"{loops} prim m=a") for each in found), found
+
+
+def test_parts_of_a_sum_that_leave_the_second_cache_are_added_to() -> None:
+    operation = contraction("a 200 m, b 4000 n, k 64 k", "ka", "kb", "ab")
+
+    def again(step: int) -> float:
+        schedule = parse_schedule(f"seq b:2000 seq k:{step} prim m=b n=a k=k pack out@1 a b")
+        found = traffic_of(Flow(operation, schedule, ZEN3))
+        return next(each.again for each in found if each.name == "scratch of out")
+
+    assert [again(step) for step in (64, 32, 16)] == pytest.approx([0, 1 / 2, 3 / 4], abs=0.01)
 
 
 def test_slow_streams_keep_the_output_out_of_scratch() -> None:

@@ -201,7 +201,8 @@ def _scratch_traffic(flow: Flow, position: int, use: Use, overflows: list[float]
         lines.append(max(again, block.lines) if staged else again)
     tile = use.at[min(flow.tile, use.last)]
     near = tile.pieces / tile.lines if _has_common_vectors(flow) and not staged else 0.0
-    added = max(1 - block.lines / lines[1], 0.0) if staged and lines[1] else 0.0
+    first = block.lines * max(runs * overflows[1], 1.0)  # The first part of each block's sum is added to nothing.
+    added = max(1 - first / lines[1], 0.0) if staged and lines[1] else 0.0
     return Traffic(f"scratch of {flow.buffers.names[position]}", tuple(lines), 0.0, near, staged, again=added)
 
 
