@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -104,8 +105,7 @@ CASES = [
 
 @pytest.mark.parametrize(("operation", "text"), CASES)
 def test_lines_beyond_each_cache(operation: Operation, text: str) -> None:
-    schedule = parse_schedule(text)
-    walked = Walked(bind(operation, schedule), SMALL)
+    schedule, walked = parse_schedule(text), _walked(operation, text)
     packs = {f"scratch{i}": operation.operands[pack.operand].name for i, pack in enumerate(schedule.packs)}
     modelled = {each.name: each.lines for each in traffic_of(Flow(operation, schedule, SMALL))}
     for level, fetched in walked.fetched.items():
@@ -115,6 +115,18 @@ def test_lines_beyond_each_cache(operation: Operation, text: str) -> None:
         assert sum(lines[level] for lines in modelled.values()) == pytest.approx(total, rel=0.1)
         for name, lines in modelled.items():
             assert lines[level] == pytest.approx(counted.get(name, 0), rel=0.1, abs=0.05 * total), (name, level)
+
+
+@pytest.mark.parametrize(("operation", "text"), CASES)
+def test_pages_beyond_the_second_translation_buffer(operation: Operation, text: str) -> None:
+    """It knows all of them: each is looked up once, also those of a block that is packed again."""
+    _, second = map(sum, looked_up(Flow(operation, parse_schedule(text), SMALL)))
+    assert second == pytest.approx(_walked(operation, text).pages[1], rel=0.1)
+
+
+@cache
+def _walked(operation: Operation, text: str) -> Walked:
+    return Walked(bind(operation, parse_schedule(text)), SMALL)
 
 
 def _said(name: str, packs: dict[str, str]) -> str:

@@ -15,6 +15,7 @@ transfers. The constants below were fitted to a few hundred schedules on process
 from __future__ import annotations
 
 from math import ceil, prod
+from operator import mul
 from typing import NamedTuple
 
 from einloom.dtypes import Kind
@@ -30,7 +31,7 @@ from einloom.passes.model.kernel import copy_cycles, transposed_cycles
 from einloom.passes.model.leaving import leaves
 from einloom.passes.model.microarchitectures import microarchitecture_of
 from einloom.passes.model.rates import rates_of
-from einloom.passes.model.traffic import STREAMS, Traffic, looked_up, warm_traffic_of
+from einloom.passes.model.traffic import STREAMS, Traffic, looked_up, refilled, warm_traffic_of
 
 __all__ = ["Cost", "CostModel", "cost_of"]
 
@@ -56,6 +57,10 @@ ahead: beside kernels and in their copies, and where all is moved; and how many 
 INPUT_PAGE, OUTPUT_PAGE = 3.0, 1.6
 """Cycles of a page that the second translation buffer knows: of an input, for processors run far enough ahead of
 kernels to hide most of the eight, and the rest goes on beside arithmetic; of the output, for which stores wait."""
+
+REFILLED = (50.0, 75.0)
+"""Cycles of a page of scratch each time it is filled again, of a packed input and of a staged block, for what no other
+constant says of them: with less, blocks of the output are staged where they had better not be."""
 
 OVERLAP = 3
 """The norm of arithmetic and transfers that goes on beside it: more than the longer one where both take as long."""
@@ -175,6 +180,7 @@ class CostModel:
         leaving = self.may_leave and leaves(flow)
         (inputs, output), far_pages = looked_up(flow)
         near, waits = inputs * INPUT_PAGE, output * OUTPUT_PAGE + sum(far_pages) * TLBS[1][1]
+        waits += sum(map(mul, refilled(flow), REFILLED))
         near, waits, far, copied = near * self.cycle, waits * self.cycle, 0.0, self._copies(flow)
         arithmetic, left = flow.cycles * self.product, copied.pop(flow.output) if leaving else 0.0
         copies = sum(copied.values())
@@ -213,7 +219,8 @@ class CostModel:
     def _moving(self, flow: Flow) -> Cost:
         """What an element-wise operation takes: while a small staged block leaves, the next one is read."""
         near = read = streamed = 0.0
-        waits = self.cycle * sum([pages * cycles for pages, (_, cycles) in zip(map(sum, looked_up(flow)), TLBS)])
+        waits = sum([pages * cycles for pages, (_, cycles) in zip(map(sum, looked_up(flow)), TLBS)])
+        waits = (waits + sum(map(mul, refilled(flow), REFILLED))) * self.cycle
         copies = sum(self._copies(flow).values()) + flow.cycles * self.cycle
         for each in warm_traffic_of(flow):
             close, distant, waited = self._seconds(each, PIECE, MOVED_ALONE, WRITTEN_FAR)

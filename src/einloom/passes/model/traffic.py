@@ -17,7 +17,7 @@ from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE, PAGE, Footprint
 from einloom.passes.model.walk import Use
 
-__all__ = ["FOLLOWED", "STREAMS", "Traffic", "looked_up", "traffic_of", "warm_traffic_of"]
+__all__ = ["FOLLOWED", "STREAMS", "Traffic", "looked_up", "refilled", "traffic_of", "warm_traffic_of"]
 
 OPEN = 48
 """Pieces next to each other that are written, each going on where it ended: as many pages as processors follow."""
@@ -83,14 +83,27 @@ def warm_traffic_of(flow: Flow) -> list[Traffic]:
 
 
 def looked_up(flow: Flow) -> list[tuple[float, float]]:
-    """Return the pages that each translation buffer has to look up: of inputs, and of the output."""
+    """Return the pages that each translation buffer has to look up: of inputs, and of the output.
+
+    Of a block of scratch that is filled again a buffer looks up those that it has forgotten since.
+    """
     inputs, output = [0.0] * len(flow.forgetting.pages), [0.0] * len(flow.forgetting.pages)
     uses = [*enumerate(flow.tensors), *flow.scratch.items()]
     for position, use in uses:
         times, pages = flow.walk.runs[use.first], output if position == flow.output else inputs
+        again = use.pages[use.first] * (times - 1)
         for place, fetched in enumerate(use.fetched(flow.walk, flow.forgetting.pages, use.pages)):
-            pages[place] += fetched * times
+            known = 1 - flow.forgetting.pages[place].shares[use.first]
+            pages[place] += fetched * times - again * known
     return list(zip(inputs, output))
+
+
+def refilled(flow: Flow) -> tuple[float, float]:
+    """Return the pages of scratch that are filled again, as often as they are: of packed inputs, and of the output."""
+    runs = flow.walk.runs
+    again = {position: (runs[use.first] - 1) * use.pages[use.first] for position, use in flow.scratch.items()}
+    output = again.pop(flow.output, 0.0)
+    return sum([pages for position, pages in again.items() if position not in flow.held]), output
 
 
 def _tensor_traffic(flow: Flow, position: int, use: Use, kept: Sequence[float]) -> Traffic:
