@@ -73,6 +73,21 @@ def test_every_form_of_path(optimize: Any) -> None:
     assert np.allclose(el.compile(CHAIN, *OPERANDS, optimize=optimize)(*OPERANDS), EXPECTED)
 
 
+@pytest.mark.parametrize(("optimize", "meant"), [(True, "auto"), (None, "auto"), (False, [(0, 1, 2, 3)])])
+def test_opt_einsum_is_asked_for_a_name_or_a_path(optimize: Any, meant: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Version 3.3 takes nothing else."""
+    asked: list[Any] = []
+    contract_path: Any = opt_einsum.contract_path
+
+    def observed(*arguments: Any, **options: Any) -> Any:
+        asked.append(options["optimize"])
+        return contract_path(*arguments, **options)
+
+    monkeypatch.setattr(opt_einsum, "contract_path", observed)
+    el.contract_path(CHAIN, *OPERANDS, optimize=optimize)
+    assert asked == [meant]
+
+
 @pytest.mark.parametrize("optimize", ["dp", "optimal", "greedy", "auto-hq"])
 def test_a_path_through_extents_of_0(optimize: str) -> None:
     operands = np.array(2.0), np.zeros((2, 5, 3, 0)), np.zeros((3, 2, 4))

@@ -55,7 +55,7 @@ class Conversion:
 
     def _cast(self, array: Array, dtype: np.dtype[Any] | None, name: str, where: str) -> Array:
         assert dtype is not None
-        if not np.can_cast(array.dtype, dtype, self.casting):
+        if not np.can_cast(array, dtype, self.casting):  # of an array: NumPy 1 promotes those without axes by values
             raise DTypeError(
                 f"{name} has type {array.dtype}, which casting={self.casting!r} does not convert to {dtype}\n"
                 f"  {where}\n  Pass casting={_allowing(array.dtype, dtype)!r}, or convert it with astype()."

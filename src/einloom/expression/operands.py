@@ -145,7 +145,8 @@ def _is_safe(operand: Imported, label: str, dtype: np.dtype[Any]) -> bool:
     if label in FOREIGN or operand.dtype in FOREIGN:
         known = operand.dtype in COMPUTED and label in COMPUTED
         return known and promoted(operand.dtype, label).name == label
-    return np.can_cast(operand.array.dtype, label if label in DTYPES else dtype, "safe")
+    wanted = label if label in DTYPES else dtype
+    return np.can_cast(operand.array, wanted, "safe")  # NumPy 1 promotes arrays without axes by their values.
 
 
 def _converted(operand: Imported, label: str, dtype: np.dtype[Any]) -> Array:

@@ -182,15 +182,21 @@ def described_path(
 
 
 def _strategy(problem: Problem, optimize: Any) -> tuple[Any, int | None]:
-    """Return what `opt_einsum` takes: a checked path, the name of a strategy, a bool or None; and a limit."""
+    """Return what `opt_einsum` takes: a checked path, or the name of a strategy; and a limit.
+
+    `contract_path` of opt_einsum 3.3 takes neither bools nor None: they become what later ones make of them.
+    """
     given = _given_path(problem, optimize)
     if given is not None:
         return list(_checked(problem, given)), None
     strategy, limit = (optimize[0], _limit(optimize[1])) if isinstance(optimize, (tuple, list)) else (optimize, None)
-    if isinstance(strategy, str):
-        _check_name(strategy)
-    elif not (strategy is None or isinstance(strategy, bool)):
+    if strategy is None or strategy is True:
+        return "auto", limit
+    if strategy is False:
+        return [tuple(range(len(problem.equation.inputs)))], limit
+    if not isinstance(strategy, str):
         raise EquationError(f"optimize is a {type(strategy).__name__}\n  {_TAKEN}")
+    _check_name(strategy)
     return strategy, limit
 
 
