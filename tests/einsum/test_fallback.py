@@ -74,6 +74,33 @@ def test_types_that_libraries_register_are_refused_whatever_kind_they_claim(equa
         el.einsum(equation, *[eighths] * (equation.count(",") + 1))
 
 
+@pytest.mark.parametrize("target", ["cpu", "interpreter"])
+def test_objects_are_conjugated(target: str) -> None:
+    a = np.array([[1j, 3], [2 - 1j, Fraction(5)]], object)
+    for equation, given in (("ij,jk->ik", [a, a]), ("ij->ji", [a]), ("ij,jk,kl->il", [a, a, a])):
+        found = el.compile(equation, *given, conj=(0,), target=target)(*given)
+        assert np.array_equal(found, el.einsum(equation, *given, conj=(0,)))
+        assert np.array_equal(found, np.einsum(equation, a.conj(), *given[1:], optimize=False))
+
+
+@pytest.mark.parametrize("equation", ["i->i", "i->", "i,i->", "i,j->ij"])
+def test_texts_outside_their_array_are_refused(equation: str) -> None:
+    kind = getattr(np.dtypes, "StringDType", None)
+    if kind is None:
+        pytest.skip("NumPy 1 has no such type")
+    texts = np.array(["a", "b" * 100]).astype(kind())
+    others = [np.ones(2)] * equation.count(",")
+    calls = (
+        lambda: el.einsum(equation, texts, *others),
+        lambda: el.compile(equation, texts, *others),
+        lambda: el.compile(equation, *[(2,)] * (1 + len(others)), dtype=texts.dtype),
+        lambda: el.einsum("i->i", np.ones(2), out=texts, casting="unsafe"),
+    )
+    for call in calls:
+        with pytest.raises(el.DTypeError, match=r"StringDType.*\n.*astype"):
+            call()
+
+
 def test_errors_of_objects_arrive_as_they_are() -> None:
     with pytest.raises(ZeroDivisionError):
 

@@ -69,7 +69,8 @@ def incoming(thing: Any, name: str) -> Imported:
     Subclasses of NumPy's arrays become plain arrays of the same memory.
 
     Raises:
-        DTypeError: a masked array, whose mask would be lost; memory that its library does not give away.
+        DTypeError: a masked array, whose mask would be lost; memory that its library does not give away; a type whose
+            elements are not in their array.
         ShapeError: nested lists of unequal length.
     """
     if type(thing) is np.ndarray:
@@ -158,7 +159,13 @@ def element_strides(array: Array) -> tuple[int, ...] | None:
 
 @lru_cache(maxsize=1024)
 def label_of(dtype: np.dtype[Any]) -> str:
-    """The name of a type, with its byte order where that is not the machine's."""
+    """The name of a type, with its byte order where that is not the machine's.
+
+    Raises:
+        DTypeError: NumPy's texts of any length, whose letters lie outside their array.
+    """
+    if dtype.kind == "T":
+        raise DTypeError(f"no code for elements of type {dtype}\n  Convert the array: astype('U').")
     return str(dtype)
 
 

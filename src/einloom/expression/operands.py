@@ -95,7 +95,7 @@ class Expected:
             DTypeError: its type cannot be converted safely to the one that is computed in.
         """
         array, label = operand.array, self.labels[position]
-        if position in self.finish.conj and array.dtype.kind == "c":
+        if position in self.finish.conj and array.dtype.kind in "cO":
             array = np.asarray(array.conj())  # NumPy makes a scalar of an array without axes.
             operand = Imported(array, operand.dtype)
         if operand.dtype != label:
