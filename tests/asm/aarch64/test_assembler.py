@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from itertools import product
 
+import numpy as np
 import pytest
 
 from einloom.asm import Assembler
@@ -202,6 +203,18 @@ def test_mov_constant_refuses_what_does_not_fit(asm):
     for register, value in ((x[0], 1 << 64), (w[0], 1 << 32), (v[0].s4, 1), (x[0], -(1 << 63) - 1)):
         with pytest.raises(EncodingError, match="mov_constant"):
             asm.mov_constant(register, value)
+    for value in (1.5, "1", None):
+        with pytest.raises(EncodingError, match="that is no integer"):
+            asm.mov_constant(x[0], value)
+
+
+@pytest.mark.filterwarnings("error")
+def test_mov_constant_takes_integers_of_other_libraries(asm):
+    for value in (np.uint64(2**63 + 5), np.int8(-3)):
+        asm.mov_constant(x[0], value)
+        other = Assembler("aarch64")
+        other.mov_constant(x[0], int(value))
+        assert asm.bytes()[-other.size :] == other.bytes()
 
 
 def test_float_immediates_are_those_of_the_manual():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from einloom.asm import Assembler
@@ -60,6 +62,25 @@ def test_wrong_operands(mnemonic: str, operands: tuple[object, ...], why: str) -
     assert f"    {mnemonic} " in message or "is no operand" in message
     assert asm.size == 0
     assert asm.records == []
+
+
+BESIDE_INSTRUCTIONS: dict[str, Callable[[], object]] = {
+    "half a displacement": lambda: mem(rdi, 1.5),  # type: ignore[arg-type]
+    "a name for a displacement": lambda: mem(rdi, "8"),  # type: ignore[arg-type]
+    "a list for a scale": lambda: mem(rdi, 0, rcx, []),  # type: ignore[arg-type]
+    "a scale without an index": lambda: mem(rdi, 0, None, 4),
+    "a register that is subtracted": lambda: mem[rdi - rcx],  # type: ignore[operator]
+    "a number for a mask": lambda: zmm[0] | 3,  # type: ignore[operator]
+    "a number for a mask of a mask": lambda: k[1] | 3,  # type: ignore[operator]
+    "a number for a mask in memory": lambda: mem(rdi) | 3,  # type: ignore[operator]
+    "a mask register that zeroes": lambda: k[1] | k[2].z,  # type: ignore[operator]
+}
+
+
+@pytest.mark.parametrize("make", BESIDE_INSTRUCTIONS.values(), ids=BESIDE_INSTRUCTIONS)
+def test_wrong_addresses_and_masks(make: Callable[[], object]) -> None:
+    with pytest.raises(EncodingError):
+        make()
 
 
 @pytest.mark.parametrize(

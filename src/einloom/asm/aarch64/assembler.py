@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any, ClassVar
+from operator import index
+from typing import Any, ClassVar, SupportsIndex
 
 from einloom.asm.aarch64 import encoder, operands
 from einloom.asm.aarch64.immediates import bitmask
@@ -60,9 +61,13 @@ class AArch64Instructions(Assembler):
         """Return the instruction words, labels resolved, without the data behind them."""
         return list(struct.unpack(f"<{self.size // 4}I", self.bytes()[: self.size]))
 
-    def mov_constant(self, register: operands.Register, value: int) -> None:
+    def mov_constant(self, register: operands.Register, value: SupportsIndex) -> None:
         """Put any integer of the register's width into it, in one instruction where `mov` can, else in up to four."""
         width = 32 if isinstance(register, operands.W) else 64
+        try:
+            value = index(value)
+        except TypeError:
+            raise EncodingError(f"mov_constant({register!r}, {value!r:.80}): that is no integer") from None
         if not isinstance(register, operands.X | operands.W) or not -(1 << width - 1) <= value < 1 << width:
             raise EncodingError(f"mov_constant({register!r}, {value}): an X or W register and a number that fits it")
         halves = [value >> shift & 0xFFFF for shift in range(0, width, 16)]

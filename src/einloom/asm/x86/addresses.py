@@ -211,8 +211,8 @@ class AddressMaker:
     def __call__(self, base: Any, disp: SupportsIndex = 0, index: Any = None, scale: int = 1) -> Address:
         """Return base + disp + index * scale; base is a 64-bit register, a label or None, disp in bytes."""
         if type(disp) is not int:
-            disp = operator.index(disp)
-        if index is None:
+            disp = _displacement(disp)
+        if index is None and scale == 1:
             if type(base) is R64:
                 return self.direct(base, disp)
             if isinstance(base, Label):
@@ -229,10 +229,19 @@ class AddressMaker:
         return self(None, place) if isinstance(place, int) else self(place)
 
 
+def _displacement(disp: Any) -> int:
+    try:
+        return operator.index(disp)
+    except TypeError:
+        raise EncodingError(f"{disp!r} is no displacement: an integer of bytes") from None
+
+
 def _indexed(base: Any, index: Any, scale: int) -> type[IndexedAddress]:
     """Return the class of base + index * scale. Raises EncodingError for what no address can hold."""
-    if scale not in SCALES:
+    if not isinstance(scale, int) or scale not in SCALES:
         raise EncodingError(f"scale {scale}: an index counts in 1, 2, 4 or 8 bytes")
+    if index is None and scale != 1:
+        raise EncodingError(f"scale {scale}: there is no index to multiply")
     if base is not None and type(base) is not R64:
         raise EncodingError(f"base {base}: an address starts from a 64-bit register or, without index, from a label")
     if isinstance(index, Vector):

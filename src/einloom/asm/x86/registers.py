@@ -106,7 +106,7 @@ class R64(Register):
         return Sum(self, other)
 
     def __sub__(self, other: int) -> Sum:
-        return Sum(self, -other)
+        return Sum(self) - other
 
     def __mul__(self, scale: int) -> Sum:
         return Sum(None, 0, self, scale)
@@ -151,6 +151,8 @@ class Mask(Register):
     def __or__(self, mask: Mask) -> Register:
         masked = self.masked.get(mask)
         if masked is None:
+            if isinstance(mask, ZeroingMask):
+                raise EncodingError(f"{self} | {mask}: a mask register merges, it cannot zero\n  Take the mask itself.")
             masked = self.masked[mask] = _masked(self, mask, MergingK)
         return masked
 
@@ -185,7 +187,9 @@ def _masked(register: Register, mask: Mask | ZeroingMask, kind: type[Register]) 
 
 
 def refuse_k0(masked: str, mask: Mask | ZeroingMask) -> None:
-    """Raise EncodingError for k0, whose number means "no mask" in the prefix."""
+    """Raise EncodingError for k0, whose number means "no mask" in the prefix, and for what is no mask."""
+    if not isinstance(mask, Mask | ZeroingMask):
+        raise EncodingError(f"{masked} | {mask!r:.80}: that is no write mask\n  Take k1 to k7, such as k[1] or k[1].z.")
     if mask.number == 0:
         raise EncodingError(f"{masked} | k0: k0 cannot be a write mask\n  Take k1 to k7, or leave the mask out.")
 
@@ -231,6 +235,8 @@ class Sum:
         return self + other
 
     def __sub__(self, other: int) -> Sum:
+        if not isinstance(other, int):
+            raise EncodingError(f"{self} - {other}: only a displacement, an integer of bytes, is subtracted")
         return self + -other
 
     def __repr__(self) -> str:
