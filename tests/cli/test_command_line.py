@@ -112,6 +112,14 @@ def test_einsum_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert row["peers"]["numpy"]["ratio"] > 0
 
 
+def test_einsum_measures_labels_that_other_libraries_do_not_know(capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["einsum", "αβ,βγ->αγ", "--sizes", "α=3,β=4,γ=5", "--peers", "numpy", "--json"]
+    assert main([*line, *INTERPRETED]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["equation"] == "αβ,βγ->αγ"
+    assert row["einloom"]["right"] and row["peers"]["numpy"]["right"]
+
+
 def test_einsum_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["einsum", "ab->ba", "--sizes", "a=3,b=4", "--peers", "", *INTERPRETED]) == 0
     text = capsys.readouterr().out

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
+from string import ascii_letters
 from typing import Any
 
 from einloom.api import compile
@@ -95,6 +96,17 @@ class Case:
         """The labels of every operand, then those of the output."""
         left, _, right = self.equation.partition("->")
         return (*left.split(","), right)
+
+    @property
+    def lettered(self) -> str:
+        """The equation with labels that NumPy and PyTorch know: their einsums take a to z and A to Z.
+
+        >>> Case.contraction("αβ,βγ->αγ", {"α": 2, "β": 3, "γ": 4}).lettered
+        'ab,bc->ac'
+        """
+        if self.equation.isascii():
+            return self.equation
+        return self.equation.translate({ord(label): letter for label, letter in zip(self.sizes, ascii_letters)})
 
     @property
     def shapes(self) -> tuple[tuple[int, ...], ...]:

@@ -49,8 +49,8 @@ class Reference:
         self._case, self._chosen = case, _sample(case)
         wide = np.result_type(case.dtype, np.float64)
         picked = [_pick(array, term, self._chosen).astype(wide) for array, term in zip(operands, case.terms)]
-        exact = np.einsum(case.equation, *picked, optimize=True)
-        magnitude = np.einsum(case.equation, *(abs(array) for array in picked), optimize=True)
+        exact = np.einsum(case.lettered, *picked, optimize=True)
+        magnitude = np.einsum(case.lettered, *(abs(array) for array in picked), optimize=True)
         if case.accumulates:
             before = _pick(start, case.terms[-1], self._chosen).astype(wide)
             exact, magnitude = exact + before, magnitude + abs(before)

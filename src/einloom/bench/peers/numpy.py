@@ -80,7 +80,7 @@ def _whole(case: Case, operands: list[Array], output: Array) -> Callable[[], Arr
     start = output.copy()
 
     def once() -> Array:
-        result = np.asarray(np.einsum(case.equation, *operands, optimize=True))
+        result = np.asarray(np.einsum(case.lettered, *operands, optimize=True))
         if case.accumulates:
             result += start
         return np.maximum(result, 0, out=result) if case.last_touch == "relu" else result

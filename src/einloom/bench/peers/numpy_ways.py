@@ -44,17 +44,17 @@ def numpy_ways(case: Case, operands: Sequence[Array], output: Array) -> Iterator
 
 def _einsums(case: Case, operands: Sequence[Array], output: Array) -> Iterator[Way]:
     wanted: Any = "greedy" if case.path is None else ["einsum_path", *case.path]
-    path = np.einsum_path(case.equation, *operands, optimize=wanted)[0]
-    yield "einsum", lambda: np.asarray(np.einsum(case.equation, *operands, optimize=path))
+    path = np.einsum_path(case.lettered, *operands, optimize=wanted)[0]
+    yield "einsum", lambda: np.asarray(np.einsum(case.lettered, *operands, optimize=path))
     if len(operands) > 2:
         yield "opt_einsum", _contracted(case, operands)
     if case.path is not None and find_spec("cotengra") is not None:
         yield "cotengra", _contracted_by_cotengra(case, operands)
     # With `out` it leaves BLAS for the last step, which helps where BLAS does not.
     if case.flops <= LARGE_FLOPS:
-        yield "einsum with out", lambda: np.einsum(case.equation, *operands, out=output, optimize=path)
+        yield "einsum with out", lambda: np.einsum(case.lettered, *operands, out=output, optimize=path)
     if case.flops <= PLAIN_FLOPS * sum(operand.size for operand in operands):
-        yield "einsum without a path", lambda: np.einsum(case.equation, *operands, out=output)
+        yield "einsum without a path", lambda: np.einsum(case.lettered, *operands, out=output)
 
 
 def _contracted(case: Case, operands: Sequence[Array]) -> Callable[[], Array]:

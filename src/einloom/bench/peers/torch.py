@@ -50,7 +50,7 @@ def _expression(case: Case, tensors: list[Any], out: Any) -> Callable[[], Any]:
     if len(tensors) > 2:  # Along the given path, in the way that `torch.einsum` itself contracts.
         expression: Any = opt_einsum.contract_expression(case.equation, *case.shapes[:-1], optimize=case.optimize)
         return lambda: expression(*tensors)
-    return lambda: torch.einsum(case.equation, *tensors)
+    return lambda: torch.einsum(case.lettered, *tensors)
 
 
 def _matrices(case: Case, operands: Sequence[Any]) -> tuple[Any, Any] | None:
