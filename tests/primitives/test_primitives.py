@@ -46,6 +46,30 @@ def test_listed_batches(batch: str) -> None:
     np.testing.assert_allclose(c.reshape(6, 5), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+@pytest.mark.parametrize("batch", ["offsets", "addresses"])
+def test_listed_batches_of_no_matrices(batch: str, dtype: str) -> None:
+    nothing = np.zeros(0, np.int64)
+    matrices = [np.zeros(35, dtype), np.zeros(42, dtype)] if batch == "offsets" else [nothing, nothing]
+    offsets = [nothing, nothing] if batch == "offsets" else []
+    for beta in (0, 1):
+        c = np.ones(30, dtype)
+        kernel = el.primitives.brgemm(m=5, n=6, k=7, batch_size=0, batch=batch, beta=beta, dtype=dtype)
+        kernel(*matrices, c, 5, 7, 5, *offsets)
+        assert np.array_equal(c, np.full(30, beta, dtype))
+
+
+@pytest.mark.parametrize("size", [2**31, 2**31 + 5, 2**40 - 1, 2**40])
+@pytest.mark.parametrize("isa", ["avx512", "avx2", "neon"])
+def test_the_largest_sizes_compile(isa: str, size: int) -> None:
+    for layout in ("col", "row"):
+        el.primitives.unary("identity", m=size, n=4, b=layout, isa=isa)
+        el.primitives.unary("identity", m=4, n=size, b=layout, isa=isa)
+    for axis in ("m", "n"):
+        el.primitives.reduce("sum", m=4, n=size, axis=axis, isa=isa)
+        el.primitives.reduce("sum", m=size, n=4, axis=axis, isa=isa)
+
+
 def test_mixtures_of_types_compute_or_say_what_to_do() -> None:
     """Whichever three types: integers are right modulo 2**bits, or the refusal names the operand's type and a way."""
     names = ("int8", "uint8", "int16", "int32", "uint32", "int64", "float16", "float32", "float64", "bool")

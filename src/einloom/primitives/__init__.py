@@ -211,6 +211,7 @@ def reduce(
         ShapeError, DTypeError: a size or type that does not exist, or the greatest or least of nothing.
         UnsupportedTarget: an operator, axis or ISA that does not exist; the message says which do.
     """
+    _check_choice("axis", axis, ("m", "n"))
     spec = Reduce(_operator(op), data_type(dtype), _size("m", m), _size("n", n), axis)
     return PrimitiveKernel(spec, ("a", "b", "ld_a"), isa)
 

@@ -32,7 +32,8 @@ class Parameter:
         sizes: extents of the axes that it depends on.
         strides: one for each, in elements, or the name of the argument that holds it.
         written: whether it is the output.
-        count: how many matrices of a batch an array lists, where there is one.
+        listed: whether an array lists the matrices of a batch.
+        count: how many it lists.
         offsets: the argument that holds them as offsets in elements; empty: the operand itself holds their addresses.
     """
 
@@ -41,6 +42,7 @@ class Parameter:
     sizes: tuple[int, ...]
     strides: tuple[int | str, ...]
     written: bool
+    listed: bool = False
     count: int = 0
     offsets: str = ""
 
@@ -67,7 +69,7 @@ def parameters_of(spec: Spec) -> tuple[Parameter, ...]:
         )
         if isinstance(spec, Brgemm) and spec.batch_by is not BatchBy.STRIDE and name != "c":
             offsets = f"offsets_{name}" if spec.batch_by is BatchBy.OFFSETS else ""
-            parameter = replace(parameter, count=spec.batch, offsets=offsets)
+            parameter = replace(parameter, listed=True, count=spec.batch, offsets=offsets)
         found.append(parameter)
     return tuple(found)
 
@@ -90,7 +92,7 @@ def regions_of(parameter: Parameter, arguments: Arguments) -> list[Region]:
     given = arguments[parameter.name]
     if given is None:
         raise DTypeError(f"{parameter.name} is None\n  Pass an array or an address.")
-    if parameter.count and not parameter.offsets:
+    if parameter.listed and not parameter.offsets:
         if isinstance(given, Imported):
             _check_list(parameter.name, given.array, parameter.count)
         return []

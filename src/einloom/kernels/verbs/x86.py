@@ -191,7 +191,11 @@ class X86Machine(KernelMachine[R64, Vector, Address]):
         if count in self.scales:
             self.asm.lea(dst, mem(src, 0, addend, count))
         else:
-            self.asm.imul(r11, addend, count)
+            if -self.reach <= count <= self.reach:
+                self.asm.imul(r11, addend, count)
+            else:
+                self.asm.mov(r11, count)
+                self.asm.imul(r11, addend)
             self.asm.lea(dst, mem(src, 0, r11))
 
     def add_slot(self, dst: R64, slot: int) -> None:
