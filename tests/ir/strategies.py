@@ -319,8 +319,11 @@ def fused_cases(dtype: DType, seeds: int) -> list[tuple[Operation, Schedule]]:
     return cases
 
 
-def random_single_use(rng: random.Random, dtype: DType) -> Operation:
-    """A contraction that uses each element of its first input once: sums, matrix times vector, dot products."""
+def random_single_use(rng: random.Random, dtype: DType, in_order: float = 0.8) -> Operation:
+    """A contraction that uses each element of its first input once: sums, matrix times vector, dot products.
+
+    Of the other operands a share lies `in_order` of the first one, the rest in any.
+    """
     count = rng.randint(1, 4)
     extents = [rng.choice((1, 3, 5, 9, 17)) for _ in range(count)]
     extents[-1] = rng.choice((16, 31, 40, 67))
@@ -340,6 +343,6 @@ def random_single_use(rng: random.Random, dtype: DType) -> Operation:
     order = list(reversed(range(count)))
     names = ("in0", "out") if single else ("in0", "in1", "out")
     absent = ({DimType.N}, {DimType.K}) if single else ({DimType.N}, {DimType.M}, {DimType.K})
-    orders = (order, *(order if rng.random() < 0.8 else rng.sample(order, count) for _ in names[1:]))
+    orders = (order, *(order if rng.random() < in_order else rng.sample(order, count) for _ in names[1:]))
     operands = tuple(Operand(name, dtype, dense(gone, way)) for name, gone, way in zip(names, absent, orders))
     return touched(rng, Operation(axes, operands, Primitive.SUM if single else Primitive.GEMM))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,20 @@ from ..ir.strategies import random_memories
 from ..kernels.guarded import GuardedArray
 
 
+@lru_cache(1)
+def _interpreted(operation: Operation, state: tuple[Any, ...]) -> tuple[list[Memory], list[Memory], tuple[Any, ...]]:
+    """Return random data of an operation and what the interpreter makes of it, once for all schedules that follow.
+
+    Random numbers begin and end in the states that are given and returned.
+    """
+    rng = random.Random()
+    rng.setstate(state)
+    memories = random_memories(rng, operation)
+    expected = [Memory(memory.elements.copy(), memory.origin) for memory in memories]
+    interpret(operation, expected)
+    return memories, expected, rng.getstate()
+
+
 def difference(
     operation: Operation,
     walked: Operation,
@@ -33,9 +49,8 @@ def difference(
 
     What it packs of `held` inputs at its beginning is packed before, into memory whose gaps nobody writes.
     """
-    memories = random_memories(rng, operation)
-    expected = [Memory(memory.elements.copy(), memory.origin) for memory in memories]
-    interpret(operation, expected)
+    memories, expected, state = _interpreted(operation, rng.getstate())
+    rng.setstate(state)
     guarded = [GuardedArray(len(m.elements), m.elements.dtype.name, rng.random() < 0.5) for m in memories]
     for array, memory in zip(guarded, memories):
         array.values[:] = memory.elements
