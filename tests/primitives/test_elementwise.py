@@ -169,7 +169,7 @@ def test_wrong_arguments_raise_and_write_nothing(name: str) -> None:
         (lambda p: p.binary("power", m=1, n=1), el.UnsupportedTarget, "muladd"),
         (lambda p: p.ternary("median", m=1, n=1), el.UnsupportedTarget, "select"),
         (lambda p: p.reduce("mean", m=1, n=1, axis="m"), el.UnsupportedTarget, "sum_of_squares"),
-        (lambda p: p.reduce("sum", m=1, n=1, axis="k"), el.UnsupportedTarget, "m and n"),
+        (lambda p: p.reduce("sum", m=1, n=1, axis="k"), el.UnsupportedTarget, "'m', 'n'"),
         (lambda p: p.reduce("max", m=2, n=0, axis="n"), el.ShapeError, "no elements"),
         (lambda p: p.reduce("sum", m=-2, n=1, axis="n"), el.ShapeError, "m is -2"),
     ],
