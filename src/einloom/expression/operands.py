@@ -126,7 +126,7 @@ class Expected:
         """
         if out is None:
             self.finish.check_fresh(self.where)
-            result = fresh(self.output_shape, dtype)
+            result = self._fresh(dtype)
             return Output(result, result)
         given = array_of(out, "out", self.where)
         check_dtype("out", given.dtype, self.label, self.where)
@@ -139,6 +139,13 @@ class Expected:
         if self._fits(given.array):
             return Output(given.array, given.array)
         return Output(given.array.copy("C"), given.array)  # with what it holds, which `beta` may multiply
+
+    def _fresh(self, dtype: np.dtype[Any]) -> Array:
+        try:
+            return fresh(self.output_shape, dtype)
+        except ValueError as error:
+            rank = len(self.output_shape)
+            raise ShapeError(f"NumPy has no room for a result of {rank} axes: {error}\n  {self.where}") from None
 
 
 def _is_safe(operand: Imported, label: str, dtype: np.dtype[Any]) -> bool:
