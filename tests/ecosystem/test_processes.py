@@ -66,6 +66,16 @@ def test_given_schedules_go_along() -> None:
     assert str(pickle.loads(pickle.dumps(el.compile("ab,cb->ac", A, A, schedule=text))).schedule) == text
 
 
+@pytest.mark.parametrize("limit", [None, 20], ids=["whole", "in slices"])
+def test_paths_go_along_whatever_found_them(limit: int | None) -> None:
+    found = iter([[(1, 2), (0, 1)], [(0, 1), (0, 1)]])
+    matrices: list[Any] = [A[:5], A.T, A]
+    f = el.compile("ab,bc,cd->ad", *matrices, optimize=lambda *problem: next(found), memory_limit=limit)
+    loaded = pickle.loads(pickle.dumps(f))
+    assert loaded.path == f.path == ((1, 2), (0, 1)) and loaded.slicing == f.slicing
+    assert np.array_equal(loaded(*matrices), f(*matrices))
+
+
 def computed(f: Callable[..., Any], array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What an expression, and `einsum`, give in this process."""
     return f(array, array), el.einsum("ab,cb->ac", array, array)

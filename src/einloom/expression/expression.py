@@ -33,6 +33,7 @@ from einloom.ir.schedule import Schedule
 from einloom.jit.host import host
 from einloom.jit.native import Native
 from einloom.once import OnceTable
+from einloom.plan.paths import is_unlimited
 from einloom.plan.problem import contiguous_strides
 from einloom.plan.slices import Slicing
 from einloom.plan.steps import Plan
@@ -49,7 +50,7 @@ VARIANTS = 64
 class Expression(Native):
     """A compiled expression: call it with operands of the shapes that it was compiled for.
 
-    Thread-safe. It pickles as the problem and compiles again when loaded.
+    Thread-safe. It pickles as the problem with its path, and compiles again when loaded.
 
     Args:
         equation: the text.
@@ -379,7 +380,11 @@ class Expression(Native):
         return figure
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Expression, self._arguments
+        """The path goes along, for an optimiser may find another one, or be a function that does not pickle."""
+        options = self._arguments[4]
+        if self.slicing is None or not is_unlimited(options.memory_limit):
+            options = replace(options, optimize=self._recipe.path)
+        return Expression, (*self._arguments[:4], options, *self._arguments[5:])
 
 
 def _strides(array: Array) -> Strides:
