@@ -10,6 +10,7 @@ import pytest
 
 import einloom as el
 from einloom.ir.operation import Primitive
+from einloom.ir.text import parse_schedule
 from tests.ids import words_of
 
 SEED = el.TensorOperationConfig(
@@ -47,6 +48,30 @@ def test_json_round_trip() -> None:
         assert el.TensorOperationConfig.from_json(config.to_json()) == config
     with pytest.raises(el.ScheduleError, match="colour"):
         el.TensorOperationConfig.from_json(SEED.to_json()[:-1] + ', "colour": 1}')
+
+
+def test_a_packed_output_says_which_axis_of_the_primitive_is_m() -> None:
+    """Of n and m4 the output has n nearer together, its copy m4: that is where the primitive writes."""
+    config = el.TensorOperationConfig(
+        dtype="float32",
+        prim_main="brgemm",
+        prim_first_touch="zero",
+        dim_types=("n", "m", "k", "k", "m"),
+        exec_types=("seq",) * 5,
+        dim_sizes=(5, 33, 33, 17, 8),
+        strides_in0=(0, 264, 8, 8712, 1),
+        strides_in1=(561, 0, 1, 33, 0),
+        strides_out=(33, 1, 0, 0, 165),
+    )
+    for text in (
+        "seq m1:1 prim m=m4 n=n0 k=k2 batch=k3 pack out@0 n0 m1 m4",
+        "seq m1:1 prim m=n0 n=m4 k=k2 batch=k3 pack out@0 m4 m1 n0",
+        "seq m1:1 prim m=n0 n=m4 k=k2 batch=k3",
+    ):
+        schedule = parse_schedule(text)
+        assert el.TensorOperationConfig.from_schedule(config.operation, schedule).schedule == schedule
+    for packing in (None, True, False):
+        el.TensorOperation(el.optimize(config, packing=packing))
 
 
 def test_tiles_of_one_axis_with_a_short_last_block() -> None:

@@ -19,7 +19,7 @@ from einloom.frozen import frozen
 from einloom.ir.extras import Extra, checked_extras, extras_of, first_touch, last_touches, words_of
 from einloom.ir.fields import PackEntry, axis_ids, choices, pack_entries, touch_words, whole_numbers
 from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
-from einloom.ir.schedule import Digit, ExecType, Prims, Schedule, ScheduledLoop, ScheduledPack
+from einloom.ir.schedule import OUTPUT, Digit, ExecType, Prims, Schedule, ScheduledLoop, ScheduledPack
 from einloom.once import cached_property
 
 __all__ = ["TensorOperationConfig"]
@@ -210,7 +210,8 @@ class TensorOperationConfig:
         packs = tuple(
             ScheduledPack(o, loop, tuple(Digit(a, step) for a, step in layout)) for o, loop, layout in self.packs
         )
-        return Schedule(tuple(loops), primitive_axes(self.operation, names), packs)
+        layout = next((pack.layout for pack in packs if pack.operand == OUTPUT), ())
+        return Schedule(tuple(loops), primitive_axes(self.operation, names, layout), packs)
 
     @classmethod
     def from_schedule(cls, operation: Operation, schedule: Schedule) -> TensorOperationConfig:
@@ -259,13 +260,17 @@ def _json_object(text: object) -> dict[str, Any]:
     return {**values}
 
 
-def primitive_axes(operation: Operation, names: Sequence[str]) -> Prims:
-    """Return which of the axes that a primitive takes is its m, n, k and batch: contiguous ones are m."""
+def primitive_axes(operation: Operation, names: Sequence[str], layout: Sequence[Digit] = ()) -> Prims:
+    """Return which of the axes that a primitive takes is its m, n, k and batch: contiguous ones are m.
+
+    `layout` is that of a packed output, outermost digit first: a contraction writes there.
+    """
     kept = [operation.axis(name) for name in names if operation.axis(name).role is not DimType.K]
     reduced = [name for name in names if operation.axis(name).role is DimType.K]
     contracts = operation.main.is_contraction or not operation.inputs
     reference = operation.output if contracts or operation.main.is_binary else operation.inputs[0]
-    kept.sort(key=lambda axis: operation.distance(reference, axis))
+    places = {digit.axis: -place for place, digit in enumerate(layout)} if reference is operation.output else {}
+    kept.sort(key=lambda axis: (places.get(axis.name, 1), operation.distance(reference, axis)))
     m, n = [*(axis.name for axis in kept), None, None][:2]
     k, batch = [*reversed(reduced), None, None][:2]
     return Prims(m, n, k, batch)
