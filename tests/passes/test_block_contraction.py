@@ -636,8 +636,8 @@ def _costed(operation: Operation, machine: Machine = AVX512) -> list[Costed]:
 def test_plans_are_varied_on_several_threads_as_on_one() -> None:
     """Arithmetic counts as threads share it, where it tells that variations cannot be better."""
     operation = contraction("a 52 m, b 56 m, c 56 n, d 52 n, e 56 k, f 52 k", "aefb", "fdce", "abcd")
-    for threads in (1, 2, 4):
-        assert {axis.name for axis in _chosen(operation, AVX512, threads).fused} == {"ab", "cd"}
+    alone, *shared = ({axis.name for axis in _chosen(operation, AVX512, threads).fused} for threads in (1, 2, 4))
+    assert "cd" in alone and all(each == alone for each in shared)
 
 
 @pytest.mark.parametrize(

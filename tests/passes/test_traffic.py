@@ -15,7 +15,8 @@ from einloom.passes.model import cost
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import HUGE_PAGE, Footprint
-from einloom.passes.model.traffic import Traffic, looked_up, traffic_of, warm_traffic_of
+from einloom.passes.model.pages import looked_up
+from einloom.passes.model.traffic import Traffic, traffic_of, warm_traffic_of
 
 from .caches import Walked
 from .operations import contraction
@@ -117,11 +118,21 @@ def test_lines_beyond_each_cache(operation: Operation, text: str) -> None:
             assert lines[level] == pytest.approx(counted.get(name, 0), rel=0.1, abs=0.05 * total), (name, level)
 
 
+COARSER = {"five loops, short last blocks": 0.83}
+"""Nests whose pages beyond the first buffer are further off than a tenth. Between two panels of whole blocks of this
+one lie 69 pages, more than the 64 entries, with the short last ones fewer: the model has one average, 61."""
+
+
 @pytest.mark.parametrize(("operation", "text"), CASES)
-def test_pages_beyond_the_second_translation_buffer(operation: Operation, text: str) -> None:
-    """It knows all of them: each is looked up once, also those of a block that is packed again."""
-    _, second = map(sum, looked_up(Flow(operation, parse_schedule(text), SMALL)))
-    assert second == pytest.approx(_walked(operation, text).pages[1], rel=0.1)
+def test_pages_beyond_both_translation_buffers(operation: Operation, text: str, request: pytest.FixtureRequest) -> None:
+    """The second one knows them all, and looks each up once, also those of a block that is packed again."""
+    first, second = map(sum, looked_up(Flow(operation, parse_schedule(text), SMALL)))
+    counted = _walked(operation, text).pages
+    assert second == pytest.approx(counted[1], rel=0.1)
+    if (ratio := COARSER.get(request.node.callspec.id)) is None:
+        assert first == pytest.approx(counted[0], rel=0.1)
+    else:
+        assert first / counted[0] == pytest.approx(ratio, abs=0.01)
 
 
 @cache
@@ -280,7 +291,7 @@ def test_large_tensors_lie_on_huge_pages(rows: int, pages: float) -> None:
 def test_footprints(
     axes: tuple[tuple[int, float], ...], lines: float, pieces: float, room: float, pages: float
 ) -> None:
-    assert Footprint.of(axes, 4) == pytest.approx((lines, pieces, room, pages, room))
+    assert Footprint.of(axes, 4)[:5] == pytest.approx((lines, pieces, room, pages, room))
 
 
 def test_sets_of_a_second_level_repeat_later() -> None:

@@ -20,7 +20,7 @@ CROWDED = 1.5
 FULL, OVER = 0.8, 1.2
 """Up to which share of a cache everything stays, and from which on nothing does."""
 
-NOTHING = Footprint(0.0, 0.0, 0.0, 0.0, 0.0)
+NOTHING = Footprint(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """What a buffer has inside the last loop in which it is used."""
 
 WAYS = 16
@@ -96,9 +96,9 @@ class Buffer:
             at.append(now)
         if len(at) < len(loops):
             at += [now if first else NOTHING] * (len(loops) - len(at))
-        lines, _, rooms, pages, far_rooms = zip(*at)
+        lines, _, rooms, pages, far_rooms, ends = zip(*at)
         crowded = self._crowded and any(each.far_room > CROWDED * LINE * each.lines for each in at)
-        return Use(self.strided, first, last, at, lines, rooms, far_rooms, pages, crowded)
+        return Use(self.strided, first, last, at, lines, rooms, far_rooms, pages, ends, crowded)
 
     def _inside(self, sizes: Sequence[float]) -> tuple[float, ...]:
         """Return the indices of what the buffer is made of in a block of such sizes."""
@@ -181,8 +181,13 @@ def _indices(along: StridedAxis, size: float) -> float:
     return size / step if size > step else 1.0
 
 
-def share_forgotten(room: float, cache: float) -> float:
-    """Return the share of so much room that a cache loses before it is wanted again."""
-    if not cache or room >= OVER * cache:
+def share_forgotten(room: float, cache: float, full: float = FULL, over: float = OVER) -> float:
+    """Return the share of so much room that a cache loses before it is wanted again.
+
+    Args:
+        room, cache: what is touched meanwhile, and what it holds.
+        full, over: up to which share of it everything stays, and from which on nothing does.
+    """
+    if not cache or room >= over * cache:
         return 1.0
-    return (room / cache - FULL) / (OVER - FULL) if room > FULL * cache else 0.0
+    return (room / cache - full) / (over - full) if room > full * cache else 0.0

@@ -26,12 +26,12 @@ from einloom.passes.model.buffers import Buffers
 from einloom.passes.model.copied import copied_matrix, copied_run, finds_elements, runs_apart
 from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE
-from einloom.passes.model.forgetting import TLBS
 from einloom.passes.model.kernel import copy_cycles, transposed_cycles
 from einloom.passes.model.leaving import leaves
 from einloom.passes.model.microarchitectures import microarchitecture_of
+from einloom.passes.model.pages import TLBS, looked_up, refilled
 from einloom.passes.model.rates import rates_of
-from einloom.passes.model.traffic import STREAMS, Traffic, looked_up, refilled, warm_traffic_of
+from einloom.passes.model.traffic import STREAMS, Traffic, warm_traffic_of
 
 __all__ = ["Cost", "CostModel", "cost_of"]
 

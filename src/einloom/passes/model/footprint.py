@@ -36,6 +36,7 @@ class Footprint(NamedTuple):
         room: bytes that it takes: more than its lines have where pieces fall into few of the sets.
         pages: pages that it touches.
         far_room: as `room`, in a second-level cache.
+        ends: of the pages, those that are there since its rows begin and end within pages; none of a single row.
     """
 
     lines: float
@@ -43,6 +44,7 @@ class Footprint(NamedTuple):
     room: float
     pages: float
     far_room: float
+    ends: float
 
     @staticmethod
     def of(axes: Iterable[tuple[int, float]], size: int, page: int = PAGE, way: int = WAY) -> Footprint:
@@ -73,14 +75,15 @@ class Footprint(NamedTuple):
                 span += (count - 1) * distance
             else:
                 groups *= count
-        pages = groups * (span / page + (1 - size / page if groups > 1 else 0))
+        ends = groups * (1 - size / page) if groups > 1 else 0.0
+        pages = groups * span / page + ends
         if pieces == 1:
             lines = reach / LINE if reach > LINE else 1.0
-            return Footprint(lines, 1.0, lines * LINE, pages, lines * LINE)
+            return Footprint(lines, 1.0, lines * LINE, pages, lines * LINE, ends)
         # Blocks follow each other: pieces begin at multiples of `grain` bytes, and some reach into one more line.
         grain = gcd(apart, LINE, max(round(reach), 1))
         lines = (ceil(reach / grain) - 1) * grain / LINE + 1
         room = pieces * max(lines * LINE, gcd(apart, way))
         if pieces > places:  # Each axis by itself: what a second one adds may fill few of the sets between.
             room = max(room, pieces / places * way)
-        return Footprint(pieces * lines, pieces, room, pages, room)
+        return Footprint(pieces * lines, pieces, room, pages, room, ends)

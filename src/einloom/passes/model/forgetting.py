@@ -1,4 +1,4 @@
-"""What caches and translation buffers no longer have of a schedule's buffers when a loop comes round again.
+"""What caches no longer have of a schedule's buffers when a loop comes round again.
 
 They keep it if all that one iteration touches fits (`share_forgotten`); lines that fall into few sets need more space.
 """
@@ -12,10 +12,7 @@ from einloom.passes.model.buffers import FULL, OVER, share_forgotten
 from einloom.passes.model.footprint import LINE
 from einloom.passes.model.walk import Forgotten, Use
 
-__all__ = ["TLBS", "Forgetting"]
-
-TLBS = ((64, 8), (1536, 50))
-"""Pages that translation buffers hold, and cycles of a miss that nothing hides."""
+__all__ = ["Forgetting", "added"]
 
 
 class Forgetting:
@@ -30,17 +27,15 @@ class Forgetting:
     Attributes:
         bytes: by depth, of the lines that the caches see of all buffers together.
         lines: what each cache forgets of a buffer whose lines fall into many sets.
-        pages: what each translation buffer forgets.
     """
 
     def __init__(self, uses: Sequence[Use], past: Use | None, moves: bool, caches: Sequence[int]) -> None:
         self._moves, self._caches = moves, caches
-        self.pages = [_forgotten(_added([use.pages for use in uses]), entries) for entries, _ in TLBS]
         self._touched = [use for use in uses if use is not past]
-        self.bytes = [LINE * lines for lines in _added([use.lines for use in self._touched])]
+        self.bytes = [LINE * lines for lines in added([use.lines for use in self._touched])]
         near = far = self.bytes
         if moves:
-            near, far = _added([use.rooms for use in self._touched]), _added([use.far_rooms for use in self._touched])
+            near, far = added([use.rooms for use in self._touched]), added([use.far_rooms for use in self._touched])
         first, second, third = caches
         self.lines = [_forgotten(near, first), _forgotten(far, second), _forgotten(near, third)]
         self._lines_moved = {id(past): self.lines}
@@ -65,8 +60,8 @@ class Forgetting:
         others = [each for each in self._touched if each is not use]
         if not any(each.crowded for each in others):
             return self.lines
-        lines = _added([each.lines for each in others])
-        near, far = _added([each.rooms for each in others]), _added([each.far_rooms for each in others])
+        lines = added([each.lines for each in others])
+        near, far = added([each.rooms for each in others]), added([each.far_rooms for each in others])
         beside = zip((use.rooms, use.far_rooms, use.rooms), (near, far, near), self.lines, self._caches)
         found: list[Forgotten] = []
         for own, rooms, gone, cache in beside:
@@ -75,7 +70,7 @@ class Forgetting:
         return found
 
 
-def _added(lists: Iterable[Sequence[float]]) -> Sequence[float]:
+def added(lists: Iterable[Sequence[float]]) -> Sequence[float]:
     """Return the sums of lists, number by number."""
     first, *others = lists
     for each in others:

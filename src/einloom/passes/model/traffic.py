@@ -1,4 +1,4 @@
-"""What a schedule moves between the caches: lines, the pieces they come in, and pages, buffer by buffer.
+"""What a schedule moves between the caches: lines and the pieces they come in, buffer by buffer.
 
 The loops are walked from the inside out. Of every buffer and every cache it is asked: when the loop comes round
 again, is what the last iteration touched still there? It is if all that one iteration touches has room. So
@@ -17,7 +17,7 @@ from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE, PAGE, Footprint
 from einloom.passes.model.walk import Use
 
-__all__ = ["FOLLOWED", "STREAMS", "Traffic", "looked_up", "refilled", "traffic_of", "warm_traffic_of"]
+__all__ = ["FOLLOWED", "STREAMS", "Traffic", "traffic_of", "warm_traffic_of"]
 
 OPEN = 48
 """Pieces next to each other that are written, each going on where it ended: as many pages as processors follow."""
@@ -80,30 +80,6 @@ def traffic_of(flow: Flow, kept: Sequence[float] = (0.0, 0.0, 0.0)) -> list[Traf
 def warm_traffic_of(flow: Flow) -> list[Traffic]:
     """Return what every buffer moves in a call that finds what caches can hold of the tensors there."""
     return traffic_of(flow, flow.buffers.kept)
-
-
-def looked_up(flow: Flow) -> list[tuple[float, float]]:
-    """Return the pages that each translation buffer has to look up: of inputs, and of the output.
-
-    Of a block of scratch that is filled again a buffer looks up those that it has forgotten since.
-    """
-    inputs, output = [0.0] * len(flow.forgetting.pages), [0.0] * len(flow.forgetting.pages)
-    uses = [*enumerate(flow.tensors), *flow.scratch.items()]
-    for position, use in uses:
-        times, pages = flow.walk.runs[use.first], output if position == flow.output else inputs
-        again = use.pages[use.first] * (times - 1)
-        for place, fetched in enumerate(use.fetched(flow.walk, flow.forgetting.pages, use.pages)):
-            known = 1 - flow.forgetting.pages[place].shares[use.first]
-            pages[place] += fetched * times - again * known
-    return list(zip(inputs, output))
-
-
-def refilled(flow: Flow) -> tuple[float, float]:
-    """Return the pages of scratch that are filled again, as often as they are: of packed inputs, and of the output."""
-    runs = flow.walk.runs
-    again = {position: (runs[use.first] - 1) * use.pages[use.first] for position, use in flow.scratch.items()}
-    output = again.pop(flow.output, 0.0)
-    return sum([pages for position, pages in again.items() if position not in flow.held]), output
 
 
 def _tensor_traffic(flow: Flow, position: int, use: Use, kept: Sequence[float]) -> Traffic:

@@ -89,7 +89,7 @@ class Use(NamedTuple):
     Attributes:
         strided: the axes that it is made of, the smallest stride first.
         first, last: the outermost and the innermost depth at which it is used.
-        at: its footprint at each depth; `lines`, `rooms`, `far_rooms`, `pages`: of these.
+        at: its footprint at each depth; `lines`, `rooms`, `far_rooms`, `pages`, `ends`: of these.
         crowded: whether lines of some of its blocks fall into few sets of a cache.
     """
 
@@ -101,6 +101,7 @@ class Use(NamedTuple):
     rooms: Sequence[float]
     far_rooms: Sequence[float]
     pages: Sequence[float]
+    ends: Sequence[float]
     crowded: bool
 
     def fetched(self, walk: Walk, forgotten: Sequence[Forgotten], reached: Sequence[float]) -> list[float]:
@@ -109,7 +110,7 @@ class Use(NamedTuple):
         Args:
             walk: the loops.
             forgotten: what each cache loses.
-            reached: by depth, how many lines, or pages, the buffer has there.
+            reached: by depth, how many lines the buffer has there.
         """
         first, last, trips, runs = self.first, self.last, walk.trips, walk.runs
         found: list[float] = []
