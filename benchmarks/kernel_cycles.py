@@ -10,9 +10,9 @@ of several rounds counts. Operands lie in L1 where they fit; what others wait fo
 
 from __future__ import annotations
 
+import argparse
 import random
 import statistics
-import sys
 import time
 from collections.abc import Callable
 
@@ -111,8 +111,10 @@ def main(vector: str, count: int) -> None:
         rows = [(size, *compared(dtype, size, machine, peak)) for size in sizes]
         for text, here in (("in L1", True), ("larger", False)):
             ratios = sorted((p / c, size) for size, p, c, fits in rows if fits == here and c >= SHORTEST)
+            if not ratios:
+                continue
             values = [ratio for ratio, _ in ratios]
-            within = sum(0.9 <= ratio <= 1.1 for ratio in values) / max(len(values), 1)
+            within = sum(0.9 <= ratio <= 1.1 for ratio in values) / len(values)
             print(f"{vector} {dtype} {text}: {len(values)} kernels, predicted / measured ", end="")
             print(f"{statistics.median(values):.2f} (median), {within:.0%} within a tenth")
             for ratio, size in (*ratios[:3], *ratios[-3:]):
@@ -120,5 +122,8 @@ def main(vector: str, count: int) -> None:
 
 
 if __name__ == "__main__":
-    given = dict(enumerate(sys.argv))
-    main(given.get(1, host().vector), int(given.get(2, 100)))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("vector", nargs="?", default=host().vector, help="a vector ISA (default: the best here)")
+    parser.add_argument("count", nargs="?", type=int, default=100, help="sizes (default: 100)")
+    given = parser.parse_args()
+    main(given.vector, given.count)

@@ -10,6 +10,7 @@ least of several processes counts. Python's garbage collector, whose turns are a
 
 from __future__ import annotations
 
+import argparse
 import gc
 import json
 import random
@@ -64,7 +65,7 @@ def measure_here(vector: str, random_sizes: int) -> Iterator[tuple[str, float, i
 
 def main(vector: str, random_sizes: int) -> None:
     """Measure in several processes and print."""
-    command = [sys.executable, __file__, vector, str(random_sizes), "json"]
+    command = [sys.executable, __file__, vector, str(random_sizes), "--json"]
     runs = [json.loads(subprocess.check_output(command)) for _ in range(PROCESSES)]
     rows = [min(same, key=lambda row: row[1]) for same in zip(*runs)]
     for layout in dict.fromkeys(row[0][:3] for row in rows):
@@ -78,9 +79,12 @@ def main(vector: str, random_sizes: int) -> None:
 
 
 if __name__ == "__main__":
-    given = dict(enumerate(sys.argv))
-    chosen = given.get(1, host().vector), int(given.get(2, 4))
-    if 3 in given:
-        print(json.dumps(list(measure_here(*chosen))))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("vector", nargs="?", default=host().vector, help="a vector ISA (default: the best here)")
+    parser.add_argument("sizes", nargs="?", type=int, default=4, help="random sizes beside the fixed ones (default: 4)")
+    parser.add_argument("--json", action="store_true", help="measure once, in this process, and print JSON")
+    given = parser.parse_args()
+    if given.json:
+        print(json.dumps(list(measure_here(given.vector, given.sizes))))
     else:
-        main(*chosen)
+        main(given.vector, given.sizes)
