@@ -14,8 +14,10 @@ from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import AVX2, AVX512, NEON, TILES, Machine, Rates
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.choose import costed, every_proposal
+from einloom.passes.contraction.families import written_in_order
 from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.contraction.proposals import Costed
+from einloom.passes.contraction.setting import Setting
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
 from einloom.passes.model.copied import copied_matrix, copied_run, finds_elements
@@ -824,6 +826,24 @@ def test_large_outputs_of_short_sums_are_written_in_order_where_stores_hardly_wa
     assert sorted(depths, key=lambda axis: -SHORT_SUMS.strides(SHORT_SUMS.output)[axis]) == [*depths]
     assert {(pack.operand, pack.loop) for pack in schedule.packs} == {(0, 0), (1, 0)}
     assert any(pack.operand == OUTPUT for pack in _chosen(SHORT_SUMS, replace(ZEN3, features=AVX2.features)).packs)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "summed", "packs_element"),
+    [
+        pytest.param(2000, 2000, 64, [True], id="short sums, large output"),
+        pytest.param(20, 10000, 64, [False], id="elements that L1 keeps"),
+        pytest.param(300, 300, 64, [], id="an output that L2 keeps"),
+        pytest.param(1000, 1000, 400, [], id="long sums"),
+        pytest.param(9000, 9000, 64, [], id="inputs beyond the limit of scratch"),
+    ],
+)
+def test_what_is_proposed_to_be_written_in_order(
+    rows: int, columns: int, summed: int, packs_element: list[bool]
+) -> None:
+    operation = contraction(f"i {rows} m, j {columns} n, k {summed} k", "ik", "kj", "ij")
+    setting = Setting.of(operation, Schedule((), identify_primitive(operation)), Context(ZEN3))
+    assert [plan.packs_element for plan in written_in_order(setting)] == packs_element
 
 
 def test_lines_arrive_ahead_of_stores_where_kernels_write_a_few_rows_at_once() -> None:
