@@ -153,7 +153,7 @@ def written_in_order(setting: Setting) -> Iterator[Plan]:
 
     Processors fetch and write back what lies in order beside arithmetic. Long sums would want blocks of the inputs.
     """
-    if setting.exceeds_cache and setting.packs_all and setting.summed <= setting.blocking.targets.k:
+    if setting.exceeds_cache and setting.has_room_for_inputs and setting.summed <= setting.blocking.targets.k:
         yield Plan("written in order", packs_element=not setting.keeps_element, panels=True, in_order=True)
 
 

@@ -96,8 +96,8 @@ class Setting:
         return self.of_pairs or KEPT * self._bytes(self.blocking.a.operand) <= self.machine.l2
 
     @property
-    def packs_all(self) -> bool:
-        """Whether scratch has room for both inputs as a whole."""
+    def has_room_for_inputs(self) -> bool:
+        """Whether scratch has room for all inputs as a whole."""
         return sum(self._bytes(operand) for operand in self.operation.inputs) <= SCRATCH_LIMIT
 
     @property
