@@ -846,6 +846,16 @@ def test_what_is_proposed_to_be_written_in_order(
     assert [plan.packs_element for plan in written_in_order(setting)] == packs_element
 
 
+@pytest.mark.parametrize(("columns", "loops"), [(170, "seq i:4"), (171, "seq i:4 seq j:24")])
+def test_tiles_that_are_written_in_order_go_along_rows_if_half_of_l1_keeps_what_they_read(
+    columns: int, loops: str
+) -> None:
+    operation = contraction(f"i 4000 m, j {columns} n, k 24 k", "ik", "kj", "ij")
+    found = Blocking(operation, identify_primitive(operation), ZEN3)
+    schedule = found.schedule(Plan("written in order", panels=True, in_order=True))
+    assert str(schedule).startswith(f"{loops} prim m=j")
+
+
 def test_lines_arrive_ahead_of_stores_where_kernels_write_a_few_rows_at_once() -> None:
     """Four columns at a time, or down all 84; where stores wait they do so in both."""
     operation = contraction("b 24 m, c 84 m, d 20 n, a 312 n, e 36 k", "bce", "dea", "bdca")
