@@ -15,7 +15,7 @@ from einloom.passes.model import cost
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import HUGE_PAGE, Footprint
-from einloom.passes.model.pages import looked_up
+from einloom.passes.model.pages import looked_up, refilled
 from einloom.passes.model.traffic import Traffic, traffic_of, warm_traffic_of
 
 from .caches import Walked
@@ -256,6 +256,22 @@ def test_pages_of_inputs_are_looked_up_beside_arithmetic(monkeypatch: pytest.Mon
     assert inputs.near > none.near
     assert inputs._replace(near=0) == none._replace(near=0)
     assert none.waits < output.waits < none.waits + inputs.near - none.near < far.waits
+
+
+def test_pages_of_scratch_that_is_filled_again_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As often as it is but once; not of an input that was packed before the call."""
+    packed = parse_schedule("seq k:50 seq n:96 prim m=n n=m k=k pack in0@1 m:8 k m pack in1@2 n:48 k n")
+    staged = parse_schedule("seq m:40 prim m=n n=m k=k pack out@1 m n")
+    model, block, panel, rows = CostModel(PRODUCT, SMALL), 160 * 50 * 4 / 4096, 96 * 50 * 4 / 4096, 40 * 192 * 4 / 4096
+    assert refilled(model.flow(packed)) == (3 * block + 7 * panel, 0)
+    assert refilled(model.flow(packed, held=(0,))) == (7 * panel, 0)
+    assert refilled(model.flow(staged)) == (0, 3 * rows)
+
+    def waits(*pages: float) -> float:
+        monkeypatch.setattr(cost, "refilled", lambda flow: pages)
+        return model.cost(packed).waits
+
+    assert waits(0, 0) < waits(1e3, 0) < waits(0, 1e3)
 
 
 def test_elements_from_l2_are_waited_for_less_than_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
