@@ -10,7 +10,7 @@ import pytest
 from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.text import parse_operation, parse_schedule
-from einloom.machine import AVX512
+from einloom.machine import AVX2, AVX512
 from einloom.passes.model import cost
 from einloom.passes.model.cost import Cost, CostModel
 from einloom.passes.model.flow import Flow
@@ -272,6 +272,21 @@ def test_pages_of_scratch_that_is_filled_again_are_waited_for(monkeypatch: pytes
         return model.cost(packed).waits
 
     assert waits(0, 0) < waits(1e3, 0) < waits(0, 1e3)
+
+
+def test_stores_wait_for_lines_that_are_added_to_and_copies_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where other lines arrive ahead of them."""
+    zen3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
+    model, schedule = CostModel(PRODUCT, zen3), parse_schedule("seq m:4 seq n:24 prim m=n n=m k=k")
+
+    def written(again: float, copies: bool = False) -> Cost:
+        lines = Traffic("out", (1e6, 1e6, 1e6), 0.0, 0.0, writes=True, copies=copies, again=again)
+        monkeypatch.setattr(cost, "warm_traffic_of", lambda flow: [lines])
+        return model.cost(schedule)
+
+    first, added = written(again=0.0), written(again=1.0)
+    assert added.waits - first.waits == pytest.approx(1.5 * added.far)
+    assert written(again=0.0, copies=True).copies > 2.5 * added.far
 
 
 def test_elements_from_l2_are_waited_for_less_than_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
