@@ -834,7 +834,8 @@ def test_large_outputs_of_short_sums_are_written_in_order_where_stores_hardly_wa
         pytest.param(2000, 2000, 64, [True], id="short sums, large output"),
         pytest.param(20, 10000, 64, [False], id="elements that L1 keeps"),
         pytest.param(300, 300, 64, [], id="an output that L2 keeps"),
-        pytest.param(1000, 1000, 400, [], id="long sums"),
+        pytest.param(1000, 1000, 320, [True], id="sums as long as blocks of L1"),
+        pytest.param(1000, 1000, 321, [], id="longer sums"),
         pytest.param(9000, 9000, 64, [], id="inputs beyond the limit of scratch"),
     ],
 )
@@ -844,6 +845,18 @@ def test_what_is_proposed_to_be_written_in_order(
     operation = contraction(f"i {rows} m, j {columns} n, k {summed} k", "ik", "kj", "ij")
     setting = Setting.of(operation, Schedule((), identify_primitive(operation)), Context(ZEN3))
     assert [plan.packs_element for plan in written_in_order(setting)] == packs_element
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+@pytest.mark.parametrize(("rows", "columns", "packed"), [(2000, 2000, " pack in0@0 i:4 k i"), (30, 7000, "")])
+def test_what_is_written_in_order_is_read_in_panels_that_hold_the_sum(
+    rows: int, columns: int, packed: str, parts: int
+) -> None:
+    """Of elements that a straight copy would move, or that L1 keeps; also where other blocks would be cut in parts."""
+    operation = contraction(f"i {rows} m, j {columns} n, k 130 k", "ki", "kj", "ij")
+    setting = Setting.of(operation, Schedule((), identify_primitive(operation)), Context(ZEN3))
+    found = [setting.blocking.schedule(plan._replace(k_parts=parts)) for plan in written_in_order(setting)]
+    assert list(map(str, found)) == [f"seq i:4 seq j:24 prim m=j n=i k=k pack in1@0 j:24 k j{packed}"]
 
 
 @pytest.mark.parametrize(("columns", "loops"), [(170, "seq i:4"), (171, "seq i:4 seq j:24")])

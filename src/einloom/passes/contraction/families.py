@@ -149,7 +149,7 @@ def element_once(setting: Setting) -> Iterator[Plan]:
 
 
 def written_in_order(setting: Setting) -> Iterator[Plan]:
-    """Both inputs are packed once as a whole, and tiles follow each other as they lie in a large output.
+    """Inputs are packed once as a whole, but elements that L1 keeps; tiles follow each other as in a large output.
 
     Processors fetch and write back what lies in order beside arithmetic. Long sums would want blocks of the inputs.
     """
