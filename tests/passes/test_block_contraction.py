@@ -870,15 +870,15 @@ def test_tiles_that_are_written_in_order_go_along_rows_if_half_of_l1_keeps_what_
 
 
 def test_lines_arrive_ahead_of_stores_where_kernels_write_a_few_rows_at_once() -> None:
-    """Up to 16 columns at a time; where stores wait they do so however many there are."""
+    """Up to 16 columns at a time, of which tiles have four; where stores wait they do so however many there are."""
     operation = contraction("b 24 m, c 84 m, d 20 n, a 312 n, e 36 k", "bce", "dea", "bdca")
 
     def waits(loops: str, machine: Machine) -> float:
         return cost_of(operation, parse_schedule(f"{loops} prim m=a n=c k=e"), machine).waits
 
-    few, down = "seq b:1 seq d:1 seq c:14", "seq b:1 seq d:1 seq c:21"
+    few, down = "seq b:1 seq d:1 seq c:12", "seq b:1 seq d:1 seq c:21"
     plain = replace(ZEN3, features=AVX2.features)
-    assert 20 * waits(few, ZEN3) < waits(down, ZEN3)
+    assert 0 <= 20 * waits(few, ZEN3) < waits(down, ZEN3)
     assert waits(down, plain) < 1.1 * waits(few, plain)
 
 
@@ -889,7 +889,7 @@ def test_columns_lie_side_by_side_beside_rests_of_vectors_shorter_than_a_line(ma
     assert f"pack in0@0 a {layout}" in str(found.schedule(Plan("written in order", panels=True, in_order=True)))
 
 
-@pytest.mark.parametrize(("l2", "loops"), [(2**19, "seq b:1 seq d:1"), (2**18, "seq a:24 seq b:1 seq d:1")])
+@pytest.mark.parametrize(("l2", "loops"), [(2**19, "seq b:1 seq d:1"), (3 * 2**17, "seq a:48 seq b:1 seq d:1")])
 def test_rows_that_follow_each_other_stay_whole_where_a_copy_turns_the_output(l2: int, loops: str) -> None:
     """If the block need not grow to more than twice its size: each `eb` of `dbea` is one run of 28 KB."""
     operation = contraction("d 84 m, b 84 m, e 84 k, a 84 m, c 24 n", "dbea", "ec", "abcd")

@@ -295,7 +295,7 @@ def _first_line(traffic: Traffic) -> float:
 
 
 def _rows_written(flow: Flow) -> float:
-    """Return how many pieces of the output kernels write before they come back to the first one."""
+    """Return how many pieces of the output tiles write before one goes on behind the first; 1: the next one does."""
     use = flow.tensors[flow.output]
     return use.at[max(min(use.last, flow.tile) - 1, 0)].pieces
 
