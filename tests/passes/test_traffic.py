@@ -9,10 +9,11 @@ import pytest
 
 from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
+from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_operation, parse_schedule
 from einloom.machine import AVX2, AVX512
 from einloom.passes.model import cost
-from einloom.passes.model.cost import Cost, CostModel
+from einloom.passes.model.cost import Cost, CostModel, cost_of
 from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import HUGE_PAGE, Footprint
 from einloom.passes.model.pages import looked_up, refilled
@@ -267,11 +268,14 @@ def test_pages_of_scratch_that_is_filled_again_are_waited_for(monkeypatch: pytes
     assert refilled(model.flow(packed, held=(0,))) == (7 * panel, 0)
     assert refilled(model.flow(staged)) == (0, 3 * rows)
 
-    def waits(*pages: float) -> float:
-        monkeypatch.setattr(cost, "refilled", lambda flow: pages)
-        return model.cost(packed).waits
+    turned = parse_schedule("seq a:32 seq b:32 prim m=b n=a pack out@2 b a")
 
-    assert waits(0, 0) < waits(1e3, 0) < waits(0, 1e3)
+    def waits(operation: Operation, schedule: Schedule, *pages: float) -> float:
+        monkeypatch.setattr(cost, "refilled", lambda flow: pages)
+        return cost_of(operation, schedule, SMALL).waits
+
+    for each in ((PRODUCT, packed), (TURNED, turned)):
+        assert waits(*each, 0, 0) < waits(*each, 1e3, 0) < waits(*each, 0, 1e3)
 
 
 def test_stores_wait_for_lines_that_are_added_to_and_copies_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
