@@ -259,6 +259,15 @@ def test_pages_of_inputs_are_looked_up_beside_arithmetic(monkeypatch: pytest.Mon
     assert none.waits < output.waits < none.waits + inputs.near - none.near < far.waits
 
 
+def test_pages_of_a_staged_block_count_as_those_of_the_output() -> None:
+    """And of packed blocks as those of the inputs, here each once."""
+    model, pages = CostModel(PRODUCT, SMALL), [size * 4 / 4096 for size in (160 * 200, 192 * 200, 160 * 192, 40 * 192)]
+    staged = parse_schedule("seq m:40 prim m=n n=m k=k pack out@1 m n")
+    packed = parse_schedule("seq m:160 seq n:40 prim m=n n=m k=k pack in1@0 k n")
+    assert looked_up(model.flow(staged))[1] == (pages[0] + pages[1], pages[2] + pages[3])
+    assert looked_up(model.flow(packed))[1] == (pages[0] + 2 * pages[1], pages[2])
+
+
 def test_pages_of_scratch_that_is_filled_again_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """As often as it is but once; not of an input that was packed before the call."""
     packed = parse_schedule("seq k:50 seq n:96 prim m=n n=m k=k pack in0@1 m:8 k m pack in1@2 n:48 k n")
