@@ -847,6 +847,17 @@ def test_what_is_proposed_to_be_written_in_order(
     assert [plan.packs_element for plan in written_in_order(setting)] == packs_element
 
 
+def test_what_is_added_to_later_is_not_written_in_order() -> None:
+    """Kernels take two of three summed axes: blocks of the third one would come back to all of the output."""
+
+    def proposed(extent: int) -> list[Plan]:
+        operation = contraction(f"i 1000 m, j 1000 n, l 5 k, q 4 k, k {extent} k", "ikql", "klqj", "ij")
+        prims = Prims(m="j", n="i", k="l", batch="q")
+        return list(written_in_order(Setting.of(operation, Schedule((), prims), Context(ZEN3))))
+
+    assert proposed(1) and not proposed(20)
+
+
 @pytest.mark.parametrize("parts", [1, 4])
 @pytest.mark.parametrize(("rows", "columns", "packed"), [(2000, 2000, " pack in0@0 i:4 k i"), (30, 7000, "")])
 def test_what_is_written_in_order_is_read_in_panels_that_hold_the_sum(

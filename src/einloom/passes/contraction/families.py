@@ -118,10 +118,9 @@ def pieces_in_order(setting: Setting) -> Iterator[Proposal]:
     operation, prims, m = setting.operation, setting.prims, setting.prims.m
     if m is None or setting.gathers or setting.summed > PIECE_SUM or not setting.exceeds_cache:
         return
-    if not setting.options.packing or setting.options.max_kernel_size or not operation.first_touch.initialises:
+    if not setting.sums_at_once:
         return
-    summed = [prims.k, prims.batch]
-    if any(axis.role is DimType.K and axis.name not in summed and axis.extent > 1 for axis in operation.axes):
+    if not setting.options.packing or setting.options.max_kernel_size or not operation.first_touch.initialises:
         return
     beside = 3 * (1 + setting.summed) * operation.accumulate.size  # L1 holds pieces of the inputs as well.
     piece = equal_part(operation.axis(m).extent, max(setting.machine.l1d // beside, 1))
@@ -153,7 +152,8 @@ def written_in_order(setting: Setting) -> Iterator[Plan]:
 
     Processors fetch and write back what lies in order beside arithmetic. Long sums would want blocks of the inputs.
     """
-    if setting.exceeds_cache and setting.has_room_for_inputs and setting.summed <= setting.blocking.targets.k:
+    is_short = setting.sums_at_once and setting.summed <= setting.blocking.targets.k
+    if is_short and setting.exceeds_cache and setting.has_room_for_inputs:
         yield Plan("written in order", packs_element=not setting.keeps_element, panels=True, in_order=True)
 
 

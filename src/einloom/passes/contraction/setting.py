@@ -107,6 +107,11 @@ class Setting:
         return math.prod(self.operation.axis(name).extent for name in taken if name is not None)
 
     @property
+    def sums_at_once(self) -> bool:
+        """Whether kernels take every axis that is summed: nothing is added to what they have written."""
+        return self.summed == math.prod([axis.extent for axis in self.operation.axes if axis.role is DimType.K])
+
+    @property
     def exceeds_cache(self) -> bool:
         """Whether the output is larger than the second-level cache."""
         return self._bytes(self.operation.output) > self.machine.l2
