@@ -302,6 +302,17 @@ def test_stores_wait_for_lines_that_are_added_to_and_copies_for_all(monkeypatch:
     assert written(again=0.0, copies=True).copies > 2.5 * added.far
 
 
+def test_stores_of_permutations_wait_wherever_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    zen3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
+
+    def moved(*traffic: Traffic) -> Cost:
+        monkeypatch.setattr(cost, "warm_traffic_of", lambda flow: traffic)
+        return cost_of(TURNED, parse_schedule("seq a:32 prim m=b n=a"), zen3)
+
+    written = moved(Traffic("out", (1e6, 1e6, 1e6), 0.0, 0.0, writes=True))
+    assert written.waits - moved().waits == pytest.approx(written.far / 1.5)
+
+
 def test_elements_from_l2_are_waited_for_less_than_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     model, schedule = CostModel(PRODUCT, SMALL), parse_schedule("seq m:4 seq n:48 prim m=n n=m k=k")
 
