@@ -84,8 +84,8 @@ def test_the_copy_walks_the_rows_of_a_block() -> None:
     schedule = parse_schedule("fuse cd=c*d seq cd:12 seq a:1 seq cd:4 prim m=cd n=b k=k pack in1@1 k cd")
     assert str(bind(OPERATION, schedule)).splitlines()[1:4] == [
         "  pack in1 into scratch0",
-        "    seq in1.cd.1 0:min(12, rest):6           in1+1 scratch0+6",
-        "      identity m=6 n=7                in1[5, 30]  scratch0[1, 12]",
+        "    seq in1.k.0 0:7:1                        in1+30 scratch0+12",
+        "      identity m=6 n=2|1              in1[5, 1]  scratch0[1, 6]",
     ]
     assert _same_meaning(OPERATION, schedule, random.Random(2))
 

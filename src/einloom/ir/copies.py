@@ -14,8 +14,10 @@ from einloom.frozen import frozen
 from einloom.ir.blocks import cut
 from einloom.ir.fused import Part, rows_of
 from einloom.ir.layout import PackedLayout
+from einloom.ir.nest import Block, Loop, Node
+from einloom.ir.schedule import ExecType
 
-__all__ = ["Level", "copy_loops", "copy_runs", "few_rows_at_once", "in_few", "indices", "levels_of"]
+__all__ = ["Level", "block_of", "copy_loops", "copy_runs", "few_rows_at_once", "in_few", "indices", "levels_of"]
 
 ROWS = 8
 """Rows that are read with all their panels before the next ones are: as many streams as processors follow."""
@@ -33,9 +35,11 @@ class Level:
 
     Attributes:
         axis: the axis that it walks; a part of fused axes where those are walked whole.
-        step, span: indices of the axis in one step and in all of them.
+        step, span: indices in one step and in all of them.
         shorter: how many there are in short blocks.
         outside, inside: how far a step moves in the tensor and in scratch, in elements.
+        per: how many indices of the nest's axis each of them stands for: rows of fused axes, both parts of a complex
+            element.
     """
 
     axis: str
@@ -44,6 +48,20 @@ class Level:
     shorter: tuple[int, ...]
     outside: int
     inside: int
+    per: int = 1
+
+    def block(self, unit: int = 1) -> Block:
+        """Return the level as what a call covers, each index with so many elements behind it."""
+        return Block(self.axis, self.per * self.span, self._short, unit, self.per)
+
+    def loop(self, name: str, tensor: str, scratch: str, body: tuple[Node, ...]) -> Loop:
+        """Return the level as a loop of a copy between two buffers."""
+        moves, step, span = ((tensor, self.outside), (scratch, self.inside)), self.per * self.step, self.per * self.span
+        return Loop(f"{tensor}.{self.axis}.{name}", self.axis, ExecType.SEQ, step, span, self._short, moves, body)
+
+    @property
+    def _short(self) -> tuple[int, ...]:
+        return tuple(self.per * each for each in self.shorter)
 
 
 def levels_of(
@@ -89,8 +107,8 @@ def _levels_of_parts(
             f"  Take a multiple of {row}, or all of the block."
         )
     if shorter:
-        levels = [Level(axis, row, span, shorter, first.stride, inside * row)]
-    else:
+        levels = [Level(axis, 1, span // row, tuple(n // row for n in shorter), first.stride, inside * row, row)]
+    else:  # Nothing has to follow how many are left.
         levels = [Level(first.name, 1, span // row, (), first.stride, inside * row)]
     for part in others:
         row //= part.extent
@@ -162,6 +180,12 @@ def _follows(outer: Level, inner: Level) -> bool:
 def indices(levels: Sequence[Level], run: Iterable[int]) -> int:
     """Return how many indices the levels of a run have together."""
     return math.prod(levels[i].span for i in run)
+
+
+def block_of(levels: Sequence[Level], run: Sequence[int]) -> Block:
+    """Return the levels of a run, innermost first, as what a call covers."""
+    *inner, outermost = run
+    return levels[outermost].block(indices(levels, inner))
 
 
 def copy_loops(levels: Sequence[Level], kernel: tuple[int, ...]) -> list[int]:

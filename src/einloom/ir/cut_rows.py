@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from einloom.errors import ScheduleError
@@ -27,9 +27,8 @@ from einloom.frozen import frozen
 from einloom.ir.copies import Level, in_few
 from einloom.ir.fused import Part, rows_of
 from einloom.ir.layout import PackedLayout
-from einloom.ir.nest import Access, Block, Call, Carry, Loop, Node, Pack
+from einloom.ir.nest import Access, Block, Call, Carry, Node, Pack
 from einloom.ir.operation import Primitive
-from einloom.ir.schedule import ExecType
 
 __all__ = ["CutCopy", "CutRows", "cut_rows"]
 
@@ -84,6 +83,7 @@ class CutRows:
         walked: what loops walk: the axis where its blocks end early, else its first part.
         lengths: indices of a packed block, the most first.
         outside, inside: where an index lies in the tensor and in scratch.
+        per: how many indices of the nest's axis each of them stands for (see `Level`).
     """
 
     axis: str
@@ -91,6 +91,7 @@ class CutRows:
     lengths: tuple[int, ...]
     outside: Digits
     inside: Digits
+    per: int = 1
 
     @staticmethod
     def of(axis: str, layout: PackedLayout, lengths: tuple[int, ...], parts: Sequence[Part]) -> CutRows:
@@ -101,6 +102,10 @@ class CutRows:
         steps, strides = zip(*digits)
         walked = axis if len(lengths) > 1 else parts[0].name
         return CutRows(axis, walked, lengths, outside, Digits(steps, strides))
+
+    def level(self, step: int, span: int, outside: int, inside: int) -> Level:
+        """Return what walks so many indices of the axis, and of short blocks all."""
+        return Level(self.walked, step, span, self.lengths[1:], outside, inside, self.per)
 
     @property
     def period(self) -> int:
@@ -176,7 +181,6 @@ class CutCopy:
         rows: the axis whose rows are cut.
         axes: those of the nest that the copy is part of.
         staged: whether it leads out of scratch, past the caches.
-        units: how many indices of an axis of the nest an element stands for, where it is not one.
         calls: returns what becomes of the copy of one piece.
     """
 
@@ -185,7 +189,6 @@ class CutCopy:
     rows: CutRows
     axes: Container[str]
     staged: bool = False
-    units: Mapping[str, int] = field(default_factory=dict[str, int])
     calls: Callable[[Call], Iterable[Call]] = lambda call: (call,)
 
     def node(self, others: Sequence[Level]) -> Pack:
@@ -197,7 +200,7 @@ class CutCopy:
         beside, around = _beside(others, self.axes)
         body = self._pieces(beside) if self.rows.repeats else self._steps(beside)
         for number, level in enumerate(sorted(around, key=lambda level: abs(level.outside))):
-            body = (self._loop(f"{number}", level.axis, (level.step, level.span, level.shorter), body, level),)
+            body = (level.loop(str(number), self.tensor, self.scratch, body),)
         way = (self.tensor, self.scratch) if self.staged else (self.scratch, self.tensor)
         return Pack(*way, body)
 
@@ -209,27 +212,18 @@ class CutCopy:
         if not whole:
             return rest
         body = tuple(self._copies(rows.pieces(0, rows.period), beside))
-        moved = Level(rows.walked, 1, 1, (), rows.outside.place(rows.period), rows.inside.place(rows.period))
-        return self._loop("rows", rows.walked, (rows.period, whole, rows.lengths[1:]), body, moved), *rest
+        period = rows.period
+        level = rows.level(period, whole, rows.outside.place(period), rows.inside.place(period))
+        return level.loop("rows", self.tensor, self.scratch, body), *rest
 
     def _steps(self, beside: Level | None) -> tuple[Node, ...]:
         """Steps that nothing cuts, which count when a row or a panel ends."""
         rows, grain = self.rows, self.rows.grain
         body = tuple(self._copies([Piece(grain, 0, 0)], beside))
-        moved = Level(rows.walked, 1, 1, (), grain * rows.outside.strides[0], grain * rows.inside.strides[0])
-        loop = self._loop("rows", rows.walked, (grain, rows.lengths[0], rows.lengths[1:]), body, moved)
+        level = rows.level(grain, rows.lengths[0], grain * rows.outside.strides[0], grain * rows.inside.strides[0])
+        loop = level.loop("rows", self.tensor, self.scratch, body)
         carries = (*rows.outside.carries(self.tensor, grain), *rows.inside.carries(self.scratch, grain))
         return (replace(loop, carries=carries),)
-
-    def _loop(
-        self, name: str, axis: str, indices: tuple[int, int, tuple[int, ...]], body: tuple[Node, ...], moved: Level
-    ) -> Loop:
-        """A loop over (step, span, shorter spans) of an axis, each step of which moves as a level's does."""
-        step, span, shorter = indices
-        unit = self.units.get(axis, 1)
-        moves = ((self.tensor, moved.outside), (self.scratch, moved.inside))
-        lengths = tuple(unit * each for each in shorter)
-        return Loop(f"{self.tensor}.{axis}.{name}", axis, ExecType.SEQ, unit * step, unit * span, lengths, moves, body)
 
     def _copies(self, pieces: Iterable[Piece], beside: Level | None) -> Iterator[Call]:
         outside, inside = self.rows.outside.strides[0], self.rows.inside.strides[0]
@@ -237,10 +231,6 @@ class CutCopy:
         for piece in pieces:
             tensor = Access(self.tensor, (outside, others[0]), piece.outside)
             scratch = Access(self.scratch, (inside, others[1]), piece.inside)
-            blocks = (Block(None, piece.size), self._block(beside) if beside else Block(None, 1))
+            blocks = (Block(None, piece.size), beside.block() if beside else Block(None, 1))
             way = (scratch, tensor) if self.staged else (tensor, scratch)
             yield from self.calls(Call(Primitive.IDENTITY, blocks, way, streams=self.staged))
-
-    def _block(self, level: Level) -> Block:
-        unit = self.units.get(level.axis, 1)
-        return Block(level.axis, unit * level.span, tuple(unit * each for each in level.shorter), per=unit)

@@ -7,10 +7,11 @@ operand that lies so already, contiguous along k, may be read in place.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from einloom.errors import ScheduleError
 from einloom.ir.blocks import cut
-from einloom.ir.copies import ROWS, Level, copy_loops, copy_runs, indices, levels_of
+from einloom.ir.copies import ROWS, Level, block_of, copy_loops, copy_runs, levels_of
 from einloom.ir.fused import Part
 from einloom.ir.layout import PackedLayout
 from einloom.ir.nest import Access, Block, Call, Loop, Node, Pack
@@ -80,9 +81,7 @@ def grouped_copy(
     loops = [others[index] for index in copy_loops(others, runs[0] if runs else ())]
     few, *rest = cut(lengths[k], _rows_at_once(loops, lengths[k], strides[k], group))
     if runs:
-        *inner, outermost = runs[0]
-        level, first = others[outermost], others[runs[0][0]]
-        across = Block(level.axis, level.span, level.shorter, indices(others, inner))
+        first, across = others[runs[0][0]], block_of(others, runs[0])
         outside, inside = first.outside, first.inside * group
     else:
         across, outside, inside = Block(None, 1), 0, 0
@@ -90,9 +89,7 @@ def grouped_copy(
     along = Block(k, few, tuple(rest))
     body: tuple[Node, ...] = (Call(Primitive.IDENTITY, (across, along), accesses, group=group),)
     for number, level in enumerate(loops):
-        moves = ((tensor, level.outside), (scratch, level.inside * group))
-        name = f"{tensor}.{level.axis}.{number}"
-        body = (Loop(name, level.axis, ExecType.SEQ, level.step, level.span, level.shorter, moves, body),)
+        body = (replace(level, inside=level.inside * group).loop(str(number), tensor, scratch, body),)
     longest, *shorter = lengths[k]
     if few < longest:
         moves = ((tensor, few * strides[k]), (scratch, few * groups.inside))

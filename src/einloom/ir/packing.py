@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from einloom.dtypes import DType
 from einloom.errors import ScheduleError
 from einloom.ir.blocks import Blocks
-from einloom.ir.copies import Level, copy_loops, copy_runs, few_rows_at_once, indices, levels_of
+from einloom.ir.copies import Level, block_of, copy_loops, copy_runs, few_rows_at_once, levels_of
 from einloom.ir.cut_rows import CutCopy, cut_rows
 from einloom.ir.fused import FusedView
 from einloom.ir.groups import grouped_copy, in_groups
 from einloom.ir.layout import PackedLayout
-from einloom.ir.nest import Access, Block, Buffer, Call, Loop, Node, Pack
+from einloom.ir.nest import Access, Block, Buffer, Call, Node, Pack
 from einloom.ir.operation import DimType, Operand, Operation, Primitive
 from einloom.ir.schedule import OUTPUT, ExecType, Schedule, ScheduledPack
 from einloom.ir.turned import Pairs
@@ -196,7 +196,7 @@ def _copied(tensor: str, scratch: str, levels: list[Level], staged: bool) -> Pac
     """Return a copy of whole rows: two runs of levels are the kernel's axes, loops go over the others."""
     runs = copy_runs(levels)
     kernel = tuple(level for run in runs for level in run)
-    blocks = tuple(_block(levels, run) for run in runs)
+    blocks = tuple(block_of(levels, run) for run in runs)
     blocks += (Block(None, 1),) * (2 - len(blocks))
     pad = (0,) * (2 - len(runs))
     outside = Access(tensor, tuple(levels[run[0]].outside for run in runs) + pad)
@@ -204,14 +204,5 @@ def _copied(tensor: str, scratch: str, levels: list[Level], staged: bool) -> Pac
     way = (inside, outside) if staged else (outside, inside)
     body: tuple[Node, ...] = (Call(Primitive.IDENTITY, blocks, way, streams=staged),)
     for index in copy_loops(levels, kernel):
-        level = levels[index]
-        moves = ((tensor, level.outside), (scratch, level.inside))
-        name = f"{tensor}.{level.axis}.{index}"
-        body = (Loop(name, level.axis, ExecType.SEQ, level.step, level.span, level.shorter, moves, body),)
+        body = (levels[index].loop(str(index), tensor, scratch, body),)
     return Pack(way[1].buffer, way[0].buffer, body)
-
-
-def _block(levels: list[Level], run: tuple[int, ...]) -> Block:
-    *inner, outermost = run
-    level = levels[outermost]
-    return Block(level.axis, level.span, level.shorter, indices(levels, inner))

@@ -192,10 +192,11 @@ class Pairs:
         rows = cut_rows(layout, known, parts, own.name)
         levels = levels_of(layout.without(rows.axis) if rows else layout, known, strides, parts)
         apart = {level.axis: level.inside for level in levels if level.axis in (PART, TERM)}
-        units = {axis: 2 for axis in (self.part, self.term) if axis is not None}
-        copy = TurnedCopy(own, other.conjugated, scratch, apart[PART], apart[TERM], units)
-        levels = [level for level in levels if level.axis not in apart]
-        return copy.node(levels) if rows is None else copy.node_of_cut_rows(rows, levels, lengths)
+        copy = TurnedCopy(own, other.conjugated, scratch, apart[PART], apart[TERM])
+        levels = [replace(level, per=level.per * self._unit(level.axis)) for level in levels if level.axis not in apart]
+        if rows is None:
+            return copy.node(levels)
+        return copy.node_of_cut_rows(replace(rows, per=self._unit(rows.axis)), levels, lengths)
 
     def _digits(
         self, pack: ScheduledPack, lengths: Mapping[str, tuple[int, ...]]

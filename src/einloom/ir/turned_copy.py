@@ -5,15 +5,14 @@ See `einloom.ir.turned` for the matrices. Levels and lengths count complex eleme
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 
 from einloom.frozen import frozen
-from einloom.ir.copies import Level, copy_loops, copy_runs, indices
+from einloom.ir.copies import Level, block_of, copy_loops, copy_runs
 from einloom.ir.cut_rows import CutCopy, CutRows
-from einloom.ir.nest import Access, Block, Call, Loop, Node, Pack, Turned
+from einloom.ir.nest import Access, Block, Call, Node, Pack, Turned
 from einloom.ir.operation import Operand, Primitive
-from einloom.ir.schedule import ExecType
 
 __all__ = ["TurnedCopy"]
 
@@ -38,7 +37,6 @@ class TurnedCopy:
         other_conjugated: whether the factor is conjugated that the matrices are multiplied by.
         scratch: name of the packed block's buffer.
         part, term: how far the entries of a matrix lie apart there.
-        units: how many indices of an axis of the nest an element stands for, where it is not one.
     """
 
     operand: Operand
@@ -46,23 +44,18 @@ class TurnedCopy:
     scratch: str
     part: int
     term: int
-    units: Mapping[str, int]
 
     def node(self, levels: Sequence[Level]) -> Pack:
         """Return the copy of a block of these levels."""
         runs = copy_runs(levels)
         body: tuple[Node, ...] = tuple(self._turned(self._call(levels, runs)))
         for index in copy_loops(levels, tuple(level for run in runs for level in run)):
-            level, unit = levels[index], self._unit(levels[index])
-            moves = ((self.operand.name, level.outside), (self.scratch, level.inside))
-            name = f"{self.operand.name}.{level.axis}.{index}"
-            shorter = tuple(unit * each for each in level.shorter)
-            body = (Loop(name, level.axis, ExecType.SEQ, unit * level.step, unit * level.span, shorter, moves, body),)
+            body = (levels[index].loop(str(index), self.operand.name, self.scratch, body),)
         return Pack(self.scratch, self.operand.name, body)
 
     def node_of_cut_rows(self, rows: CutRows, others: Sequence[Level], axes: Container[str]) -> Pack:
         """Return the copy of a block with panels that cut rows, in a nest over some axes."""
-        return CutCopy(self.operand.name, self.scratch, rows, axes, units=self.units, calls=self._turned).node(others)
+        return CutCopy(self.operand.name, self.scratch, rows, axes, calls=self._turned).node(others)
 
     def _turned(self, call: Call) -> Iterator[Call]:
         """Yield the copies that a copy of elements becomes: of rows of matrices, or of single parts.
@@ -81,20 +74,11 @@ class TurnedCopy:
             yield replace(call, primitive=Primitive.NEGATE if entry.negative else call.primitive, accesses=accesses)
 
     def _call(self, levels: Sequence[Level], runs: Sequence[tuple[int, ...]]) -> Call:
-        blocks = tuple(self._block(levels, run) for run in runs) + (Block(None, 1),) * (2 - len(runs))
+        blocks = tuple(block_of(levels, run) for run in runs) + (Block(None, 1),) * (2 - len(runs))
         first, pad = [levels[run[0]] for run in runs], (0,) * (2 - len(runs))
         outside = Access(self.operand.name, (*(level.outside for level in first), *pad))
         inside = Access(self.scratch, (*(level.inside for level in first), *pad))
         return Call(Primitive.IDENTITY, blocks, (outside, inside))
-
-    def _block(self, levels: Sequence[Level], run: tuple[int, ...]) -> Block:
-        *inner, outermost = run
-        level, unit = levels[outermost], self._unit(levels[outermost])
-        shorter = tuple(unit * each for each in level.shorter)
-        return Block(level.axis, unit * level.span, shorter, indices(levels, inner), per=unit)
-
-    def _unit(self, level: Level) -> int:
-        return self.units.get(level.axis, 1)
 
 
 def _behind(access: Access, elements: int) -> Access:
