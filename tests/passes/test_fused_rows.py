@@ -1,4 +1,4 @@
-"""Blocks of axes that are walked as one: of whole rows, in equal parts where that is near."""
+"""Blocks of axes that are walked as one: of whole rows, as many as fill cache lines where that is near."""
 
 from __future__ import annotations
 
@@ -25,16 +25,14 @@ def _rows_of_blocks(rows: int, of: int) -> int:
 @pytest.mark.parametrize(
     ("rows", "of", "taken"),
     [
-        pytest.param(7, 40, 8, id="one more"),
-        pytest.param(11, 40, 10, id="one less"),
-        pytest.param(9, 12, 12, id="a third away"),
-        pytest.param(8, 11, 8, id="more than a third away, three rows"),
-        pytest.param(13, 19, 13, id="more than a third away, six rows"),
-        pytest.param(5, 12, 6, id="as near from above as from below: the larger"),
-        pytest.param(3, 2 * 4 * 7, 4, id="as near from above as from below, of few rows"),
-        pytest.param(5, 5 * 17, 5, id="a divisor stays"),
-        pytest.param(6, 6 * 6, 6, id="the root of a square"),
+        pytest.param(13, 40, 16, id="more: a line of 16 floats"),
+        pytest.param(21, 64, 16, id="fewer"),
+        pytest.param(24, 64, 32, id="a third away"),
+        pytest.param(9, 64, 8, id="half a line is nearer"),
+        pytest.param(6, 64, 8, id="half a line, a third away"),
+        pytest.param(5, 64, 5, id="more than a third away"),
+        pytest.param(11, 13, 13, id="all of them"),
     ],
 )
-def test_blocks_of_rows_are_equal_if_that_is_at_most_a_third_away(rows: int, of: int, taken: int) -> None:
+def test_blocks_of_rows_fill_cache_lines_if_that_is_at_most_a_third_away(rows: int, of: int, taken: int) -> None:
     assert _rows_of_blocks(rows, of) == taken

@@ -161,7 +161,7 @@ def _in_whole_lines(walked: Operation, view: FusedView, schedule: Schedule, line
         return None
     across = next(i for i, part in enumerate(parts) if abs(part.stride) == 1)
     row = math.prod(part.extent for part in parts[across + 1 :])
-    wide = _evenly(row * min(line, parts[across].extent), row * parts[across].extent, row)
+    wide = row * equal_block(parts[across].extent, line)
     blocks = [loop.step for loop in schedule.loops if loop.axis == m]
     deep = next((loop for loop in schedule.loops if loop.step > 1 and walked.axis(loop.axis).role is DimType.K), None)
     if len(blocks) != 2 or deep is None or blocks[0] >= wide:  # Blocks of several panels.
@@ -194,11 +194,7 @@ def in_whole_rows(
             for i, loop in enumerate(loops[: pack.loop]):
                 if loop.axis == axis:
                     step = _whole_rows(loop.step, rows_of(parts), _panel(pack, axis))
-                    if place == OUTPUT:
-                        step = _whole_lines(step, parts, operand.dtype.size)
-                    elif _transposes(parts):
-                        step = _evenly(step, walked.axis(axis).extent, rows_of(parts))
-                    loops[i] = loop._replace(step=step)
+                    loops[i] = loop._replace(step=_whole_lines(step, parts, operand.dtype.size))
     return Schedule(tuple(loops), schedule.prims, tuple(packs), fused)
 
 
@@ -237,23 +233,16 @@ def _whole_rows(step: int, row: int, panel: int) -> int:
     return _near(step, math.lcm(row, panel)) or _near(step, row) or round_up(step, row)
 
 
-def _evenly(step: int, extent: int, row: int) -> int:
-    """The step in so many rows that blocks are equal, if at most a third away: copies of fewer find single elements."""
-    rows, all_rows = step // row, extent // row
-    small = [each for each in range(1, math.isqrt(all_rows) + 1) if all_rows % each == 0]
-    nearest = min((*small, *(all_rows // each for each in small)), key=lambda each: (abs(each - rows), -each))
-    return row * nearest if abs(nearest - rows) <= rows // 3 else step
-
-
 def _whole_lines(step: int, parts: tuple[Part, ...], element: int) -> int:
-    """The step in as many rows as fill cache lines of the output, where rows lie across what is contiguous there.
+    """The step in as many rows as fill cache lines of the tensor, or halves, where rows lie across what is contiguous.
 
     It stays where that is more than a third away, and where columns of the block would share sets of a cache.
     """
     row, rows = rows_of(parts), parts[0].extent
     if abs(parts[0].stride) != 1 or step >= rows * row:
         return step
-    near = _near(step, row * min(CACHE_LINE // element, rows))
+    line = CACHE_LINE // element
+    near = _near(step, row * min(line, rows)) or _near(step, row * min(line // 2, rows))
     return step if near is None or near * element % ALIASES == 0 else min(near, rows * row)
 
 

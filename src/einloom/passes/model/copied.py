@@ -58,19 +58,14 @@ def copied_matrix(flow: Flow, position: int) -> tuple[int, int, bool, bool]:
 
 
 def finds_elements(flow: Flow, position: int) -> bool:
-    """Whether a copy finds single elements, where rows of a fused axis lie across what is contiguous in an input.
-
-    So it is if panels are shorter than rows, or if the last block of the axis has fewer of them.
-    """
+    """Whether a copy finds single elements: panels cut rows of a fused axis that lie across what is contiguous."""
     if position == flow.output or not flow.schedule.fused:
         return False
-    tensor, use, walk = flow.buffers.tensors[position], flow.scratch[position], flow.walk
-    for each in use.strided:
-        across = next((part for part in tensor.along(each.axis) if part.stride == 1 and part.step > 1), None)
-        if across is not None and each.step < across.step:
-            block = walk.spans[use.first][each.axis]
-            if each.step > 1 or walk.extents[each.axis] % block:
-                return True
+    for each in flow.scratch[position].strided:
+        parts = flow.buffers.tensors[position].along(each.axis)
+        across = next((part for part in parts if part.stride == 1 and part.step > 1), None)
+        if across is not None and 1 < each.step < across.step:
+            return True
     return False
 
 
