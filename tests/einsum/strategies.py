@@ -47,7 +47,10 @@ def cases(draw: st.DrawFn, operands: int = 2) -> Case:
 
 @st.composite
 def views(draw: st.DrawFn, shape: list[int], dtype: str) -> np.ndarray[Any, Any]:
-    """An array of the shape: contiguous, transposed, a slice of a larger one, reversed, or broadcast along an axis."""
+    """An array of the shape: contiguous, transposed, a slice of a larger one, reversed, or broadcast along an axis.
+
+    What lies between its elements is NaN: who reads it is seen.
+    """
     order = draw(st.permutations(range(len(shape))))
     steps = [draw(st.sampled_from([1, 1, 1, 2, 3, -1])) for _ in shape]
     broadcast = [draw(st.integers(0, 11)) == 0 for _ in shape]
@@ -56,14 +59,11 @@ def views(draw: st.DrawFn, shape: list[int], dtype: str) -> np.ndarray[Any, Any]
         1 if broadcast[axis] and shape[axis] else shape[axis] * abs(steps[axis]) + padding[axis]
         for axis in range(len(shape))
     ]
-    seed = draw(st.integers(0, 2**16))
-    base = np.random.default_rng(seed).uniform(-1, 1, [stored[axis] for axis in order]).astype(dtype)
-    array = base.transpose(np.argsort(order)) if shape else base
+    generator = np.random.default_rng(draw(st.integers(0, 2**16)))
+    array = np.full([stored[axis] for axis in order], np.nan, dtype).transpose(np.argsort(order))
     for axis, extent in enumerate(shape):
-        if broadcast[axis] and extent:
-            array = np.broadcast_to(array, (*array.shape[:axis], extent, *array.shape[axis + 1 :]))
-        else:
-            take = slice(None, None, steps[axis])
-            array = array[(slice(None),) * axis + (take,)]
+        if not (broadcast[axis] and extent):
+            array = array[(slice(None),) * axis + (slice(None, None, steps[axis]),)]
             array = array[(slice(None),) * axis + (slice(0, extent),)]
-    return array
+    array[...] = generator.uniform(-1, 1, array.shape)
+    return np.broadcast_to(array, shape) if any(broadcast) else array

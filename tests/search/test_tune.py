@@ -299,11 +299,19 @@ def test_seconds_without_end_are_none(seconds: float) -> None:
         el.Budget(seconds=seconds)
 
 
-@pytest.mark.parametrize("changes", [{"seconds": 0.0}, {"operation": ""}, {"operation": "\n"}])
-def test_records_that_say_nothing_end_no_search(changes: dict[str, Any], tmp_path: Path) -> None:
-    file = tmp_path / "records.jsonl"
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, ...]:
+    """What a search of one evaluation records."""
+    file = tmp_path_factory.mktemp("found") / "records.jsonl"
     assert len(el.tune("ab,bc->ac", (4, 4), (4, 4), budget=1, records=file).history) == 1
-    found = list(Records(file).all())
+    return tuple(Records(file).all())
+
+
+@pytest.mark.parametrize("changes", [{"seconds": 0.0}, {"operation": ""}, {"operation": "\n"}])
+def test_records_that_say_nothing_end_no_search(
+    changes: dict[str, Any], found: tuple[Record, ...], tmp_path: Path
+) -> None:
+    file = tmp_path / "records.jsonl"
     file.write_text("".join(replace(each, **changes).line() for each in found))
     assert len(el.tune("ab,bc->ac", (4, 4), (4, 4), budget=1, records=file).history) == 1
 

@@ -89,7 +89,7 @@ def test_caches_that_hold_no_loads_are_found_out():
     space = on(copy_space(), SCARCE["l2_bytes"], caches_loads=True)
     wrong = GpuModel(space.problem, space.backbone, replace(space.device, caches_loads=False), SCARCE["l2_bytes"])
     found = 0
-    for (leaf, path), (_, wrong_path) in zip(every_path(space, space.model), every_path(space, wrong)):
+    for leaf, path, wrong_path in every_path(space, space.model, wrong):
         time = max(run(leaf, space.device).values())
         assert max(bound.seconds for bound in path) <= time * ROUNDING
         found += max(bound.seconds for bound in wrong_path) > time * ROUNDING
@@ -104,7 +104,7 @@ def test_half_a_rate_is_found_out(rate):
     factor = 2 if rate.endswith("latency") else 0.5
     wrong = model_of(space, replace(rates, **{rate: getattr(rates, rate) * factor}))
     found = 0
-    for (leaf, path), (_, wrong_path) in zip(every_path(space, space.model), every_path(space, wrong)):
+    for leaf, path, wrong_path in every_path(space, space.model, wrong):
         time = max(run(leaf, space.device).values())
         assert max(bound.seconds for bound in path) <= time * ROUNDING
         found += max(bound.seconds for bound in wrong_path) > time * ROUNDING

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 from einloom.csp import single_values
 from einloom.space import Bound, GpuModel, GpuRates, Space
@@ -43,23 +44,23 @@ def model_of(space: Space, rates: GpuRates) -> GpuModel:
     return GpuModel(space.problem, space.backbone, space.device, rates)
 
 
-def every_path(space: Space, model: GpuModel) -> Iterator[tuple[Assignment, list[Bound]]]:
-    """Yield every leaf with the bounds of the candidates above it and its own."""
+def every_path(space: Space, *models: GpuModel) -> Iterator[tuple[Any, ...]]:
+    """Yield every leaf with the bounds of the candidates above it and its own: a list for each model."""
     state, slots = space.problem.state(), space.slots()
 
-    def visit(path: list[Bound]) -> Iterator[tuple[Assignment, list[Bound]]]:
-        path = [*path, model.bound(state)]
+    def visit(paths: tuple[list[Bound], ...]) -> Iterator[tuple[Any, ...]]:
+        paths = tuple([*path, model.bound(state)] for path, model in zip(paths, models))
         slot = state.next_open(slots)
         if slot < 0:
-            yield Assignment(space.backbone, space.decided(state)), path
+            yield Assignment(space.backbone, space.decided(state)), *paths
             return
         for mask in single_values(state.domains[slot]):
             state.push()
             if state.restrict(slot, mask):
-                yield from visit(path)
+                yield from visit(paths)
             state.pop()
 
-    return visit([])
+    return visit(tuple([] for _ in models))
 
 
 def random_paths(
