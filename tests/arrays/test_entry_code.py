@@ -16,6 +16,7 @@ from einloom.arrays.entry import (
     Entry,
     Fresh,
     IntegerArgument,
+    NamedNone,
     NoneArgument,
     Scratch,
     ThreadSettings,
@@ -42,7 +43,13 @@ ENTRY = Entry(
     scratch=0x7F0000007000,
     releases_interpreter=True,
 )
-FRESH = replace(ENTRY, result=Fresh(0x7F0000008000, 0x7F0000008100, 0x7F0000008200), keywords=(), apart=())
+FRESH = replace(
+    ENTRY,
+    result=Fresh(0x7F0000008000, 0x7F0000008100, 0x7F0000008200),
+    keywords=(),
+    without=NamedNone(0x7F0000003400, NoneArgument(0x7F0000003200)),
+    apart=(),
+)
 DIRECT = Entry(
     arguments=(ARRAY,) * 9,
     calls=(Call(0x7F0000004000, (*(Data(place) for place in range(9)), Number(-5))),),

@@ -26,6 +26,7 @@ __all__ = [
     "Entry",
     "Fresh",
     "IntegerArgument",
+    "NamedNone",
     "NoneArgument",
     "Scratch",
     "ThreadSettings",
@@ -71,6 +72,14 @@ class NoneArgument:
     """An argument that is None, whose address this is."""
 
     none: Address
+
+
+@frozen
+class NamedNone:
+    """None by a name: the addresses of both."""
+
+    name: Address
+    none: NoneArgument
 
 
 Argument: TypeAlias = ArrayArgument | IntegerArgument | NoneArgument
@@ -158,6 +167,7 @@ class Entry:
         calls: functions to call.
         result: what is returned: something fresh, the argument of this position, or the object at this address.
         keywords: addresses of the names by which the last arguments come, in order.
+        without: what may come by its name and be None, where there are no `keywords`.
         apart: pairs of arguments that must not overlap.
         launch: address of the function that starts a team; see `einloom.jit.threads`.
         settings: what must not have changed.
@@ -169,6 +179,7 @@ class Entry:
     calls: tuple[Call, ...]
     result: Fresh | Number | int
     keywords: tuple[Address, ...] = ()
+    without: NamedNone | None = None
     apart: tuple[Apart, ...] = ()
     launch: Address = 0
     settings: ThreadSettings | None = None

@@ -43,16 +43,24 @@ class _Guards:
             self._apart(pair)
 
     def _count(self) -> None:
-        code, layout = self.code, self.interpreter
-        keywords = self.entry.keywords
-        code.unless_count(len(self.entry.arguments) - len(keywords), self.miss)
-        if not keywords:
+        code, entry = self.code, self.entry
+        code.unless_count(len(entry.arguments) - len(entry.keywords), self.miss)
+        if entry.keywords:
+            code.if_zero(code.names, self.miss)
+            self._names(*entry.keywords)
+        elif entry.without is not None:
+            unnamed = code.asm.forward("unnamed")
+            code.if_zero(code.names, unnamed)
+            self._names(entry.without.name)
+            self._argument(len(entry.arguments), entry.without.none)
+            code.asm.bind(unnamed)
+        else:
             code.unless_zero(code.names, self.miss)
-            return
-        code.if_zero(code.names, self.miss)
-        code.unless_word(code.names, layout.tuple_size, len(keywords), self.miss)
-        for index, keyword in enumerate(keywords):
-            code.unless_word(code.names, layout.tuple_items + 8 * index, keyword, self.miss)
+
+    def _names(self, *names: int) -> None:
+        self.code.unless_word(self.code.names, self.interpreter.tuple_size, len(names), self.miss)
+        for index, name in enumerate(names):
+            self.code.unless_word(self.code.names, self.interpreter.tuple_items + 8 * index, name, self.miss)
 
     def _argument(self, position: int, argument: Argument) -> None:
         code, layout = self.code, self.interpreter

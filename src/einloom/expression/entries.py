@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from einloom.arrays.entry import Apart, ArrayArgument, Call, Data, Entry, Fresh, Scratch
+from einloom.arrays.entry import Apart, ArrayArgument, Call, Data, Entry, Fresh, NamedNone, Scratch
 from einloom.arrays.fresh import LEAST, fresh
 from einloom.arrays.library import Array, Imported, region_of
-from einloom.arrays.signature import MOST_SCRATCH, array_argument, is_long, thread_settings
+from einloom.arrays.signature import MOST_SCRATCH, array_argument, is_long, none_argument, thread_settings
 from einloom.config import WatchedSettings
 from einloom.expression.variant import CompiledStep, Variant
 from einloom.jit.arrays import array_address
@@ -64,6 +64,7 @@ def describe_call(
         calls=tuple(_calls(variant, _sources(last, *held), places, written=-1 if out is None else last)),
         result=last if out is not None else Fresh(id(make), id(arguments), 0 if shape else id(index)),
         keywords=() if out is None else (id(name),),
+        without=NamedNone(id(name), none_argument()) if out is None else None,
         apart=() if out is None else tuple(Apart(last, position) for position in range(last)),
         launch=launch_address(),
         settings=None if watched is None else thread_settings(watched),
