@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ import pytest
 from einloom import __version__, settings
 from einloom.cli import COMMANDS, main, make_parser
 from einloom.cli.demo import called_as
+from einloom.jit.host import host
+from einloom.jit.recorded import record_rates
+from einloom.machine import Rates
 
 INTERPRETED = ["--target", "interpreter", "--runs", "1", "--threads", "1"]
 
@@ -51,6 +55,20 @@ def test_info_as_text(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     for word in ("machine", "kernels for", "caches", "cores", "threads", "Python"):
         assert f"\n{word}" in text
+
+
+def test_info_says_what_was_recorded_of_this_processor(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "rates.json"
+    monkeypatch.setenv("EINLOOM_RATES", str(file))
+    assert main(["info"]) == 0 and "\nrecorded" not in capsys.readouterr().out
+    file.write_text("no rates")
+    assert main(["info"]) == 0 and "\nrecorded     no rates of this processor" in capsys.readouterr().out
+    record_rates(host(), Rates(1e11, 5e10, 1e11, 5e10, 2e10, 1e10))
+    assert main(["info", "--json"]) == 0
+    recorded = json.loads(capsys.readouterr().out)["recorded"]
+    assert recorded.pop("file") == str(file) and set(recorded) == {each.name for each in fields(Rates)}
 
 
 def test_cache(tmp_path: Path) -> None:

@@ -36,7 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the facts; 0."""
     facts = _facts(arguments.peak)
     if arguments.measure:
-        facts["recorded"] = _recorded()
+        _record()
+    if recorded := _recorded():
+        facts["recorded"] = recorded
     if arguments.json:
         print(json.dumps(facts, indent=1))
         return 0
@@ -74,8 +76,8 @@ def _facts(peak: bool) -> dict[str, Any]:
     return facts
 
 
-def _recorded() -> dict[str, Any]:
-    """Measure the rates of this machine and write them down; what the file then says."""
+def _record() -> None:
+    """Measure the rates of this machine and write them down."""
     from einloom.jit.host import host
     from einloom.jit.rates import measured_rates
     from einloom.jit.recorded import record_rates
@@ -84,8 +86,18 @@ def _recorded() -> dict[str, Any]:
 
     if records := chosen_file():
         raised_limits(limits_beside(records), host(), measured_limits(host()))
-    written = record_rates(host(), measured_rates())
-    return {"file": str(written[0]), **asdict(written[1])} if written else {}
+    record_rates(host(), measured_rates())
+
+
+def _recorded() -> dict[str, Any]:
+    """The file of recorded rates and what it says of this processor; nothing where there is no file."""
+    from einloom.jit.host import host
+    from einloom.jit.recorded import rates_file, recorded_rates
+
+    file, rates = rates_file(), recorded_rates(host())
+    if file is None or not file.exists():
+        return {}
+    return {"file": str(file), **(asdict(rates) if rates is not None else {})}
 
 
 def _measured_peaks(cores: int) -> list[dict[str, Any]]:
@@ -116,8 +128,9 @@ def _fact_texts(facts: dict[str, Any]) -> list[tuple[str, str]]:
         threads = f"{peak['threads']} thread" + "s" * (peak["threads"] > 1)
         rows.append(("peak", f"{peak['flops'] / 1e9:.1f} GFLOP/s {peak['dtype']}, {threads}"))
     if recorded := facts.get("recorded"):
-        rates = (f"{name} {rate / 1e9:.4g}" for name, rate in recorded.items() if name != "file")
-        rows.append(("recorded", f"{', '.join(rates)} (GFLOP/s, GB/s) in {recorded['file']}"))
+        rates = ", ".join(f"{name} {rate / 1e9:.4g}" for name, rate in recorded.items() if name != "file")
+        said = f"{rates} (GFLOP/s, GB/s)" if rates else "no rates of this processor"
+        rows.append(("recorded", f"{said} in {recorded['file']}"))
     return rows
 
 
