@@ -315,7 +315,7 @@ def test_scratch_is_put_back_and_whole_in_a_forked_child() -> None:
 
     word = ctypes.c_uint64.from_address(scratch_word(1000))
     address = word.value
-    assert address % 64 == 0 and address
+    assert address % 4096 == 0 and address
     word.value = 0  # as if another thread of the parent had it
     code = exit_code_in_child(lambda: word.value == address)
     word.value = address

@@ -15,7 +15,7 @@ from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive, T
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_schedule
 from einloom.jit.host import host
-from einloom.machine import AVX512, NEON, Machine
+from einloom.machine import AVX2, AVX512, NEON, Machine
 from einloom.passes.model.leaving import LONG_SUM
 from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.targets.cpu import lower_nest
@@ -73,7 +73,7 @@ def _random_case(rng: random.Random) -> tuple[Operation, Schedule]:
     e, g = rng.randint(2, 11), rng.choice((1, 2, 7, 24, 40))
     steps = {"e": rng.randint(1, e), "g": rng.randint(1, g)}
     text = rng.choice(TILES[:-1]).format(**steps, e2=rng.randint(1, steps["e"]))
-    f, gap = rng.choice((16, 20, 24, 32, 33, 48)), rng.choice((0, 0, 1, 5, 16))
+    f, gap = rng.choice((16, 20, 24, 32, 33, 48, 250, 301)), rng.choice((0, 0, 1, 5, 16))
     operation = _operation(rng.choice(TYPES), rng.randint(1, 6), e, f, g, gap)
     return rng.choice((operation, operation, _with_bias(operation))), parse_schedule(text)
 
@@ -115,6 +115,32 @@ def test_which_blocks_leave_while_others_are_computed() -> None:
     assert leaving_block(nests[0], AVX512) is None, "the second-level cache holds the output"
     assert leaving_block(nests[0], replace(machine, l1d=512)) is None, "the first-level cache does not hold two blocks"
     assert leaving_block(nests[0], replace(NEON, l2=64)) is None
+
+
+@pytest.mark.parametrize(
+    ("f", "crossed"),
+    [
+        pytest.param(250, 0, id="a page holds a block"),
+        pytest.param(256, 0, id="rows of whole vectors"),
+        pytest.param(260, 0, id="the first row begins where a vector does"),
+        pytest.param(450, 1, id="two pages do not hold a block"),
+    ],
+)
+@pytest.mark.parametrize("packed", [0, 1])
+def test_few_vectors_of_blocks_that_leave_are_stored_across_pages(f: int, crossed: int, packed: int) -> None:
+    """Vectors of eight floats along four rows, in both pieces of scratch; with an input in front of them or without."""
+    nest = bind(_operation(TYPES[0], 4, 12, f, 33), parse_schedule(TILES[packed].format(e=4)))
+    block = leaving_block(nest, replace(AVX2, l2=64))
+    assert block is not None
+    begin = next(buffer.offset for buffer in nest.buffers if buffer.name == block.scratch)
+    assert begin is not None
+    pieces = [begin + piece for piece in block.pieces]
+    size = 4 * 4 * f
+    assert all(piece % 64 == 0 for piece in pieces) and pieces[0] + size <= pieces[1]
+    assert pieces[1] + size == block.scratch_bytes and (packed == 0 or 4 * 33 * f <= pieces[0])
+    for piece in pieces:
+        stores = [piece + 4 * (row * f + vector) for row in range(4) for vector in range(0, f - 7, 8)]
+        assert sum(place // 4096 < (place + 31) // 4096 for place in stores) <= crossed
 
 
 def test_blocks_that_could_not_leave_whole_or_in_time_leave_at_once() -> None:

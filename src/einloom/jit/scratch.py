@@ -15,7 +15,7 @@ from einloom.once import once
 
 __all__ = ["scratch_word"]
 
-ALIGNMENT = 64
+ALIGNMENT = 4096
 _CLASSES = 48
 
 _words = (ctypes.c_uint64 * _CLASSES)()

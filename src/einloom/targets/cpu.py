@@ -23,7 +23,7 @@ from einloom.machine import Machine
 from einloom.targets.ahead import AheadLowering, asked_ahead
 from einloom.targets.calls import CallLowering
 from einloom.targets.curves import CurveLowering, curve_variables
-from einloom.targets.leaving import LeavingLowering, leaving_block
+from einloom.targets.leaving import LINE, PAGE, LeavingLowering, leaving_block
 from einloom.targets.loops import LoopLowering, LoopState
 from einloom.targets.positions import Positions, position_names
 from einloom.targets.program import Place, Program
@@ -32,8 +32,6 @@ from einloom.targets.short_blocks import axes_with_short_blocks
 from einloom.targets.teams import TeamLowering, team_variables
 
 __all__ = ["lower_loops", "lower_nest"]
-
-SCRATCH_ALIGNMENT = 64
 
 _OPPOSITE: dict[Relation, Relation] = {"lt": "ge", "le": "gt", "eq": "ne", "ne": "eq", "ge": "lt", "gt": "le"}
 
@@ -68,8 +66,8 @@ class _Lowering:
         self.asm = Assembler.plain(machine.isa)
         self.vm = machine_for(self.asm, machine)
         leaving = leaving_block(nest, machine)
-        scratch_bytes = nest.scratch_bytes if leaving is None else leaving.scratch_bytes
-        self.scratch_bytes = -(-scratch_bytes // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
+        scratch_bytes, unit = (nest.scratch_bytes, LINE) if leaving is None else (leaving.scratch_bytes, PAGE)
+        self.scratch_bytes = -(-scratch_bytes // unit) * unit  # That of the next thread begins behind.
         self.shared_loops, self.body = _shared_loops(nest.body) if nest.team is None else ([], nest.body)
         short = axes_with_short_blocks(nest)
         inner = [loop for loop in _inner_loops_first(nest.body) if loop not in self.shared_loops]

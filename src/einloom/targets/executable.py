@@ -19,7 +19,8 @@ from einloom.targets.image import SYNC_BYTES, Image
 
 __all__ = ["Executable", "let_others_run", "release_scratch", "scratch"]
 
-ALIGNMENT = 64
+ALIGNMENT = 4096
+"""Scratch begins where a page does: programs place what leaves it so that no vector is stored across pages."""
 
 Memory: TypeAlias = np.ndarray[tuple[int], np.dtype[np.uint8]]
 
@@ -45,7 +46,7 @@ _mine = _Mine()
 
 @contextmanager
 def scratch(size: int) -> Generator[int]:
-    """Give the address of `size` bytes that begin at a cache line; 0 for none.
+    """Give the address of `size` bytes that begin where a page does; 0 for none.
 
     The call takes them along and puts them back. So a signal handler that computes meanwhile has scratch of its own,
     and a daemon thread that is inside generated code keeps its scratch when the interpreter ends.
