@@ -252,3 +252,15 @@ def test_no_operand_is_overwritten(dtype: str) -> None:
     for shared in (out, out.T, out[::-1]):
         with pytest.raises(el.OverlapError, match="shares memory"):
             el.einsum("ab,bc->ac", out, np.ones((3, 3), dtype), out=shared)
+
+
+def test_results_may_begin_between_two_elements() -> None:
+    """NumPy calls them aligned: vectors past the caches have to begin where a line does."""
+    generator = np.random.default_rng(3)
+    a, b = _drawn(generator, (20_000, 33, 8), "complex64"), _drawn(generator, (33,), "complex64")
+    memory = np.zeros(2 * 8 * 20_000 + 16, np.float32)
+    first = (-memory.ctypes.data // 4) % 16 + 1
+    out = memory[first : first + 2 * 8 * 20_000].view(np.complex64).reshape(8, 20_000)
+    assert out.flags.aligned and out.ctypes.data % 8 == 4
+    el.einsum("xea,e->ax", a, b, out=out, threads=1)
+    assert np.allclose(out, np.einsum("xea,e->ax", a, b), atol=1e-4)

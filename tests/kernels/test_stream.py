@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -27,25 +27,41 @@ from .products import compile_kernel
 LENGTHS = (0, 1, 7, 15, 16, 17, 31, 33, 64, 79, 100, 161)
 
 
+def _guarded(size: int, dtype: str, at_end: bool) -> tuple[GuardedArray, np.ndarray[Any, Any]]:
+    """Return guarded memory and its elements; complex ones begin between two multiples of their size."""
+    if dtype != "complex64":
+        array = GuardedArray(size, dtype, at_end)
+        return array, array.values
+    array = GuardedArray(2 * size + 1, "float32", at_end)
+    return array, (array.values[:-1] if at_end else array.values[1:]).view(dtype)
+
+
+def _spec(dtype: str, m: int, n: int, a: tuple[int, int], b: tuple[int, int], far: bool = False) -> Stream:
+    in_pairs = dtype == "complex64"
+    return Stream(data_type("float64" if in_pairs else dtype), m, n, a, b, far, in_pairs)
+
+
 def _check(case: tuple[str, str, int, int, int, bool]) -> str | None:
     vector, dtype, m, n, gap, at_end = case
     lead = m + gap
-    source, target = (GuardedArray(max(lead * (n - 1) + m, 1), dtype, at_end) for _ in range(2))
-    source.values[:] = np.arange(len(source.values))
+    size = max(lead * (n - 1) + m, 1)
+    (source, given), (target, written) = _guarded(size, dtype, at_end), _guarded(size, dtype, at_end)
+    given[:] = np.arange(size)
     target.values[:] = -1
-    expected = target.values.copy()
+    expected = written.copy()
     for column in range(n):
-        expected[column * lead : column * lead + m] = source.values[column * lead : column * lead + m]
-    kernel = compile_kernel(Stream(data_type(dtype), m, n, a=(1, lead), b=(1, lead)), vector)
-    kernel.call(source.values.ctypes.data, target.values.ctypes.data)
-    equal = np.array_equal(target.values, expected)
+        expected[column * lead : column * lead + m] = given[column * lead : column * lead + m]
+    kernel = compile_kernel(_spec(dtype, m, n, (1, lead), (1, lead)), vector)
+    kernel.call(given.ctypes.data, written.ctypes.data)
+    equal = np.array_equal(written, expected)
     source.close()
     target.close()
     return None if equal else "another result"
 
 
 def test_streams_copy_columns_and_nothing_else(vector: str) -> None:
-    cases = product([vector], ("float32", "float64"), LENGTHS, (0, 1, 2, 5), (0, 1, 3, 16), (False, True))
+    dtypes = ("float32", "float64", "complex64")
+    cases = product([vector], dtypes, LENGTHS, (0, 1, 2, 5), (0, 1, 3, 16), (False, True))
     assert run_guarded(list(cases), _check) is None
 
 
@@ -109,19 +125,19 @@ class _Turn(NamedTuple):
 def _turn(case: _Turn) -> str | None:
     vector, dtype, m, n, gap, skipped, exchanged, apart, far = case
     size = (n + gap) * (m - 1) + n + skipped
-    source, target = GuardedArray(m * n + apart * (n - 1), dtype, True), GuardedArray(size, dtype, True)
-    source.values[:] = np.arange(len(source.values)) % 251
+    (source, given), (target, written) = _guarded(m * n + apart * (n - 1), dtype, True), _guarded(size, dtype, True)
+    given[:] = np.arange(len(given)) % 251
     target.values[:] = 255
-    expected, lanes = target.values.copy(), source.values.itemsize
-    from_ = np.lib.stride_tricks.as_strided(source.values, (m, n), (lanes, (m + apart) * lanes))
+    expected, lanes = written.copy(), given.itemsize
+    from_ = np.lib.stride_tricks.as_strided(given, (m, n), (lanes, (m + apart) * lanes))
     to = np.lib.stride_tricks.as_strided(expected[skipped:], (m, n), ((n + gap) * lanes, lanes))
     to[...] = from_
-    spec = Stream(data_type(dtype), m, n, a=(1, m + apart), b=(n + gap, 1), far=far)
+    spec = _spec(dtype, m, n, (1, m + apart), (n + gap, 1), far)
     if exchanged:
         spec = replace(spec, m=n, n=m, a=spec.a[::-1], b=spec.b[::-1])
     kernel = compile_kernel(spec, vector)
-    kernel.call(source.values.ctypes.data, target.values.ctypes.data + skipped * lanes)
-    equal = np.array_equal(target.values, expected)
+    kernel.call(given.ctypes.data, written.ctypes.data + skipped * lanes)
+    equal = np.array_equal(written, expected)
     source.close()
     target.close()
     return None if equal else "another result"
@@ -132,7 +148,7 @@ def test_streams_transpose_and_touch_nothing_else(vector: str) -> None:
     cases = [
         _Turn(vector, dtype, m, n, gap, skipped, exchanged=bool(index % 2))
         for index, (m, n, gap, skipped) in enumerate(shapes)
-        for dtype in ("float32", "float64", "uint8")
+        for dtype in ("float32", "float64", "complex64", "uint8")
     ]
     assert run_guarded(cases, _turn) is None
 
@@ -141,7 +157,7 @@ def _random_turn(vector: str, rng: random.Random) -> _Turn:
     """A few rows or columns in half of the cases, so that what remains of blocks of registers has any size."""
     m, n = rng.sample((rng.randint(2, rng.choice((6, 40))), rng.randint(2, rng.choice((40, 400)))), 2)
     gap, apart, skipped = (rng.choice((0, 0, 0, 1, 5, 16, 30)) for _ in range(3))
-    dtype = rng.choice(("float32", "float64", "uint8", "uint16"))
+    dtype = rng.choice(("float32", "float64", "complex64", "uint8", "uint16"))
     return _Turn(vector, dtype, m, n, gap, skipped, rng.random() < 0.5, apart, far=rng.random() < 0.5)
 
 

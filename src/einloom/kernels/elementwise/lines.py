@@ -24,13 +24,13 @@ class Lines(Generic[R, V, A]):
     Args:
         km: emits the code.
         frame: has the `variables` in registers.
-        element: bytes of an element.
+        unit: what the addresses that it writes to are multiples of, in bytes.
     """
 
     variables = ("source", "target", "end", "rest")
 
-    def __init__(self, km: KernelMachine[R, V, A], frame: Frame[R, A], element: int) -> None:
-        self.km, self.element = km, element
+    def __init__(self, km: KernelMachine[R, V, A], frame: Frame[R, A], unit: int) -> None:
+        self.km, self.unit = km, unit
         self.vec = km.vectors(FLOAT32)  # Lines are lines, whatever they hold.
         self.vector = self.vec.lanes * FLOAT32.size
         self.source, self.target, self.end, self.rest = (frame.read(name) for name in self.variables)
@@ -90,7 +90,7 @@ class Lines(Generic[R, V, A]):
         """Copy `rest` bytes: half a line if there are so many, a quarter, and so on."""
         km = self.km
         sizes = (1 << bit for bit in reversed(range(LINE.bit_length() - 1)))
-        for size in (size for size in sizes if size >= self.element):
+        for size in (size for size in sizes if size >= self.unit):
             skip = km.asm.forward("shorter")
             km.branch("lt", self.rest, size, skip)
             km.copy_part(self.target, self.source, size)

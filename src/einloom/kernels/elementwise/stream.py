@@ -52,7 +52,7 @@ class _Columns(Generic[R, V, A]):
         block = Block(spec.m, spec.n, {"a": spec.a, "b": spec.b})
         self.matrices, self.constants, _ = block.matrices(spec.dtype.size, km.reach)
         self.frame = leaf_frame(km, signature(spec), ["a", "b", *Lines.variables], ["n", *self.constants])
-        self.lines = Lines(km, self.frame, spec.dtype.size)
+        self.lines = Lines(km, self.frame, spec.unit)
 
     def emit(self) -> None:
         self.frame.enter()

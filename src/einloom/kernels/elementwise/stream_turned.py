@@ -91,7 +91,7 @@ class TurnedStream(Generic[R, V, A]):
         self.a, self.b = a, b
         hot, cold = ["a", "into", *Lines.variables], ["b", "piece", "run", "buffer", *COUNTERS, *self.constants]
         self.frame = leaf_frame(km, signature(spec), hot, cold, 2 * LINE + pieces * self.apart)
-        self.lines = Lines(km, self.frame, self.element)
+        self.lines = Lines(km, self.frame, spec.unit)
 
     def emit(self) -> None:
         """Emit the function."""

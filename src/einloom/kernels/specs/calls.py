@@ -59,7 +59,8 @@ def kernel_spec(
     if call.pair is not None:
         return _spec_of_pair(call.pair, sizes, types[0], *(_two(_divided(along, 2)) for along in strides)), (0, 1)
     if call.streams and types[0] == types[1] == COMPLEX64:
-        return Stream(FLOAT64, m, n, a=_two(strides[0]), b=_two(strides[-1])), (0, 1)  # Of the same bits.
+        a, b = _two(strides[0]), _two(strides[-1])
+        return Stream(FLOAT64, m, n, a, b, in_pairs=True), (0, 1)  # Of the same bits.
     if call.primitive is Primitive.IDENTITY and dtype.kind is Kind.COMPLEX:
         parts = Turned(0), Turned(1, call.conjugated[0])
         return _spec_of_pair(parts, sizes, dtype.real, *map(_two, strides)), (0, 1)

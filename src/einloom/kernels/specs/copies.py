@@ -57,6 +57,7 @@ class Stream(Sized):
         m, n: sizes.
         a, b: strides of A and B along (m, n).
         far: whether B lies beyond the second-level cache: what is transposed passes the caches only then.
+        in_pairs: whether an element is a pair, and B begins anywhere where one of its halves may.
     """
 
     dtype: DType
@@ -65,6 +66,12 @@ class Stream(Sized):
     a: tuple[int, int]
     b: tuple[int, int]
     far: bool = False
+    in_pairs: bool = False
+
+    @property
+    def unit(self) -> int:
+        """What the address of B is a multiple of, in bytes."""
+        return self.dtype.size // 2 if self.in_pairs else self.dtype.size
 
     @property
     def strides(self) -> Mapping[str, Strides]:
