@@ -138,3 +138,17 @@ def test_touches_that_compute_are_refused() -> None:
 def test_the_form_of_a_pack_is_a_word_that_is_known() -> None:
     with pytest.raises(ScheduleError, match="'in0@0:2e' does not belong there"):
         parse_schedule("prim m=m pack in0@0:2e m")
+
+
+def test_rests_of_parts_are_not_taken_for_those_of_the_axis_that_has_their_name() -> None:
+    """Along d, of which reals take twice as many, the other input is copied in eights and one: both repeat it."""
+    axes = (Axis("a", 5, DimType.M), Axis("b", 10, DimType.M), Axis("d", 9, DimType.K))
+    strides = ((0, 1, 0), (0, 0, 1), (10, 1, 0))
+    operands = tuple(Operand(name, COMPLEX128, each) for name, each in zip(("in0", "in1", "out"), strides))
+    operation = Operation(axes, operands, Primitive.GEMM, Touch(Primitive.ZERO))
+    text = "fuse ab=a*b seq ab:2 seq d:2 seq ab:1 prim k=d pack in1@0:1e d:2 d pack in0@0 ab pack out@0 ab"
+    memories = random_memories(random.Random(1), operation)
+    expected = [Memory(memory.elements.copy(), memory.origin) for memory in memories]
+    interpret(operation, expected)
+    interpret_nest(bind(operation, parse_schedule(text)), memories)
+    assert np.array_equal(memories[-1].elements, expected[-1].elements)

@@ -17,7 +17,17 @@ from einloom.ir.layout import PackedLayout
 from einloom.ir.nest import Block, Loop, Node
 from einloom.ir.schedule import ExecType
 
-__all__ = ["Level", "block_of", "copy_loops", "copy_runs", "few_rows_at_once", "in_few", "indices", "levels_of"]
+__all__ = [
+    "Level",
+    "block_of",
+    "copy_loops",
+    "copy_runs",
+    "few_rows_at_once",
+    "followed",
+    "in_few",
+    "indices",
+    "levels_of",
+]
 
 ROWS = 8
 """Rows that are read with all their panels before the next ones are: as many streams as processors follow."""
@@ -116,10 +126,15 @@ def _levels_of_parts(
     return levels
 
 
+def followed(axes: Iterable[str], parts: Mapping[str, tuple[Part, ...]]) -> set[str]:
+    """Return the axes of a nest that no part is named like: what is left of them is followed at run time."""
+    return set(axes) - {part.name for each in parts.values() for part in each}
+
+
 def in_few(level: Level, axes: Container[str], most: int = ROWS) -> tuple[Level, Level] | None:
     """Return a level in steps of a few indices and those indices; None: they are few, or nobody follows the rest.
 
-    What is left of an axis of a nest is followed at run time; of a part of fused axes it is not.
+    What is left of an axis of a nest, one of `axes`, is followed at run time; of a part of fused axes it is not.
     """
     few, *shorter = cut((level.span, *level.shorter), most)
     if level.span <= most or (shorter and level.axis not in axes):

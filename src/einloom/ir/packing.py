@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from einloom.dtypes import DType
 from einloom.errors import ScheduleError
 from einloom.ir.blocks import Blocks
-from einloom.ir.copies import Level, block_of, copy_loops, copy_runs, few_rows_at_once, levels_of
+from einloom.ir.copies import Level, block_of, copy_loops, copy_runs, few_rows_at_once, followed, levels_of
 from einloom.ir.cut_rows import CutCopy, cut_rows
 from einloom.ir.fused import FusedView
 from einloom.ir.groups import grouped_copy, in_groups
@@ -184,11 +184,11 @@ class Packing:
         rows = cut_rows(layout, lengths, parts, operand.name)
         if rows is not None:
             others = levels_of(layout.without(rows.axis), lengths, strides, parts)
-            return CutCopy(operand.name, scratch, rows, lengths, staged).node(others)
+            return CutCopy(operand.name, scratch, rows, followed(lengths, parts), staged).node(others)
         levels = levels_of(layout, lengths, strides, parts)
         streams = staged and operand.dtype == self.buffers[position].dtype
         if not streams:
-            levels = few_rows_at_once(levels, lengths, operand.dtype.size)
+            levels = few_rows_at_once(levels, followed(lengths, parts), operand.dtype.size)
         return _copied(operand.name, scratch, levels, staged)
 
 

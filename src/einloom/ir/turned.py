@@ -23,7 +23,7 @@ from dataclasses import replace
 
 from einloom.errors import ScheduleError
 from einloom.frozen import frozen
-from einloom.ir.copies import levels_of
+from einloom.ir.copies import followed, levels_of
 from einloom.ir.cut_rows import cut_rows
 from einloom.ir.fused import FusedView
 from einloom.ir.layout import PackedLayout
@@ -196,7 +196,7 @@ class Pairs:
         levels = [replace(level, per=level.per * self._unit(level.axis)) for level in levels if level.axis not in apart]
         if rows is None:
             return copy.node(levels)
-        return copy.node_of_cut_rows(replace(rows, per=self._unit(rows.axis)), levels, lengths)
+        return copy.node_of_cut_rows(replace(rows, per=self._unit(rows.axis)), levels, followed(lengths, parts))
 
     def _digits(
         self, pack: ScheduledPack, lengths: Mapping[str, tuple[int, ...]]
