@@ -260,9 +260,9 @@ def test_panels_cut_rows_that_lie_across_memory_where_tiles_are_no_whole_cache_l
     assert any("e f cd" in each for each in texts(AVX512)) and not any("cd:48 e f cd" in each for each in texts(AVX512))
 
 
-@pytest.mark.parametrize(("rows", "block"), [(64, 16 * 56), (56, 14 * 56)])
+@pytest.mark.parametrize(("rows", "block"), [(64, 16 * 56), (56, 16 * 56), (12, 12 * 56)])
 def test_blocks_hold_whole_cache_lines_of_rows_that_lie_across_memory(rows: int, block: int) -> None:
-    """16 rows of d: a line of the axis c; fewer where equal blocks have them."""
+    """16 rows of d: a line of the axis c, or all of it."""
     operation = contraction(f"a 52 n, b 56 n, c {rows} m, d 56 m, e 56 k, f 56 k", "fdec", "aebf", "abcd")
     golden_cove = replace(AVX512, l1d=48 * 1024, l2=2**21)
     found = [
@@ -278,6 +278,7 @@ def test_blocks_hold_whole_cache_lines_of_rows_that_lie_across_memory(rows: int,
         ("seq bcd:640 seq bcd:24 prim m=bcd n=a k=e pack in0@1 e bcd", "[128, 1]", False),
         ("seq bcd:880 seq bcd:24 prim m=bcd n=a k=e pack in0@1 e bcd", "[128, 1]", False),
         ("seq bcd:640 seq bcd:20 prim m=bcd n=a k=e pack in0@1 bcd:20 e bcd", "[128, 10240]", True),
+        ("seq bcd:960 seq bcd:96 prim m=bcd n=a k=e pack in0@1 bcd:96 e bcd", "[128, 10240]", True),
     ],
 )
 def test_copies_of_rows_across_memory_take_them_together_unless_panels_cut_them(

@@ -30,8 +30,10 @@ def _rows_of_blocks(rows: int, of: int) -> int:
         pytest.param(24, 64, 32, id="a third away"),
         pytest.param(9, 64, 8, id="half a line is nearer"),
         pytest.param(6, 64, 8, id="half a line, a third away"),
-        pytest.param(5, 64, 5, id="more than a third away"),
+        pytest.param(5, 64, 4, id="a quarter"),
+        pytest.param(2, 64, 2, id="more than a third away"),
         pytest.param(11, 13, 13, id="all of them"),
+        pytest.param(24, 25, 25, id="no more than all of them"),
     ],
 )
 def test_blocks_of_rows_fill_cache_lines_if_that_is_at_most_a_third_away(rows: int, of: int, taken: int) -> None:

@@ -161,7 +161,7 @@ def _in_whole_lines(walked: Operation, view: FusedView, schedule: Schedule, line
         return None
     across = next(i for i, part in enumerate(parts) if abs(part.stride) == 1)
     row = math.prod(part.extent for part in parts[across + 1 :])
-    wide = row * equal_block(parts[across].extent, line)
+    wide = row * min(line, parts[across].extent)
     blocks = [loop.step for loop in schedule.loops if loop.axis == m]
     deep = next((loop for loop in schedule.loops if loop.step > 1 and walked.axis(loop.axis).role is DimType.K), None)
     if len(blocks) != 2 or deep is None or blocks[0] >= wide:  # Blocks of several panels.
@@ -193,8 +193,9 @@ def in_whole_rows(
                 packs = [pack if each.operand == place else each for each in packs]
             for i, loop in enumerate(loops[: pack.loop]):
                 if loop.axis == axis:
-                    step = _whole_rows(loop.step, rows_of(parts), _panel(pack, axis))
-                    loops[i] = loop._replace(step=_whole_lines(step, parts, operand.dtype.size))
+                    panel = _panel(pack, axis)
+                    step = _whole_rows(loop.step, rows_of(parts), panel)
+                    loops[i] = loop._replace(step=_whole_lines(step, parts, panel, operand.dtype.size))
     return Schedule(tuple(loops), schedule.prims, tuple(packs), fused)
 
 
@@ -233,17 +234,20 @@ def _whole_rows(step: int, row: int, panel: int) -> int:
     return _near(step, math.lcm(row, panel)) or _near(step, row) or round_up(step, row)
 
 
-def _whole_lines(step: int, parts: tuple[Part, ...], element: int) -> int:
-    """The step in as many rows as fill cache lines of the tensor, or halves, where rows lie across what is contiguous.
+def _whole_lines(step: int, parts: tuple[Part, ...], panel: int, element: int) -> int:
+    """The step in rows that fill cache lines of the tensor, or halves or quarters, where they lie across its rows.
 
-    It stays where that is more than a third away, and where columns of the block would share sets of a cache.
+    It stays where that is more than a third away, would cut a panel, or lets columns share sets of a cache.
     """
     row, rows = rows_of(parts), parts[0].extent
     if abs(parts[0].stride) != 1 or step >= rows * row:
         return step
     line = CACHE_LINE // element
-    near = _near(step, row * min(line, rows)) or _near(step, row * min(line // 2, rows))
-    return step if near is None or near * element % ALIASES == 0 else min(near, rows * row)
+    for part in (line, line // 2, line // 4):
+        near = _near(step, row * min(max(part, 1), rows))
+        if near is not None and near % panel == 0 and near * element % ALIASES:
+            return min(near, rows * row)
+    return step
 
 
 def _near(step: int, unit: int) -> int | None:

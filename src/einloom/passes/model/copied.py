@@ -64,7 +64,7 @@ def finds_elements(flow: Flow, position: int) -> bool:
     for each in flow.scratch[position].strided:
         parts = flow.buffers.tensors[position].along(each.axis)
         across = next((part for part in parts if part.stride == 1 and part.step > 1), None)
-        if across is not None and 1 < each.step < across.step:
+        if across is not None and each.step > 1 and each.step % across.step:
             return True
     return False
 

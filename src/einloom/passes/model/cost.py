@@ -28,7 +28,7 @@ from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE
 from einloom.passes.model.kernel import copy_cycles, transposed_cycles
 from einloom.passes.model.leaving import leaves
-from einloom.passes.model.microarchitectures import microarchitecture_of
+from einloom.passes.model.microarchitectures import COPYING, microarchitecture_of
 from einloom.passes.model.pages import TLBS, looked_up, refilled
 from einloom.passes.model.rates import rates_of
 from einloom.passes.model.traffic import STREAMS, Traffic, warm_traffic_of
@@ -95,9 +95,6 @@ SCATTERED = 4.0
 ELEMENT = 1.0
 """Cycles of an element that a copy moves by itself."""
 
-COPYING = 1.3
-"""How much longer a copy takes than its transfers and its instructions one after the other."""
-
 
 class Cost(NamedTuple):
     """Seconds of one thread, by what it does.
@@ -148,6 +145,8 @@ class CostModel:
         self.cycle = self.product / (core.passes(machine.vector_bits) if core else 1)
         """Seconds of a cycle: as long, unless each half of a vector goes through a pipe by itself."""
         self.stores_ahead = core is not None and core.stores_ahead
+        self.copying = core.copying if core else COPYING
+        """How much longer a copy takes than its transfers and its instructions one after the other."""
         self.joined = machine.vector_bits // 8 < LINE
         """Whether processors join the lines that pass the caches from parts, of which fewer are under way at once."""
         self.may_leave = (
@@ -195,12 +194,12 @@ class CostModel:
             elif each.streams and each.copies:
                 waits += distant + waited
             elif each.streams and self.joined:  # The copy goes on while its lines leave.
-                waits += max(distant - COPYING * copied[flow.output], 0.0) + waited
+                waits += max(distant - self.copying * copied[flow.output], 0.0) + waited
             elif each.copies:
                 copies += close + (distant + waited) * shown
             else:
                 near, far, waits = near + close, far + distant, waits + waited * shown
-        return Cost(arithmetic, near, far, waits, COPYING * copies + left)
+        return Cost(arithmetic, near, far, waits, self.copying * copies + left)
 
     def _visible(self, leaving: float, arithmetic: float, kept: float, apart: bool) -> float:
         """Return the share that shows of the seconds in which lines leave while others are computed.

@@ -18,7 +18,7 @@ optimization guides. Bytes a cycle of L2: AMD's software optimization guides for
 manuals (32 to 64); three quarters of each. Clocks are those that servers keep with all cores on vectors. What one core
 gets from L3 and memory depends on the platform more than on the core. Measured with einloom or beside it: the memory of
 Zen 3, Zen 4 and Zen 5, L2 and L3 of Golden Cove, that Zen 3 and Golden Cove follow rows, that stores of Zen 3 hardly
-wait. The others are estimates of the right size and no more; `einloom info --measure` records better ones.
+wait. Fitted to measured schedules: what Zen 3 writes past the caches and how long it copies. The others are estimates of the right size and no more; `einloom info --measure` records better ones.
 """
 
 from __future__ import annotations
@@ -28,9 +28,12 @@ from typing import NamedTuple
 
 from einloom.machine import Machine, Rates
 
-__all__ = ["Microarchitecture", "microarchitecture_of"]
+__all__ = ["COPYING", "Microarchitecture", "microarchitecture_of"]
 
 KIB = 1024
+COPYING = 1.3
+"""How much longer copies take than what they do one after the other, where nothing else was measured."""
+
 WITH_NAMES = frozenset({"bmi2"})
 """What every x86-64 core here has and no generic machine says that it has."""
 
@@ -50,6 +53,7 @@ class Microarchitecture(NamedTuple):
         follows_rows: whether it reads rows that lie apart, with hardly any arithmetic between, as fast as memory gives
             them, and slower where kernels ask for them.
         stores_ahead: whether lines from beyond L2 that kernels write arrive while they compute: stores hardly wait.
+        copying: how much longer copies take than their transfers and their instructions one after the other.
     """
 
     name: str
@@ -66,6 +70,7 @@ class Microarchitecture(NamedTuple):
     number: str = ""
     follows_rows: bool = False
     stores_ahead: bool = False
+    copying: float = COPYING
 
     def describes(self, machine: Machine) -> bool:
         """Whether a machine has such cores, by what it says of itself."""
@@ -103,7 +108,9 @@ def _arm(name: str, number: str, rates: tuple[float, ...]) -> Microarchitecture:
 
 
 KNOWN = (  # The first one that describes a machine holds: one with more features stands before one with fewer.
-    _x86("Zen 2, Zen 3", (32, 512), (2.45, 256, 24, 16, 16, 15))._replace(follows_rows=True, stores_ahead=True),
+    _x86("Zen 2, Zen 3", (32, 512), (2.45, 256, 24, 16, 16, 27))._replace(
+        follows_rows=True, stores_ahead=True, copying=0.9
+    ),
     _x86("Zen 4", (32, 1024), (3.7, 256, 24, 14, 28, 22), "gfni"),
     _x86("Zen 5", (48, 1024), (4.1, 512, 48, 16, 30, 30), "gfni"),
     _x86("Skylake-X, Cascade Lake", (32, 1024), (2.4, 512, 48, 10, 12, 9), "avx512cd"),
