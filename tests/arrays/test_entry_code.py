@@ -47,7 +47,7 @@ FRESH = replace(
     ENTRY,
     result=Fresh(0x7F0000008000, 0x7F0000008100, 0x7F0000008200),
     keywords=(),
-    without=NamedNone(0x7F0000003400, NoneArgument(0x7F0000003200)),
+    may_be_none=NamedNone(0x7F0000003400, NoneArgument(0x7F0000003200)),
     apart=(),
 )
 DIRECT = Entry(

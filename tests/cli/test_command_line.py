@@ -63,6 +63,9 @@ def test_info_says_what_was_recorded_of_this_processor(
     file = tmp_path / "rates.json"
     monkeypatch.setenv("EINLOOM_RATES", str(file))
     assert main(["info"]) == 0 and "\nrecorded" not in capsys.readouterr().out
+    monkeypatch.setenv("EINLOOM_RATES", str(tmp_path / ("n" * 300)))
+    assert main(["info"]) == 0 and "\nrecorded" not in capsys.readouterr().out
+    monkeypatch.setenv("EINLOOM_RATES", str(file))
     file.write_text("no rates")
     assert main(["info"]) == 0 and "\nrecorded     no rates of this processor" in capsys.readouterr().out
     record_rates(host(), Rates(1e11, 5e10, 1e11, 5e10, 2e10, 1e10))

@@ -56,6 +56,15 @@ def test_what_cannot_be_read_counts_as_nothing_and_is_replaced(file: Path, text:
     assert recorded_rates(AVX512) is None
 
 
+@pytest.mark.parametrize("text", ['{"important": 1}', "[1, 2]", "7", f'{{"version": {VERSION + 1}, "other": {{}}}}'])
+def test_what_holds_something_else_is_kept(file: Path, text: str) -> None:
+    file.parent.mkdir()
+    file.write_text(text)
+    with pytest.raises(ArgumentError, match=r"does not hold rates but .*\n  Remove it, or set EINLOOM_RATES"):
+        record_rates(AVX512, SOME)
+    assert file.read_text() == text and recorded_rates(AVX512) is None
+
+
 @pytest.mark.parametrize("rate", ["fast", 0, -1.0, float("nan"), float("inf"), None, [1], 10**400, 1e-300, 1e300])
 def test_what_is_no_rate_counts_as_nothing(file: Path, rate: object) -> None:
     file.parent.mkdir()

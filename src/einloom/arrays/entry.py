@@ -167,7 +167,7 @@ class Entry:
         calls: functions to call.
         result: what is returned: something fresh, the argument of this position, or the object at this address.
         keywords: addresses of the names by which the last arguments come, in order.
-        without: what may come by its name and be None, where there are no `keywords`.
+        may_be_none: what may also come by its name, where there are no `keywords`, if it is None.
         apart: pairs of arguments that must not overlap.
         launch: address of the function that starts a team; see `einloom.jit.threads`.
         settings: what must not have changed.
@@ -179,7 +179,7 @@ class Entry:
     calls: tuple[Call, ...]
     result: Fresh | Number | int
     keywords: tuple[Address, ...] = ()
-    without: NamedNone | None = None
+    may_be_none: NamedNone | None = None
     apart: tuple[Apart, ...] = ()
     launch: Address = 0
     settings: ThreadSettings | None = None

@@ -48,11 +48,11 @@ class _Guards:
         if entry.keywords:
             code.if_zero(code.names, self.miss)
             self._names(*entry.keywords)
-        elif entry.without is not None:
+        elif entry.may_be_none is not None:
             unnamed = code.asm.forward("unnamed")
             code.if_zero(code.names, unnamed)
-            self._names(entry.without.name)
-            self._argument(len(entry.arguments), entry.without.none)
+            self._names(entry.may_be_none.name)
+            self._argument(len(entry.arguments), entry.may_be_none.none)
             code.asm.bind(unnamed)
         else:
             code.unless_zero(code.names, self.miss)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import shutil
 import textwrap
@@ -95,7 +96,7 @@ def _recorded() -> dict[str, Any]:
     from einloom.jit.recorded import rates_file, recorded_rates
 
     file, rates = rates_file(), recorded_rates(host())
-    if file is None or not file.exists():
+    if file is None or not os.path.isfile(file):  # Who may not look there is told nothing, either.
         return {}
     return {"file": str(file), **(asdict(rates) if rates is not None else {})}
 

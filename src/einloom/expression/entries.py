@@ -64,7 +64,7 @@ def describe_call(
         calls=tuple(_calls(variant, _sources(last, *held), places, written=-1 if out is None else last)),
         result=last if out is not None else Fresh(id(make), id(arguments), 0 if shape else id(index)),
         keywords=() if out is None else (id(name),),
-        without=NamedNone(id(name), none_argument()) if out is None else None,
+        may_be_none=NamedNone(id(name), none_argument()) if out is None else None,
         apart=() if out is None else tuple(Apart(last, position) for position in range(last)),
         launch=launch_address(),
         settings=None if watched is None else thread_settings(watched),

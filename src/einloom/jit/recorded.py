@@ -63,7 +63,7 @@ def record_rates(machine: Machine, rates: Rates) -> tuple[Path, Rates] | None:
     A rate that was recorded stays where the new one is what noise would make of it (`settled`).
 
     Raises:
-        ArgumentError: the file cannot be written.
+        ArgumentError: the file cannot be written, or holds something else.
     """
     file = rates_file()
     if file is None:
@@ -71,13 +71,7 @@ def record_rates(machine: Machine, rates: Rates) -> tuple[Path, Rates] | None:
     before = recorded_rates(machine)
     kept = asdict(before) if before is not None else {}
     rounded = Rates(**{name: settled(rate, kept.get(name)) for name, rate in asdict(rates).items()})
-    entries: dict[str, Any] = {}
-    try:
-        known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-        entries = known if known["version"] == VERSION else {}
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        pass  # No file yet, or one that nobody can read: a new one.
-    entries |= {"version": VERSION, "einloom": config.VERSION}
+    entries = _entries(file) | {"version": VERSION, "einloom": config.VERSION}
     entries[_key(machine)] = asdict(rounded)
     try:
         _write(file, json.dumps(entries, indent=1) + "\n")
@@ -85,6 +79,21 @@ def record_rates(machine: Machine, rates: Rates) -> tuple[Path, Rates] | None:
         advice = "Set EINLOOM_RATES to a file that can be written, or to none."
         raise ArgumentError(f"rates cannot be written to {file}: {error.strerror}\n  {advice}") from None
     return file, rounded
+
+
+def _entries(file: Path) -> dict[str, Any]:
+    """Return what a file of rates says; nothing if there is none yet, or one that nobody can read or an older one."""
+    try:
+        known = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+    version = known.get("version") if isinstance(known, dict) else None
+    if known and not (isinstance(version, int) and version <= VERSION):
+        what = "those of a newer einloom" if isinstance(version, int) else "something else"
+        raise ArgumentError(
+            f"{file} does not hold rates but {what}\n  Remove it, or set EINLOOM_RATES to another file."
+        )
+    return known if version == VERSION else {}
 
 
 def _write(file: Path, text: str) -> None:
