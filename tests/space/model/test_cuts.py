@@ -28,7 +28,7 @@ def times_and_bounds() -> list[tuple[float, float]]:
     space = scale()
     return [
         (max(run(leaf, space.device).values()), max(bound.seconds for bound in path))
-        for leaf, path in every_path(space, space.model)
+        for leaf, (path,) in every_path(space, space.model)
     ]
 
 

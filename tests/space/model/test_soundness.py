@@ -39,7 +39,7 @@ def excesses(path: list[Bound], times: dict[str, float]) -> list[str]:
 @pytest.mark.parametrize("name", TINY)
 def test_every_bound_of_a_tiny_space_is_below_every_leaf(name, rates):
     space, leaves = on(TINY[name], RATES[rates]), 0
-    for leaf, path in every_path(space, space.model):
+    for leaf, (path,) in every_path(space, space.model):
         assert excesses(path, run(leaf, space.device)) == []
         leaves += 1
     assert 50 < leaves <= 10_000
@@ -89,7 +89,7 @@ def test_caches_that_hold_no_loads_are_found_out():
     space = on(copy_space(), SCARCE["l2_bytes"], caches_loads=True)
     wrong = GpuModel(space.problem, space.backbone, replace(space.device, caches_loads=False), SCARCE["l2_bytes"])
     found = 0
-    for leaf, path, wrong_path in every_path(space, space.model, wrong):
+    for leaf, (path, wrong_path) in every_path(space, space.model, wrong):
         time = max(run(leaf, space.device).values())
         assert max(bound.seconds for bound in path) <= time * ROUNDING
         found += max(bound.seconds for bound in wrong_path) > time * ROUNDING
@@ -104,7 +104,7 @@ def test_half_a_rate_is_found_out(rate):
     factor = 2 if rate.endswith("latency") else 0.5
     wrong = model_of(space, replace(rates, **{rate: getattr(rates, rate) * factor}))
     found = 0
-    for leaf, path, wrong_path in every_path(space, space.model, wrong):
+    for leaf, (path, wrong_path) in every_path(space, space.model, wrong):
         time = max(run(leaf, space.device).values())
         assert max(bound.seconds for bound in path) <= time * ROUNDING
         found += max(bound.seconds for bound in wrong_path) > time * ROUNDING

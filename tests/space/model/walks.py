@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
-from typing import Any
 
 from einloom.csp import single_values
 from einloom.space import Bound, GpuModel, GpuRates, Space
@@ -44,15 +43,15 @@ def model_of(space: Space, rates: GpuRates) -> GpuModel:
     return GpuModel(space.problem, space.backbone, space.device, rates)
 
 
-def every_path(space: Space, *models: GpuModel) -> Iterator[tuple[Any, ...]]:
+def every_path(space: Space, *models: GpuModel) -> Iterator[tuple[Assignment, tuple[list[Bound], ...]]]:
     """Yield every leaf with the bounds of the candidates above it and its own: a list for each model."""
     state, slots = space.problem.state(), space.slots()
 
-    def visit(paths: tuple[list[Bound], ...]) -> Iterator[tuple[Any, ...]]:
+    def visit(paths: tuple[list[Bound], ...]) -> Iterator[tuple[Assignment, tuple[list[Bound], ...]]]:
         paths = tuple([*path, model.bound(state)] for path, model in zip(paths, models))
         slot = state.next_open(slots)
         if slot < 0:
-            yield Assignment(space.backbone, space.decided(state)), *paths
+            yield Assignment(space.backbone, space.decided(state)), paths
             return
         for mask in single_values(state.domains[slot]):
             state.push()
