@@ -85,12 +85,16 @@ def test_programs_are_complex_products(vector: str, dtype: DType) -> None:
 @pytest.mark.parametrize("conjugated", [(False, False), (True, False), (False, True)])
 @pytest.mark.parametrize("layout", ["cd:4 k cd", "k cd:4 cd"])
 @pytest.mark.parametrize("block", [36, 12, 24], ids=["period", "short period", "short last block"])
-def test_panels_of_matrices_cut_rows(block: int, layout: str, conjugated: tuple[bool, bool]) -> None:
-    """Rows of d are six indices, panels four: pieces of a period, or steps that count both."""
-    extents = {"a": 3, "c": 6, "d": 6, "k": 5}
+@pytest.mark.parametrize("k", [5, 19], ids=["few rows", "a few rows at once"])
+def test_panels_of_matrices_cut_rows(k: int, block: int, layout: str, conjugated: tuple[bool, bool]) -> None:
+    """Rows of d are six indices, panels four: pieces of a period, or steps that count both.
+
+    Of more than eight rows of k a loop takes eight at once, the last time three.
+    """
+    extents = {"a": 3, "c": 6, "d": 6, "k": k}
     roles = {"a": DimType.M, "c": DimType.N, "d": DimType.N, "k": DimType.K}
     axes = tuple(Axis(name, extent, roles[name]) for name, extent in extents.items())
-    strides = ((5, 0, 0, 1), (0, 1, 30, 6), (36, 6, 1, 0))
+    strides = ((k, 0, 0, 1), (0, 1, 6 * k, 6), (36, 6, 1, 0))
     operands = tuple(
         Operand(name, COMPLEX64, each, sign)
         for name, each, sign in zip(("in0", "in1", "out"), strides, (*conjugated, False))
