@@ -88,13 +88,16 @@ class Walked:
                 self.run(node.body)
 
     def loop(self, loop: Loop) -> None:
-        left, position = self.left.get(loop.axis, loop.span), dict(self.position)
-        for index in range(0, min(loop.span, left), loop.step):
+        outside, position, left = dict(self.left), self.position, self.left.get(loop.axis, loop.span)
+        for number, index in enumerate(range(0, min(loop.span, left), loop.step)):
             self.left[loop.axis] = min(left - index, loop.step)
-            self.run(loop.body)
+            self.position = dict(position)
             for buffer, delta in loop.advances:
-                self.position[buffer] += delta * self.sizes[buffer]
-        self.left[loop.axis], self.position = left, position
+                self.position[buffer] += number * delta * self.sizes[buffer]
+            for carry in loop.carries:
+                self.position[carry.buffer] += number // carry.every * carry.delta * self.sizes[carry.buffer]
+            self.run(loop.body)
+        self.left, self.position = outside, position
 
     def contract(self, call: Call) -> None:
         """Tiles of m outside, of n inside them; the steps of k touch both inputs, the end of a tile the output."""
@@ -118,7 +121,8 @@ class Walked:
                 self.touch(target, (rows, columns), past=call.streams)
 
     def touch(self, access: Access, places: tuple[range, ...], past: bool = False) -> None:
-        size, start = self.sizes[access.buffer], self.position[access.buffer]
+        size = self.sizes[access.buffer]
+        start = self.position[access.buffer] + access.offset * size
         axes = [(place, stride * size) for place, stride in zip(places, access.strides) if stride]
         lines = {
             (start + sum(i * stride for i, (_, stride) in zip(index, axes))) // LINE
@@ -136,9 +140,8 @@ class Walked:
                 self.fetched[level][name] += 1
 
     def size(self, block: Block) -> int:
-        return block.unit * (
-            block.size if block.axis is None else min(block.size, self.left.get(block.axis, block.size))
-        )
+        left = block.size if block.axis is None else self.left.get(block.axis, block.size)
+        return block.elements(min(block.size, left))
 
 
 def _ranges(size: int, step: int) -> Iterator[range]:
