@@ -61,6 +61,13 @@ SWAPPED = parse_operation(
     """
 )
 
+BEHIND = contraction("c 14 m, d 15 m, n 144 n, k 190 k", "ckd", "kn", "ncd")
+COLUMNS = contraction("m 64 m, c 12 n, d 20 n, k 150 k", "km", "ckd", "cdm")
+ACROSS = contraction("c 24 m, d 10 m, n 120 n, k 150 k", "kdc", "kn", "ncd")
+LINES = contraction("c 32 m, d 10 m, n 120 n, k 150 k", "kdc", "kn", "ncd")
+"""Two axes that schedules walk as one: rows of d lie behind each other in the output, and apart, or across what is
+contiguous, in an input."""
+
 CASES = [
     pytest.param(PRODUCT, "prim m=n n=m k=k", id="nothing packed"),
     pytest.param(ROWS, "prim m=n n=m k=k", id="rows, nothing packed"),
@@ -102,6 +109,31 @@ CASES = [
     pytest.param(TURNED, "seq b:80 seq a:128 prim m=b n=a pack out@2 b a", id="a permutation staged in L2"),
     pytest.param(SWAPPED, "seq a:4 seq b:1 seq a:1 prim m=c n=b pack out@2 a c", id="rows in the input's order"),
     pytest.param(SWAPPED, "seq b:1 prim m=c n=a", id="rows written directly"),
+    pytest.param(
+        BEHIND,
+        "fuse cd=c*d seq cd:60 seq n:4 prim m=cd n=n k=k pack in0@1 k cd",
+        id="fused rows, short last block",
+    ),
+    pytest.param(
+        BEHIND,
+        "fuse cd=c*d seq cd:120 seq k:95 seq n:8 seq cd:48 prim m=cd n=n k=k pack in0@2 cd:48 k cd",
+        id="panels that cut rows at run time",
+    ),
+    pytest.param(
+        COLUMNS,
+        "fuse cd=c*d seq cd:80 seq k:75 seq cd:8 prim m=m n=cd k=k pack in1@2 cd:8 k cd",
+        id="panels that cut rows by pieces",
+    ),
+    pytest.param(
+        LINES,
+        "fuse cd=c*d seq k:30 seq cd:160 seq n:8 seq cd:40 prim m=cd n=n k=k pack in0@2 cd:40 k cd",
+        id="rows across whole lines",
+    ),
+    pytest.param(
+        ACROSS,
+        "fuse cd=c*d seq k:50 seq cd:100 seq n:8 seq cd:32 prim m=cd n=n k=k pack in0@2 cd:32 k cd",
+        id="rows across parts of lines, short last block",
+    ),
 ]
 
 
@@ -347,6 +379,15 @@ def test_footprints(
     axes: tuple[tuple[int, float], ...], lines: float, pieces: float, room: float, pages: float
 ) -> None:
     assert Footprint.of(axes, 4)[:5] == pytest.approx((lines, pieces, room, pages, room))
+
+
+def test_pieces_of_an_average_length_begin_where_whole_ones_end() -> None:
+    """Of rows of 24 floats, one and a half lines, blocks take 10, 10 and 4: those of 10 have two lines in every second
+    row."""
+    axes = ((1, 8.0), (24, 100.0))
+    assert Footprint.of(axes, 4).lines == 100
+    assert Footprint.of(axes, 4, whole=10).lines == 137.5
+    assert Footprint.of(axes, 4, whole=8).lines == 100
 
 
 def test_sets_of_a_second_level_repeat_later() -> None:

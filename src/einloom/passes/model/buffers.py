@@ -61,8 +61,9 @@ class Buffer:
         }
         """Axes that are neither cut nor fused: their places, and most of their indices."""
         self._strides = [each[0] for each in strided]
+        self._innermost = strided[0].axis if strided and strided[0].stride == 1 else None
         self._known: dict[tuple[float, ...], Footprint] = {}
-        self._whole = None if extents is None else self._inside(extents)
+        self._whole = None if extents is None else self._inside(extents, extents)
         self._crowded = False
 
     def along(self, axis: int | None) -> Sequence[StridedAxis]:
@@ -76,11 +77,13 @@ class Buffer:
 
     def use(self, walk: Walk, first: int, last: int) -> Use:
         """Return the use of the buffer at the depths from `first` to `last`."""
-        loops, single, known = walk.loops, self._single, self._known
-        key = self._inside(walk.inside(first)) if first else self._whole or self._inside(walk.extents)
+        loops, spans, single, known, innermost = walk.loops, walk.spans, self._single, self._known, self._innermost
+        key = self._inside(walk.inside(first), spans[first]) if first or self._whole is None else self._whole
         indices, now = [*key], known.get(key) or self._footprint(key)
         at = [now] * (first + 1)
-        for axis, size in loops[first + 1 : last + 1]:
+        for (axis, size), span in zip(loops[first + 1 : last + 1], spans[first + 1 : last + 1]):
+            if axis == innermost:
+                indices[-1] = _indices(self.strided[0], span[axis])
             if axis in single:
                 place, most = single[axis]
                 indices[place] = size if size < most else most
@@ -100,17 +103,23 @@ class Buffer:
         crowded = self._crowded and any(each.far_room > CROWDED * LINE * each.lines for each in at)
         return Use(self.strided, first, last, at, lines, rooms, far_rooms, pages, ends, crowded)
 
-    def _inside(self, sizes: Sequence[float]) -> tuple[float, ...]:
-        """Return the indices of what the buffer is made of in a block of such sizes."""
-        return tuple([_indices(each, sizes[each.axis]) for each in self.strided])
+    def _inside(self, sizes: Sequence[float], spans: Sequence[int]) -> tuple[float, ...]:
+        """Return the indices of what the buffer is made of in a block of such sizes, on average.
 
-    def _footprint(self, indices: tuple[float, ...]) -> Footprint:
-        """Return the footprint of the block with so many indices of each axis, which is new."""
-        found = Footprint.of(zip(self._strides, indices), self.size, self.page)
+        And behind them those of the contiguous axis in a whole block, of `spans`: where the next one begins.
+        """
+        inside = [_indices(each, sizes[each.axis]) for each in self.strided]
+        whole = 0.0 if self._innermost is None else _indices(self.strided[0], spans[self._innermost])
+        return (*inside, whole)
+
+    def _footprint(self, key: tuple[float, ...]) -> Footprint:
+        """Return the footprint of a block (see `_inside`), which is new."""
+        *indices, whole = key
+        found = Footprint.of(zip(self._strides, indices), self.size, self.page, whole=whole)
         if self.way != WAY:
-            far = Footprint.of(zip(self._strides, indices), self.size, self.page, self.way)
+            far = Footprint.of(zip(self._strides, indices), self.size, self.page, self.way, whole)
             found = found._replace(far_room=far.room)
-        self._known[indices] = found
+        self._known[key] = found
         if found.far_room > CROWDED * LINE * found[0]:
             self._crowded = True
         return found

@@ -47,7 +47,9 @@ class Footprint(NamedTuple):
     ends: float
 
     @staticmethod
-    def of(axes: Iterable[tuple[int, float]], size: int, page: int = PAGE, way: int = WAY) -> Footprint:
+    def of(
+        axes: Iterable[tuple[int, float]], size: int, page: int = PAGE, way: int = WAY, whole: float = 0.0
+    ) -> Footprint:
         """Return the footprint of a block.
 
         Args:
@@ -56,6 +58,7 @@ class Footprint(NamedTuple):
             size: bytes of an element.
             page: bytes of a page.
             way: bytes after which addresses fall into the same set of each cache.
+            whole: elements in which pieces go on from block to block, if those of the block are an average.
         """
         reach = span = float(size)
         pieces = places = groups = 1.0
@@ -81,7 +84,7 @@ class Footprint(NamedTuple):
             lines = reach / LINE if reach > LINE else 1.0
             return Footprint(lines, 1.0, lines * LINE, pages, lines * LINE, ends)
         # Blocks follow each other: pieces begin at multiples of `grain` bytes, and some reach into one more line.
-        grain = gcd(apart, LINE, max(round(reach), 1))
+        grain = gcd(apart, LINE, max(round(max(whole * size, reach)), 1))
         lines = (ceil(reach / grain) - 1) * grain / LINE + 1
         room = pieces * max(lines * LINE, gcd(apart, way))
         if pieces > places:  # Each axis by itself: what a second one adds may fill few of the sets between.
