@@ -118,7 +118,7 @@ def _levels_of_parts(
         )
     if shorter:
         levels = [Level(axis, 1, span // row, tuple(n // row for n in shorter), first.stride, inside * row, row)]
-    else:  # Nothing has to follow how many are left.
+    else:  # All blocks have as many rows: nobody has to follow how many are left.
         levels = [Level(first.name, 1, span // row, (), first.stride, inside * row)]
     for part in others:
         row //= part.extent

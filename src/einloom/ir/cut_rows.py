@@ -104,7 +104,7 @@ class CutRows:
         return CutRows(axis, walked, lengths, outside, Digits(steps, strides))
 
     def level(self, step: int, span: int, outside: int, inside: int) -> Level:
-        """Return what walks so many indices of the axis, and of short blocks all."""
+        """Return what walks so many indices of the axis; short blocks end where they end."""
         return Level(self.walked, step, span, self.lengths[1:], outside, inside, self.per)
 
     @property
