@@ -34,6 +34,7 @@ ROWS = parse_operation(
     out float32 a=64 b=8192 c=1
     """
 )
+ZEN3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
 MACHINES = [pytest.param(AVX512, id="avx512"), pytest.param(AVX2, id="avx2")]
 
 
@@ -98,6 +99,18 @@ def test_staged_blocks_hold_whole_rows_where_more_of_their_parts_would_be_waited
     )
     assert schedule.packs
     assert ("c" in {loop.axis for loop in schedule.loops if loop.step > 1}) is cut
+
+
+@pytest.mark.parametrize(
+    ("extents", "direct"),
+    [((1000, 700), True), ((3000, 4096), False), ((1024, 512), False)],
+    ids=["in L3", "beyond L3", "in one set of L1"],
+)
+def test_zen3_writes_directly_what_its_last_level_keeps(extents: tuple[int, int], direct: bool) -> None:
+    """Unless the rows that a tile writes lie whole pages apart: L1 loses each before the next part of it is stored."""
+    operation = parse_operation(TWO_ROWS.format(*extents))
+    assert (optimize_operation(operation, ZEN3)[1].packs == ()) is direct
+    assert optimize_operation(operation, replace(ZEN3, features=AVX2.features))[1].packs, "others wait for each piece"
 
 
 def _dense(extents: dict[str, int], order: str) -> str:

@@ -18,7 +18,7 @@ from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.fused_rows import fused_axes, in_whole_rows
 from einloom.passes.contraction.plan import Plan, Staging
 from einloom.passes.identify import LARGER, prims_along, vector_operand
-from einloom.passes.model.buffers import SHARE
+from einloom.passes.model.microarchitectures import kept_in_last_level
 
 __all__ = [
     "is_short",
@@ -100,7 +100,7 @@ def schedules_of_far_input(
     operand, role = operation.inputs[vector_operand(operation, prims)], operation.axis(prims.m or "").role
     products = math.prod(axis.extent for axis in operation.axes if axis.role is DimType.C)
     moved = sum(operation.elements(each) * each.dtype.size for each in (operand, operation.output))
-    is_far = moved // max(products, 1) > min(machine.last_level, SHARE * machine.l2)
+    is_far = moved // max(products, 1) > kept_in_last_level(machine)
     if is_far and _columns(operation, role) <= FEW_COLUMNS:
         yield from schedules_where_it_lies(operation, prims, machine, most)
 

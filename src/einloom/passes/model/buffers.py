@@ -10,9 +10,10 @@ from einloom.ir.schedule import Fused
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine
 from einloom.passes.model.footprint import HUGE, HUGE_PAGE, LINE, PAGE, WAY, Footprint
+from einloom.passes.model.microarchitectures import kept_in_last_level
 from einloom.passes.model.walk import StridedAxis, Use, Walk
 
-__all__ = ["FULL", "SHARE", "Buffer", "Buffers", "share_forgotten"]
+__all__ = ["FULL", "Buffer", "Buffers", "share_forgotten"]
 
 CROWDED = 1.5
 """How many times the room of its lines a buffer needs whose lines fall into few sets."""
@@ -26,9 +27,6 @@ NOTHING = Footprint(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 WAYS = 16
 """Ways of a second-level cache. Which of its sets lines fall into is known on huge pages alone; it counts where all is
 moved and nothing computed, so that most of what L2 holds is touched but once."""
-
-SHARE = 8
-"""How many times what L2 holds of tensors stays in L3 from call to call."""
 
 
 class Buffer:
@@ -152,7 +150,7 @@ class Buffers:
         self.computed = operation.accumulate
         self.isa = vectors_of(machine.vectors, self.computed)
         self.caches = (machine.l1d, machine.l2, machine.last_level)
-        self.kept = self._kept()
+        self.kept = self._kept(kept_in_last_level(machine))
         self._scratch: dict[tuple[tuple[StridedAxis, ...], int], Buffer] = {}
 
     def _strided(self, operand: str) -> tuple[StridedAxis, ...]:
@@ -164,15 +162,10 @@ class Buffers:
                 step *= part.extent
         return tuple(sorted(found))
 
-    def _kept(self) -> list[float]:
-        """Return the share of the tensors that each cache holds when the call begins: whoever made them has left them.
-
-        The third level is shared with others, and a virtual machine is told the size of a whole socket's: a part of it
-        counts.
-        """
-        first, second, third = self.caches
+    def _kept(self, last_level: int) -> list[float]:
+        """Return the share of the tensors that each cache holds when a call begins: whoever made them has left them."""
         total = sum(self.bytes)
-        return [1 - share_forgotten(total, cache) for cache in (first, second, min(third, SHARE * second))]
+        return [1 - share_forgotten(total, cache) for cache in (*self.caches[:2], last_level)]
 
     def scratch(self, strided: tuple[StridedAxis, ...], size: int) -> Buffer:
         """Return the packed block of elements of so many bytes that is made of axes, the smallest stride first."""

@@ -29,11 +29,15 @@ from typing import NamedTuple
 
 from einloom.machine import Machine, Rates
 
-__all__ = ["COPYING", "Microarchitecture", "microarchitecture_of"]
+__all__ = ["COPYING", "Microarchitecture", "kept_in_last_level", "microarchitecture_of"]
 
 KIB = 1024
 COPYING = 1.3
 """How much longer copies take than what they do one after the other, where nothing else was measured."""
+
+KEPT = 8
+"""How many times what L2 holds of tensors stays in L3 from call to call, where nothing else was measured: it is shared,
+and a virtual machine is told the size of a whole socket's."""
 
 WITH_NAMES = frozenset({"bmi2"})
 """What every x86-64 core here has and no generic machine says that it has."""
@@ -55,6 +59,8 @@ class Microarchitecture(NamedTuple):
             them, and slower where kernels ask for them.
         stores_ahead: whether lines from beyond L2 that kernels write arrive while they compute: stores hardly wait.
         copying: how much longer copies take than their transfers and their instructions one after the other.
+        moves_ahead: whether so many loads and stores are under way that elements which are only moved hardly wait.
+        kept: how many times what L2 holds of tensors stays in L3 from call to call.
     """
 
     name: str
@@ -72,6 +78,8 @@ class Microarchitecture(NamedTuple):
     follows_rows: bool = False
     stores_ahead: bool = False
     copying: float = COPYING
+    moves_ahead: bool = False
+    kept: int = KEPT
 
     def describes(self, machine: Machine) -> bool:
         """Whether a machine has such cores, by what it says of itself."""
@@ -110,7 +118,7 @@ def _arm(name: str, number: str, rates: tuple[float, ...]) -> Microarchitecture:
 
 KNOWN = (  # The first one that describes a machine holds: one with more features stands before one with fewer.
     _x86("Zen 2, Zen 3", (32, 512), (2.45, 256, 24, 16, 16, 27))._replace(
-        follows_rows=True, stores_ahead=True, copying=0.9
+        follows_rows=True, stores_ahead=True, copying=0.9, moves_ahead=True, kept=32
     ),
     _x86("Zen 4", (32, 1024), (3.7, 256, 24, 14, 28, 22), "gfni"),
     _x86("Zen 5", (48, 1024), (4.1, 512, 48, 16, 30, 30), "gfni"),
@@ -131,3 +139,9 @@ KNOWN = (  # The first one that describes a machine holds: one with more feature
 def microarchitecture_of(machine: Machine) -> Microarchitecture | None:
     """Return the core that a machine has; None: it is none of those known."""
     return next((each for each in KNOWN if each.describes(machine)), None)
+
+
+def kept_in_last_level(machine: Machine) -> int:
+    """Return the bytes of tensors that stay in L3 from call to call."""
+    core = microarchitecture_of(machine)
+    return min(machine.last_level, (core.kept if core else KEPT) * machine.l2)
