@@ -370,6 +370,14 @@ def test_elements_from_l2_are_waited_for_less_than_vectors(monkeypatch: pytest.M
     assert waits(True, 0.0) == runs < waits(True, 1.0) < waits(False, 1.0)
 
 
+def test_rows_of_elements_begin_for_themselves_though_they_join() -> None:
+    """A tile reads all of its rows side by side: their first lines are waited for, not those of one long run."""
+    operation = contraction("m 4096 m, n 16 n, k 64 k", "mk", "kn", "mn")
+    found, *_ = traffic_of(Flow(operation, parse_schedule("seq m:4 prim m=n n=m k=k"), SMALL))
+    assert found.by_element
+    assert found.pieces == pytest.approx(1 / 4), "one in the four lines of a row"
+
+
 @pytest.mark.parametrize(("rows", "pages"), [(1023, 1023), (1024, 2)])
 def test_large_tensors_lie_on_huge_pages(rows: int, pages: float) -> None:
     operation = contraction(f"i 1024 m, j {rows} k, b 4 n", "ji", "bj", "bi")

@@ -28,7 +28,7 @@ from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE
 from einloom.passes.model.kernel import copy_cycles, transposed_cycles
 from einloom.passes.model.leaving import leaves
-from einloom.passes.model.microarchitectures import COPYING, microarchitecture_of
+from einloom.passes.model.microarchitectures import ASKED, COPYING, microarchitecture_of
 from einloom.passes.model.pages import TLBS, looked_up, refilled
 from einloom.passes.model.rates import rates_of
 from einloom.passes.model.traffic import STREAMS, Traffic, warm_traffic_of
@@ -80,9 +80,6 @@ TOGETHER = 0.5
 
 STREAMED_PIECE = 8.0
 """How many lines the ends of a run that passes the caches take longer: of two lines it has parts only."""
-
-ASKED = 0.6
-"""How much of the transfers of a packed block shows that kernels have asked for; and of the waits for one in place."""
 
 HIDDEN, SPARSE = 0.6, 8
 """Where processors join lines from parts: the share of lines that leave while the next block is computed that goes on
@@ -170,6 +167,7 @@ class CostModel:
         self.moving = AHEAD if core is not None and core.moves_ahead else Moving()
         self.copying = core.copying if core else COPYING
         """How much longer a copy takes than its transfers and its instructions one after the other."""
+        self.asked = core.asked if core else ASKED
         self.joined = machine.vector_bits // 8 < LINE
         """Whether processors join the lines that pass the caches from parts, of which fewer are under way at once."""
         self.may_leave = (
@@ -209,7 +207,7 @@ class CostModel:
         written = WRITTEN_AHEAD if self.stores_ahead and _rows_written(flow) <= STREAMS else WRITTEN_FAR
         for each in warm_traffic_of(flow):
             close, distant, waited = self._seconds(each, _first_line(each), ALONE, written)
-            shown = ASKED if each.asked else 1.0
+            shown = self.asked if each.asked else 1.0
             if each.streams and leaving:
                 visible = self._visible(distant, arithmetic, flow.buffers.kept[-1], bool(runs_apart(flow)))
                 far += (1 - visible) * (distant + waited)

@@ -18,8 +18,9 @@ optimization guides. Bytes a cycle of L2: AMD's software optimization guides for
 manuals (32 to 64); three quarters of each. Clocks are those that servers keep with all cores on vectors. What one core
 gets from L3 and memory depends on the platform more than on the core. Measured with einloom or beside it: the memory of
 Zen 3, Zen 4 and Zen 5, L2 and L3 of Golden Cove, that Zen 3 and Golden Cove follow rows, that stores of Zen 3 hardly
-wait. Fitted to measured schedules: what Zen 3 writes past the caches and how long it copies. The others are estimates
-of the right size and no more; `einloom info --measure` records better ones.
+wait. Fitted to measured schedules: what Zen 3 writes past the caches, how long it copies, and what
+shows of what it has asked for. The others are estimates of the right size and no more; `einloom info --measure` records
+better ones.
 """
 
 from __future__ import annotations
@@ -29,11 +30,14 @@ from typing import NamedTuple
 
 from einloom.machine import Machine, Rates
 
-__all__ = ["COPYING", "Microarchitecture", "kept_in_last_level", "microarchitecture_of"]
+__all__ = ["ASKED", "COPYING", "Microarchitecture", "kept_in_last_level", "microarchitecture_of"]
 
 KIB = 1024
 COPYING = 1.3
 """How much longer copies take than what they do one after the other, where nothing else was measured."""
+
+ASKED = 0.6
+"""How much of the transfers of a packed block shows that kernels have asked for, and of the waits for one in place."""
 
 KEPT = 8
 """How many times what L2 holds of tensors stays in L3 from call to call, where nothing else was measured: it is shared,
@@ -59,6 +63,7 @@ class Microarchitecture(NamedTuple):
             them, and slower where kernels ask for them.
         stores_ahead: whether lines from beyond L2 that kernels write arrive while they compute: stores hardly wait.
         copying: how much longer copies take than their transfers and their instructions one after the other.
+        asked: how much of the transfers of a packed block shows that kernels have asked for.
         moves_ahead: whether so many loads and stores are under way that elements which are only moved hardly wait.
         kept: how many times what L2 holds of tensors stays in L3 from call to call.
     """
@@ -78,6 +83,7 @@ class Microarchitecture(NamedTuple):
     follows_rows: bool = False
     stores_ahead: bool = False
     copying: float = COPYING
+    asked: float = ASKED
     moves_ahead: bool = False
     kept: int = KEPT
 
@@ -118,7 +124,7 @@ def _arm(name: str, number: str, rates: tuple[float, ...]) -> Microarchitecture:
 
 KNOWN = (  # The first one that describes a machine holds: one with more features stands before one with fewer.
     _x86("Zen 2, Zen 3", (32, 512), (2.45, 256, 24, 16, 16, 27))._replace(
-        follows_rows=True, stores_ahead=True, copying=0.9, moves_ahead=True, kept=32
+        follows_rows=True, stores_ahead=True, copying=0.9, asked=0.3, moves_ahead=True, kept=32
     ),
     _x86("Zen 4", (32, 1024), (3.7, 256, 24, 14, 28, 22), "gfni"),
     _x86("Zen 5", (48, 1024), (4.1, 512, 48, 16, 30, 30), "gfni"),

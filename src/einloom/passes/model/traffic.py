@@ -94,6 +94,8 @@ def _tensor_traffic(flow: Flow, position: int, use: Use, kept: Sequence[float]) 
     copies = packed and not (writes and small)  # A small block leaves while the next one is computed.
     copies = copies or (flow.moves and not writes)
     pieces = at.pieces / at.lines
+    if position in flow.elements:  # A tile reads its rows side by side: each begins for itself, also where they join.
+        pieces = max(pieces, min(use.at[-1].pieces / use.at[flow.tile].lines, 1.0))
     if flow.moves and not writes:
         pieces = _read_pieces(flow, use)
     if packed and not writes:  # A piece is waited for whether or not its ends are still there.
