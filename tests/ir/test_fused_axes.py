@@ -110,6 +110,13 @@ def test_the_copy_of_panels_goes_by_pieces_or_counts() -> None:
     assert _same_meaning(OPERATION, schedule, random.Random(2))
 
 
+def test_panels_of_one_row_each_are_indices_of_one_copy() -> None:
+    """The rows of panels lie where those of an axis of their own would: one transposition moves all of them."""
+    schedule = parse_schedule("fuse cd=c*d seq cd:12 seq a:1 seq cd:6 prim m=cd n=b k=k pack in1@1 cd:6 k cd")
+    assert "identity m=42 n=2|1             in1[5, 1]  scratch0[1, 42]" in str(bind(OPERATION, schedule))
+    assert _same_meaning(OPERATION, schedule, random.Random(2))
+
+
 def test_texts_parse_back() -> None:
     for _, schedule in fused_cases(FLOAT32, 200):
         assert schedule.fused and parse_schedule(str(schedule)) == schedule

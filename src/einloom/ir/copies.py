@@ -109,17 +109,20 @@ def _levels_of_parts(
 ) -> list[Level]:
     row = rows_of(parts)
     first, *others = parts
-    if step % row == 0:
+    if step % row == 0 and step > row:
         return [Level(axis, step, span, shorter, step // row * first.stride, inside)]
-    if step != 1 or span % row:
+    if step not in (1, row) or span % row:
         raise ScheduleError(
             f"a packed panel of {step if step != 1 else span} {axis} cuts rows of {row} indices\n"
             f"  Take a multiple of {row}, or all of the block."
         )
+    apart = inside * row // step
     if shorter:
-        levels = [Level(axis, 1, span // row, tuple(n // row for n in shorter), first.stride, inside * row, row)]
+        levels = [Level(axis, 1, span // row, tuple(n // row for n in shorter), first.stride, apart, row)]
     else:  # All blocks have as many rows: nobody has to follow how many are left.
-        levels = [Level(first.name, 1, span // row, (), first.stride, inside * row)]
+        levels = [Level(first.name, 1, span // row, (), first.stride, apart)]
+    if step == row:  # Panels of one row each, which the primitive takes as other indices.
+        return levels
     for part in others:
         row //= part.extent
         levels.append(Level(part.name, 1, part.extent, (), part.stride, inside * row))
