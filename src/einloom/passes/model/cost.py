@@ -50,9 +50,9 @@ which processors hide a part where pieces lie equally far apart; more where many
 WRITTEN_PIECE = 4.0
 """The same where kernels only write: stores wait for their lines while the next tile is computed."""
 
-ALONE, MOVED_ALONE, RESTART = 0.6, 1.0, 64
+ALONE, RESTART = 0.6, 64
 """How much longer each of the first lines of a piece takes that is read from beyond L2, since nobody has asked for them
-ahead: beside kernels and in their copies, and where all is moved; and how many lines those are, a page's."""
+ahead, beside kernels and in their copies; and how many lines those are, a page's."""
 
 INPUT_PAGE, OUTPUT_PAGE = 3.0, 1.6
 """Cycles of a page that the second translation buffer knows: of an input, for processors run far enough ahead of
@@ -97,6 +97,7 @@ class Moving(NamedTuple):
     """What is waited for where elements go from tensor to tensor and nothing is computed.
 
     Attributes:
+        alone: how much longer each of the first lines of a piece takes that is read from beyond L2 (see `ALONE`).
         piece: lines that the first one of a piece takes longer that goes directly, not through scratch.
         page: the share of a page's cycles.
         crowded: cycles of each line that a tile writes where all of them fall into a few sets of L1, which loses them
@@ -104,15 +105,16 @@ class Moving(NamedTuple):
         left: how much longer lines that caches hold take to pass these, of the time of others.
     """
 
+    alone: float = 1.0
     piece: float = PIECE
     page: float = 1.0
     crowded: float = 0.0
     left: float = 0.0
 
 
-AHEAD = Moving(1.0, 0.2, 8.0, 1.0)
-"""Where so many loads and stores are under way that those of the next pieces are as well (Zen 3: fitted to 100
-permutations of 1 to 60 MB, tried on 60 others)."""
+AHEAD = Moving(0.3, 1.0, 0.2, 8.0, 1.0)
+"""Where so many loads and stores are under way that those of the next pieces are as well (Zen 3: fitted to 160
+permutations of 5 to 220 MB, tried on 70 others)."""
 
 
 class Cost(NamedTuple):
@@ -245,7 +247,7 @@ class CostModel:
         copies = sum(self._copies(flow).values()) + flow.cycles * self.cycle
         first_line = PIECE if block else moving.piece
         for each in warm_traffic_of(flow):
-            close, distant, waited = self._seconds(each, first_line, MOVED_ALONE, WRITTEN_FAR)
+            close, distant, waited = self._seconds(each, first_line, moving.alone, WRITTEN_FAR)
             near, waits = near + close, waits + waited
             if each.writes and block is None and _is_crowded(flow):
                 waits += moving.crowded * each.lines[0] * self.cycle
