@@ -227,16 +227,22 @@ def test_interleaved_operands_do_not_overlap() -> None:
     ("make", "message"),
     [
         (lambda: el.primitives.brgemm(m=1, n=1, k=1, a="diagonal"), "'col', 'row'"),
-        (lambda: el.primitives.brgemm(m=1, n=1, k=1, isa="sse"), "avx512, avx2"),
-        (lambda: el.primitives.brgemm(m=1, n=1, k=1, batch="tree"), "'stride'"),
+        (lambda: el.primitives.brgemm(m=1, n=1, k=1, batch="tree"), "'stride', 'offsets', 'addresses'"),
+        (lambda: el.primitives.brgemm(m=1, n=1, k=1, b=np.ones(2)), "'col', 'row'"),  # type: ignore[arg-type]
         (lambda: el.primitives.unary("cube", m=1, n=1), "identity"),
+        (lambda: el.primitives.unary(5, m=1, n=1), "name of an operator"),  # type: ignore[arg-type]
         (lambda: el.primitives.binary("power", m=1, n=1), "add"),
         (lambda: el.primitives.binary("add", m=1, n=1, broadcast="both"), "scalar"),
     ],
 )
-def test_what_does_not_exist_says_what_does(make: Any, message: str) -> None:
-    with pytest.raises(el.UnsupportedTarget, match=message):
+def test_words_that_do_not_exist_say_which_do(make: Any, message: str) -> None:
+    with pytest.raises(el.ArgumentError, match=message):
         make()
+
+
+def test_an_isa_that_does_not_exist_is_no_target() -> None:
+    with pytest.raises(el.UnsupportedTarget, match="avx512, avx2"):
+        el.primitives.brgemm(m=1, n=1, k=1, isa="sse")
 
 
 def test_sizes_and_types_are_checked() -> None:

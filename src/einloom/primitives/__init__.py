@@ -66,8 +66,9 @@ def brgemm(
 
     Raises:
         ShapeError, DTypeError: a size or type that does not exist.
-        ArgumentError: `alpha` is no number that the type has, or `beta` neither 0 nor 1.
-        UnsupportedTarget: a layout, batch or ISA that does not exist; the message says which do.
+        ArgumentError: `alpha` is no number that the type has, `beta` neither 0 nor 1, or a layout or batch does not
+            exist; the message says which do.
+        UnsupportedTarget: an ISA that does not exist, or types that no kernel of it multiplies.
     """
     _check_choice("batch", batch, tuple(BATCHES))
     along_batch = 0 if batch_size == 1 or batch != "stride" else None
@@ -115,8 +116,8 @@ def unary(
 
     Raises:
         ShapeError, DTypeError: a size or type that does not exist.
-        ArgumentError: `alpha` is no number.
-        UnsupportedTarget: an operator, layout or ISA that does not exist; the message says which do.
+        ArgumentError: `alpha` is no number, or an operator or layout does not exist; the message says which do.
+        UnsupportedTarget: an ISA that does not exist, or an operator that is not there for the type or has no `alpha`.
     """
     moved = MOVED.get(str(dtype)) if op == "identity" else None
     source, output = (moved, moved) if moved else _types(dtype)
@@ -150,7 +151,8 @@ def binary(
 
     Raises:
         ShapeError, DTypeError: a size or type that does not exist.
-        UnsupportedTarget: an operator, broadcast or ISA that does not exist; the message says which do.
+        ArgumentError: an operator or broadcast that does not exist; the message says which do.
+        UnsupportedTarget: an ISA that does not exist, or an operator that is not there for the type.
     """
     _check_choice("broadcast", broadcast, tuple(BROADCASTS))
     registers, memory = _three_types(dtype)
@@ -179,7 +181,8 @@ def ternary(
 
     Raises:
         ShapeError, DTypeError: a size or type that does not exist.
-        UnsupportedTarget: an operator or ISA that does not exist; the message says which do.
+        ArgumentError: an operator that does not exist; the message says which do.
+        UnsupportedTarget: an ISA that does not exist, or a type that there are no such operators of.
     """
     spec = Ternary(_operator(op), _wide_type(dtype), _size("m", m), _size("n", n))
     return PrimitiveKernel(spec, ("a", "b", "c", "d", "ld_a", "ld_b", "ld_c", "ld_d"), isa)
@@ -209,7 +212,8 @@ def reduce(
 
     Raises:
         ShapeError, DTypeError: a size or type that does not exist, or the greatest or least of nothing.
-        UnsupportedTarget: an operator, axis or ISA that does not exist; the message says which do.
+        ArgumentError: an operator or axis that does not exist; the message says which do.
+        UnsupportedTarget: an ISA that does not exist, or an operator that is not there for the type.
     """
     _check_choice("axis", axis, ("m", "n"))
     spec = Reduce(_operator(op), data_type(dtype), _size("m", m), _size("n", n), axis)
@@ -246,7 +250,7 @@ def _wide_type(dtype: object) -> DType:
 def _operator(op: object) -> str:
     if isinstance(op, str):
         return op
-    raise UnsupportedTarget(f"op is {op!r:.80}\n  Pass the name of an operator: see the page of primitives.")
+    raise ArgumentError(f"op is {op!r:.80}\n  Pass the name of an operator: see the page of primitives.")
 
 
 def _size(name: str, value: object) -> int:
@@ -286,5 +290,5 @@ def _matrix(name: str, layout: str) -> tuple[Stride, Stride]:
 
 
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise UnsupportedTarget(f"{name}={value!r} does not exist\n  There are {', '.join(map(repr, choices))}.")
+    if not isinstance(value, str) or value not in choices:
+        raise ArgumentError(f"{name}={value!r:.80} does not exist\n  There are {', '.join(map(repr, choices))}.")

@@ -34,7 +34,8 @@ k(a, b, 32, 32)
 Matrices are column-major unless said: element (i, j) of A lies at `a + i + j * ld_a`. Sizes, leading dimensions and
 strides are in elements. Arguments are NumPy arrays, whose type, writability, reach and overlap are checked before
 anything is written, or addresses, which are taken as they are. Element-wise primitives may write over an input, element
-for element; any other overlap raises `OverlapError`. What does not exist raises `UnsupportedTarget` and says what does.
+for element; any other overlap raises `OverlapError`. A word that does not exist raises `ArgumentError` and says which
+do; an operator that a type lacks, and an ISA without kernels, raise `UnsupportedTarget`.
 
 Kernels are kept by their full description, the least recently used forgotten: equal ones are compiled once, from
 whichever thread.

@@ -19,7 +19,8 @@ def emit_binary(km: KernelMachine[R, V, A], spec: Binary | Ternary) -> None:
     """Emit the function of a spec at the current position; its arguments are `signature(spec)`.
 
     Raises:
-        UnsupportedTarget: there is no such operator.
+        ArgumentError: there is no such operator.
+        UnsupportedTarget: there is none for this type.
     """
     table, kind = (BINARY, "binary") if isinstance(spec, Binary) else (TERNARY, "ternary")
     function = function_of(table, kind, spec.op, spec.dtype)

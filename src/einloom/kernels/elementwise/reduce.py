@@ -13,7 +13,7 @@ from functools import cache
 from typing import Generic, TypeAlias
 
 from einloom.dtypes import Kind
-from einloom.errors import ShapeError, UnsupportedTarget
+from einloom.errors import ArgumentError, ShapeError, UnsupportedTarget
 from einloom.frozen import frozen
 from einloom.kernels.elementwise.columns import Block, Matrix
 from einloom.kernels.formula.exponentials import Elements
@@ -87,7 +87,8 @@ def emit_reduce(km: KernelMachine[R, V, A], spec: Reduce) -> None:
     """Emit the function of a spec at the current position; its arguments are `signature(spec)`.
 
     Raises:
-        UnsupportedTarget: there is no such operator or axis, or A's columns are not contiguous.
+        ArgumentError: there is no such operator or axis.
+        UnsupportedTarget: there is no such operator for this type, or A's columns are not contiguous.
         ShapeError: the greatest or least of no elements.
     """
     _check(spec)
@@ -111,11 +112,11 @@ def emit_reduce(km: KernelMachine[R, V, A], spec: Reduce) -> None:
 
 def _check(spec: Reduce) -> None:
     if spec.op not in OPERATORS:
-        raise UnsupportedTarget(f"no reduction {spec.op!r}\n  There are {', '.join(OPERATORS)}.")
+        raise ArgumentError(f"no reduction {spec.op!r}\n  There are {', '.join(OPERATORS)}.")
     if spec.dtype.kind is Kind.BOOL and spec.op == "sum_of_squares":
         raise UnsupportedTarget("no sum_of_squares of bool\n  Of truth values there are sum (or) and prod (and).")
     if spec.axis not in ("m", "n"):
-        raise UnsupportedTarget(f"no axis {spec.axis!r} to reduce\n  There are m and n.")
+        raise ArgumentError(f"no axis {spec.axis!r} to reduce\n  There are m and n.")
     if spec.a[0] != 1:
         raise UnsupportedTarget("A's columns are not contiguous\n  There are reductions of column-major matrices.")
     reduced, kept = (spec.m, spec.n) if spec.axis == "m" else (spec.n, spec.m)

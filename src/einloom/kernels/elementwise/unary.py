@@ -40,7 +40,8 @@ def emit_unary(km: KernelMachine[R, V, A], spec: Unary, writes_in_order: bool = 
     With `writes_in_order` a transposition goes along the columns of B, else along those of A.
 
     Raises:
-        UnsupportedTarget: there is no such operator, or it takes no parameter or not these types.
+        ArgumentError: there is no such operator.
+        UnsupportedTarget: it takes no parameter, or not these types.
     """
     function_of(PAIRED if spec.op in PAIRED else UNARY, "unary", spec.op, spec.registers)
     _check(spec)

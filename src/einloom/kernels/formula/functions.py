@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from einloom.dtypes import DType, Kind
-from einloom.errors import UnsupportedTarget
+from einloom.errors import ArgumentError, UnsupportedTarget
 from einloom.frozen import frozen
 from einloom.kernels.formula.exponentials import Elements
 from einloom.kernels.formula.formula import (
@@ -202,10 +202,11 @@ def function_of(table: dict[str, Function], kind: str, op: str, dtype: DType) ->
     """Return the row of an operator for elements of a type that is computed in.
 
     Raises:
-        UnsupportedTarget: there is no such operator, or not for this type.
+        ArgumentError: there is no such operator.
+        UnsupportedTarget: there is none for this type.
     """
     if op not in table:
-        raise UnsupportedTarget(f"no {kind} operator {op!r}\n  There are {', '.join(table)}.")
+        raise ArgumentError(f"no {kind} operator {op!r}\n  There are {', '.join(table)}.")
     if dtype.kind not in table[op].kinds:
         there = ", ".join(name for name, function in table.items() if dtype.kind in function.kinds)
         raise UnsupportedTarget(f"no {op} of {dtype}\n  For this type there are {there or 'no such operators'}.")
