@@ -5,22 +5,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
 from einloom.errors import UnsupportedTarget
+from einloom.figures import make_figure
 
-__all__ = ["check_plot", "draw_plot"]
-
-
-def check_plot() -> None:
-    """Find out whether plots can be drawn, before anything is measured.
-
-    Raises:
-        UnsupportedTarget: matplotlib is not installed.
-    """
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UnsupportedTarget("plots need matplotlib, which is not installed\n  pip install 'einloom[plot]'")
+__all__ = ["draw_plot"]
 
 
 def draw_plot(report: dict[str, Any], path: str) -> None:
@@ -29,13 +19,10 @@ def draw_plot(report: dict[str, Any], path: str) -> None:
     Raises:
         UnsupportedTarget: matplotlib is not installed, or it does not know the format.
     """
-    check_plot()
-    from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
-
     rows = report["rows"]
     series = {"einloom": [row["einloom"]["rate"] for row in rows]}
     series |= {name: [row["peers"][name]["rate"] for row in rows] for name in report["peers"]}
-    figure = Figure(figsize=(max(6.0, 0.35 * len(rows) * (len(series) + 1)), 4.5), layout="constrained")
+    figure = make_figure(max(6.0, 0.35 * len(rows) * (len(series) + 1)), 4.5)
     axes = figure.add_subplot()
     width = 0.8 / len(series)
     for number, (name, rates) in enumerate(series.items()):

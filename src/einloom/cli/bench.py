@@ -10,7 +10,7 @@ from typing import Any
 from einloom.bench.cases import SUITES, load_suite
 from einloom.bench.measure import Options, measure_cases
 from einloom.bench.peers.contestants import PEERS, chosen_peers, restricted_machine
-from einloom.bench.plot import check_plot, draw_plot
+from einloom.bench.plot import draw_plot
 from einloom.bench.report import is_good, make_report
 from einloom.cli.bench_choice import run_choice
 from einloom.cli.bench_elementwise import run_elementwise
@@ -18,6 +18,7 @@ from einloom.cli.bench_loops import run_loops
 from einloom.cli.bench_progress import figures_of, progress
 from einloom.cli.bench_tuned import run_tuned
 from einloom.cli.sizes import DTYPES, positive
+from einloom.figures import check_figures
 from einloom.jit.host import host
 
 __all__ = ["add_parser", "run"]
@@ -82,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         return run_tuned(cases, arguments.tune, arguments.records, *again, arguments.json)
     peers, missing = chosen_peers(arguments.peers)
     if arguments.plot:
-        check_plot()
+        check_figures()
     machine = restricted_machine(host(), arguments.isa)
     options = Options(arguments.threads, arguments.runs, arguments.seconds, vector=arguments.isa)
     with progress(len(cases)) as say:

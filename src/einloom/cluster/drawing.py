@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from einloom.errors import UnsupportedTarget
+from einloom.figures import make_figure
 
 if TYPE_CHECKING:
     from einloom.cluster.predicted import Plan
@@ -16,23 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["draw_plan", "draw_run"]
 
 
-def _figure(width: float, height: float) -> Any:
-    """Return an empty figure that no window shows.
-
-    Raises:
-        UnsupportedTarget: matplotlib is not installed.
-    """
-    try:
-        from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise UnsupportedTarget("plots need matplotlib\n  pip install 'einloom[plot]'") from None
-    return Figure(figsize=(width, height), layout="constrained")
-
-
 def draw_run(run: Run) -> Any:
     """Return a figure of a run: a row for every worker, a bar for every unit; kept ones are grey."""
     rows = {who: row for row, who in enumerate(run.workers)}
-    figure = _figure(9, 1.2 + 0.35 * max(len(rows), 1))
+    figure = make_figure(9, 1.2 + 0.35 * max(len(rows), 1))
     axes = figure.subplots()
     for event in run.events:
         colour = "0.7" if event.what.startswith("kept") else f"C{rows[event.who] % 10}"
@@ -49,7 +36,7 @@ def draw_run(run: Run) -> Any:
 
 def draw_plan(plan: Plan) -> Any:
     """Return a figure of a plan: time and efficiency over the number of workers."""
-    figure = _figure(8, 3.5)
+    figure = make_figure(8, 3.5)
     left, right = figure.subplots(1, 2)
     counts = [row.workers for row in plan.rows]
     left.loglog(counts, [row.seconds for row in plan.rows], "o-", label="all")

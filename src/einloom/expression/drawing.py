@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import html
-import importlib.util
 import math
 from collections.abc import Sequence
 from typing import Any
 
-from einloom.errors import UnsupportedTarget
 from einloom.expression.table import StepRow
+from einloom.figures import make_figure
 from einloom.frozen import frozen
 from einloom.machine import Machine
 from einloom.passes.model.rates import rates_of
@@ -111,11 +110,7 @@ def draw_expression(title: str, rows: Sequence[StepRow], machine: Machine, secon
     Raises:
         UnsupportedTarget: matplotlib is not installed.
     """
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UnsupportedTarget("plots need matplotlib, which is not installed\n  pip install 'einloom[plot]'")
-    from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
-
-    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    figure = make_figure(11, 4.8)
     left, right = figure.subplots(1, 2)
     figure.suptitle(title if len(title) <= 100 else f"{title[:100]}…")
     _draw_tree(left, nodes_of(rows))

@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
-from einloom.errors import ScheduleError, UnsupportedTarget
+from einloom.errors import ScheduleError
+from einloom.figures import make_figure
 from einloom.loops.nest import LETTERS, LoopNest
 from einloom.loops.walk import run_threads
 
@@ -43,15 +43,12 @@ def draw_owners(nest: LoopNest, rows: str, columns: str, path: str | None = None
     Raises:
         UnsupportedTarget: matplotlib is not installed.
     """
-    if importlib.util.find_spec("matplotlib") is None:
-        raise UnsupportedTarget("plots need matplotlib, which is not installed\n  pip install 'einloom[plot]'")
+    figure = make_figure(6, 5)
     from matplotlib import colormaps  # pyright: ignore[reportMissingImports]
-    from matplotlib.figure import Figure  # pyright: ignore[reportMissingImports]
 
     cells = owners(nest, rows, columns)
     xs, ys = sorted({column for _, column in cells}), sorted({row for row, _ in cells})
     image = [[cells.get((y, x), [-1])[0] for x in xs] for y in ys]
-    figure = Figure(figsize=(6, 5), layout="constrained")
     axes = figure.add_subplot()
     if image:
         threads = nest.threads

@@ -5,12 +5,11 @@ from __future__ import annotations
 import html
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from importlib import import_module
 from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from einloom.errors import ArgumentError
+from einloom.figures import make_figure
 from einloom.frozen import frozen
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
@@ -110,7 +109,7 @@ class Found(ABC, Generic[T]):
         It is written to a file if one is named.
 
         Raises:
-            ArgumentError: matplotlib is not there.
+            UnsupportedTarget: matplotlib is not installed.
         """
         return _plotted(self.run, path)
 
@@ -168,11 +167,7 @@ class Tuned(Found[TunedSchedule]):
 
 
 def _plotted(run: Ended, path: str | Path | None) -> Any:
-    try:
-        figures: Any = import_module("matplotlib.figure")
-    except ImportError:
-        raise ArgumentError("a plot needs matplotlib\n  pip install 'einloom[plot]'") from None
-    figure = figures.Figure(figsize=(10, 4), layout="constrained")
+    figure = make_figure(10, 4)
     evaluated, bounded = figure.subplots(1, 2)
     right = [trial for trial in run.history if isfinite(trial.outcome.seconds)]
     evaluated.scatter([t.number for t in right], [1e3 * t.outcome.seconds for t in right], s=6, label="evaluated")
