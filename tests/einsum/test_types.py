@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pytest
 
 import einloom as el
-from einloom.dtypes import DTYPES, PAIRS, promoted
+from einloom.dtypes import COMPUTED, DTYPES, PAIRS, promoted
 
 from ..soak import soak_count
 
@@ -245,3 +248,32 @@ def test_the_schedule_of_a_complex_product_is_over_complex_elements() -> None:
 def test_complex_products_take_little_scratch() -> None:
     compiled = el.compile("ab,bc->ac", (1500, 1500), (1500, 1500), dtype="complex128", threads=1)
     assert compiled.scratch_bytes <= 4 << 20
+
+
+@pytest.mark.parametrize("target", ["cpu", "interpreter"])
+@pytest.mark.parametrize("name", COMPUTED)
+def test_an_expression_has_the_type_of_its_results(name: str, target: str) -> None:
+    """Compiled from shapes, of operands of its own type and of narrower ones, and for an array of it to write."""
+    own = dtype_of(name)
+    f = el.compile("ab,bc->ac", (4, 5), (5, 6), dtype=name, target=target)
+    a, b = np.ones((4, 5), own), np.ones((5, 6), own)
+    result = f(a, b)
+    assert f.dtype == own == result.dtype and np.all(result == (1 if name == "bool" else 5))
+    out = np.empty(f.output_shape, f.dtype)
+    for _ in range(2):  # as generated code, too
+        assert f(a, b, out=out) is out and np.array_equal(out, result) and f(a, b).dtype == f.dtype
+    narrower = np.ones((4, 5), "bool" if name in ("bool", "uint8") else "uint8")
+    with suppress(el.DTypeError):  # what the type does not hold
+        assert f(narrower, b).dtype == f(narrower, np.ones((5, 6), narrower.dtype)).dtype == f.dtype
+
+
+def test_an_expression_learns_its_type_when_numpy_does() -> None:
+    pytest.importorskip("ml_dtypes")
+    program = """
+import sys, numpy as np, einloom as el
+f = el.compile("ab->ba", (2, 3), dtype="bfloat16", target="interpreter")
+assert f.dtype == np.uint16 and "ml_dtypes" not in sys.modules
+import ml_dtypes
+assert f.dtype == ml_dtypes.bfloat16 == f(np.ones((2, 3), f.dtype)).dtype
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

@@ -15,6 +15,7 @@ import numpy as np
 
 from einloom.arrays.dlpack import Exporter, Imported, Relabelled, imported
 from einloom.arrays.region import Region, reach_of
+from einloom.dtypes import BFLOAT16
 from einloom.errors import DTypeError, ShapeError
 from einloom.jit.arrays import array_address
 
@@ -119,7 +120,7 @@ def outgoing(result: Any, dtype: str, pattern: Any) -> Any:
         library = sys.modules.get(type(pattern).__module__.partition(".")[0])
     if not isinstance(library, Library):
         return result
-    return library.from_dlpack(Relabelled(array) if dtype != str(array.dtype) else array)
+    return library.from_dlpack(Relabelled(array.view(np.uint16)) if dtype == BFLOAT16.name else array)
 
 
 def region_of(

@@ -115,7 +115,7 @@ def _check_operands(shared: Shared, comm: Any) -> None:
             f"  rank 0: {first[0]} {first[1]}\n  here: {own[0]} {own[1]}\n"
             "  Give every rank the same operands, or say with distribution= which blocks they are."
         )
-    computed = str(shared.expression.dtype), problem.types, problem.finish
+    computed = shared.expression.label, problem.types, problem.finish
     _check_same(comm, computed, "computes something else", "Pass the same dtype= and conj= on every rank.")
 
 

@@ -24,7 +24,7 @@ from einloom.expression.planned import asked_path
 from einloom.expression.recipe import Recipe, Strides
 from einloom.expression.sliced import SlicedVariant
 from einloom.expression.table import StepRow, rows_of, table_text
-from einloom.expression.types import FOREIGN, numpy_type, wider_results
+from einloom.expression.types import known_type, numpy_type, wider_results
 from einloom.expression.variant import CompiledStep, Variant
 from einloom.frameworks import framework_of
 from einloom.frameworks.call import Call
@@ -64,7 +64,6 @@ class Expression(Native):
     Attributes:
         equation: as above.
         shapes: of the operands that come with calls.
-        dtype: NumPy type of operands and result; of the same size for a type that NumPy lacks.
         output_shape: shape of the result.
     """
 
@@ -87,7 +86,7 @@ class Expression(Native):
         thread_count(options.threads, cores=1)  # Refuses what is no number of threads.
         self._threads = options.threads
         self._held, self._first_held = held, len(shapes) - len(options.finish.operands) - len(held)
-        self.equation, self.dtype = asked.problem.equation.text, asked.dtype
+        self.equation = asked.problem.equation.text
         self.shapes, self.output_shape = self._called(asked.problem.shapes), asked.problem.output_shape
         self._expected = self._expecting(asked)
         self._recipe = self._made(asked)
@@ -106,7 +105,7 @@ class Expression(Native):
         """Return what calls have to bring."""
         labels, unit = self._called(asked.labels), asked.travel.alignment
         return Expected(
-            self.shapes, self.output_shape, labels, asked.label, self.dtype, unit, asked.where, asked.finish
+            self.shapes, self.output_shape, labels, asked.label, asked.dtype, unit, asked.where, asked.finish
         )
 
     def _made(self, asked: Asked) -> Recipe:
@@ -123,7 +122,7 @@ class Expression(Native):
             options.target,
             asked.travel.by_numpy,
             readable_file(current_settings().records),
-            tuple(factor_array(factor, asked.label, self.dtype, asked.where) for factor in factors),
+            tuple(factor_array(factor, asked.label, asked.dtype, asked.where) for factor in factors),
             dict(enumerate(self._held, self._first_held)),
         )
 
@@ -185,9 +184,7 @@ class Expression(Native):
             converted = expected.are_read(arrays) and not expected.are_read(operands)
             if converted:  # Generated code takes it, if it has met such arrays.
                 return self.outgoing(self(*arrays), operands[0])
-        own = self.dtype
-        if expected.label in FOREIGN:  # NumPy may have learned the type from a library.
-            own = next((array.dtype for array in arrays if array.dtype.name == expected.label), own)
+        own = expected.result_type(given)
         output = expected.output(out, given, own)
         threads = self._thread_count()
         read = [*arrays[: self._first_held], *self._held, *arrays[self._first_held :]]
@@ -207,6 +204,11 @@ class Expression(Native):
     def label(self) -> str:
         """The name of the result's type."""
         return self._expected.label
+
+    @property
+    def travels_as(self) -> np.dtype[Any]:
+        """NumPy type that the result's elements were compiled as: `uint16` may stand for bfloat16."""
+        return self._expected.dtype
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -265,6 +267,11 @@ class Expression(Native):
         return self._variants.get((strides, output_strides, threads), lambda: make(strides, output_strides, threads))
 
     # ---- looking -------------------------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy type of operands and result; `uint16` for bfloat16 until `ml_dtypes` gives NumPy that type."""
+        return known_type(self._expected.label, self._expected.dtype)
 
     @property
     def path(self) -> tuple[tuple[int, ...], ...]:

@@ -27,8 +27,12 @@ class Compiled(Protocol):
     """What expressions of all targets have in common."""
 
     equation: str
-    dtype: np.dtype[Any]
     output_shape: tuple[int, ...]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy type of the result."""
+        ...
 
     def __call__(self, *operands: Any, out: Any = None) -> Any:
         """Compute."""

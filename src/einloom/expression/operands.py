@@ -18,7 +18,7 @@ from einloom.arrays.fresh import fresh
 from einloom.arrays.library import Array, Imported, array_of, element_strides, incoming, label_of, region_of
 from einloom.dtypes import COMPUTED, DTYPES, promoted
 from einloom.errors import DTypeError, EquationError, ShapeError
-from einloom.expression.types import FOREIGN
+from einloom.expression.types import FOREIGN, known_type, stands_in
 from einloom.expression.weak import taken
 from einloom.frozen import frozen
 from einloom.ir.numbers import narrowed, widened
@@ -139,6 +139,12 @@ class Expected:
         if self._fits(given.array):
             return Output(given.array, given.array)
         return Output(given.array.copy("C"), given.array)  # with what it holds, which `beta` may multiply
+
+    def result_type(self, operands: Sequence[Imported]) -> np.dtype[Any]:
+        """Return NumPy's type of a fresh result: the one that it knows by that name, or a stand-in beside such."""
+        known = known_type(self.label, self.dtype)
+        is_foreign = any(map(stands_in, operands)) and all(each.array.dtype != known for each in operands)
+        return self.dtype if is_foreign else known
 
     def _fresh(self, dtype: np.dtype[Any]) -> Array:
         try:

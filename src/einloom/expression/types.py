@@ -22,6 +22,7 @@ __all__ = [
     "FOREIGN",
     "computed_by_numpy",
     "computed_type",
+    "known_type",
     "numpy_type",
     "operand_types",
     "registered",
@@ -103,6 +104,14 @@ def registered(label: str) -> np.dtype[Any] | None:
         return np.dtype(label)
     except TypeError:
         return None
+
+
+def known_type(label: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type that NumPy has now for a name; `dtype`, which its elements travel as, where it has none yet.
+
+    Importing `ml_dtypes` gives it one of bfloat16.
+    """
+    return (registered(label) or dtype) if label in FOREIGN else dtype
 
 
 def operand_types(operands: Sequence[Imported], computed: Any) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ class UnitProgram:
 
     Attributes:
         recipe: how slices are compiled.
-        dtype: NumPy's type of the result.
+        dtype: NumPy's type of the result, or one that stands for it.
         work: the units.
         seconds: that a slice takes, as predicted on the machine that planned.
     """
@@ -134,7 +134,7 @@ def unit_program(expression: Expression) -> UnitProgram | None:
     slicing = Slicing(recipe.problem, recipe.path, cuts)
     recipe = replace(recipe, slicing=slicing, records=None)
     seconds = predicted_seconds(recipe) / len(slicing)
-    return UnitProgram(recipe, expression.dtype, Work(slicing, _grain(slicing, seconds)), seconds)
+    return UnitProgram(recipe, expression.travels_as, Work(slicing, _grain(slicing, seconds)), seconds)
 
 
 def added(left: Array, right: Array) -> Array:

@@ -23,7 +23,7 @@ from einloom.expression.on_gpu.program import GpuProgram, Lying
 from einloom.expression.on_gpu.steps import GpuStep
 from einloom.expression.operands import Expected
 from einloom.expression.options import Options
-from einloom.expression.types import numpy_type
+from einloom.expression.types import known_type, numpy_type
 from einloom.ir.gpu.text import write_launch
 from einloom.jit.gpu.devices import open_gpu, open_home
 from einloom.jit.gpu.driver import GpuDriver
@@ -72,7 +72,6 @@ class GpuExpression:
 
     Attributes:
         equation, shapes: as above.
-        dtype: NumPy type of operands and result.
         output_shape: shape of the result.
 
     Raises:
@@ -91,7 +90,7 @@ class GpuExpression:
         self._arguments = (equation, tuple(shapes), dtype, options)
         self._driver = open_gpu(options.target)
         self.target = self._driver.kind
-        label, self.dtype = numpy_type(dtype)
+        label, found = numpy_type(dtype)
         types = DIALECTS[self.target].types
         if label not in types:
             raise DTypeError(f"GPUs compute in {', '.join(types)}, not in {label}\n  Convert the operands.")
@@ -102,12 +101,12 @@ class GpuExpression:
         self._where = caret_lines(self.equation, ()).strip()
         if not in_place:
             self._check_room()
-        labels, unit = (label,) * len(shapes), self.dtype.itemsize
+        labels, unit = (label,) * len(shapes), found.itemsize
         self._expected = Expected(
-            self.shapes, self.output_shape, labels, label, self.dtype, unit, self._where, options.finish
+            self.shapes, self.output_shape, labels, label, found, unit, self._where, options.finish
         )
         self._path = _whole_path(self._problem, options.optimize)
-        self._constants = [factor_array(each, label, self.dtype, self._where) for each in options.finish.constants]
+        self._constants = [factor_array(each, label, found, self._where) for each in options.finish.constants]
         self._programs: OnceTable[GpuProgram] = OnceTable(64)
         self._program = self._program_of(self._driver, [contiguous_strides(shape) for shape in self.shapes])
         if not in_place:
@@ -162,12 +161,17 @@ class GpuExpression:
             raise DeviceError("out lies on a device, the operands in main memory\n  Copy them there.")
         given = self._expected.operands(operands)
         arrays = [self._expected.readable(operand, position) for position, operand in enumerate(given)]
-        output = self._expected.output(out, given, self.dtype)
+        output = self._expected.output(out, given, self._expected.result_type(given))
         self._copied([*arrays, *self._constants], output.written)
         if out is not None:
             output.finish()
             return out
         return outgoing(output.written if self.output_shape else output.written[()], self._expected.label, operands[0])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy type of operands and result; `uint16` for bfloat16 until `ml_dtypes` gives NumPy that type."""
+        return known_type(self._label, self._expected.dtype)
 
     def seconds(self, *operands: Any) -> tuple[float, ...]:
         """Compute on NumPy arrays, and return how long the kernel of each step took on the device.
