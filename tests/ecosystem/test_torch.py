@@ -176,20 +176,49 @@ def test_what_has_no_gradient_is_refused() -> None:
         el.einsum("ab->ba", a, out=torch.empty(3, 3, dtype=DOUBLE))
     with pytest.raises(el.ArgumentError, match="out= takes no gradients"):
         el.einsum("ab->ba", a.detach(), out=torch.empty(3, 3, dtype=DOUBLE, requires_grad=True))
-    refused: list[dict[str, Any]] = [
-        {"epilogue": ["relu"]},
-        {"alpha": 2.0},
-        {"dtype": "float64"},
-        {"memory_limit": 9},
-        {"order": "F"},
-    ]
-    for options in refused:
-        with pytest.raises(el.ArgumentError, match="no gradients"):
+    refused: dict[str, dict[str, Any]] = {
+        "epilogue=": {"epilogue": ["relu"]},
+        "alpha=2.0": {"alpha": 2.0, "threads": 1},
+        "dtype='float32'": {"dtype": "float32", "casting": "same_kind"},
+        "memory_limit=9": {"memory_limit": 9},
+        "order='F'": {"order": "F"},
+        "target='interpreter'": {"target": "interpreter"},
+    }
+    for named, options in refused.items():
+        with pytest.raises(el.ArgumentError) as caught:
             el.einsum("ab,bc->ac", a, a, **options)
+        first, advice = str(caught.value).splitlines()
+        assert first == f"no gradients and no compilation of an einsum with {named}" and advice.startswith("  ")
+    with pytest.raises(el.ArgumentError, match="an einsum with constants=\n  Pass them as operands"):
+        el.compile("ab,bc->ac", a, a.detach(), constants={1: a.detach()})(a)
     with pytest.raises(el.ArgumentError, match="contract_path"):
         el.einsum("ab,bc,cd->ad", a, a, a, optimize=lambda *given: [(0, 1), (0, 1)])
     with pytest.raises(el.ArgumentError, match="out="):
         torch.func.vmap(lambda x: el.einsum("ab->ba", x, out=torch.empty(3, 3, dtype=DOUBLE)))(a.detach()[None])
+
+
+NO_CHANGE: list[dict[str, Any]] = [
+    {"dtype": "float64"},
+    {"dtype": DOUBLE, "casting": "no"},
+    {"order": "C"},
+    {"order": "K", "casting": "safe"},
+    {"casting": "same_kind"},
+    {"memory_limit": -1},
+    {"threads": 1, "alpha": 1, "beta": 0, "epilogue": ()},
+]
+
+
+@pytest.mark.parametrize("options", NO_CHANGE, ids=str)
+def test_options_that_change_nothing_have_gradients(options: dict[str, Any]) -> None:
+    operands = random((2, 3), gradient=True), random((3, 4), gradient=True)
+    f = einsum_of("ab,bc->ac", **options)
+    assert torch.autograd.gradcheck(f, operands, check_forward_ad=True)
+    assert torch.allclose(torch.func.vmap(f)(*(each[None] for each in operands))[0], operands[0] @ operands[1])
+
+
+def test_casts_that_are_not_allowed_are_refused_with_gradients() -> None:
+    with pytest.raises(el.ArgumentError, match="an einsum with casting='no'\n  Leave it out"):
+        el.einsum("ab,bc->ac", random((2, 3), torch.float32, True), random((3, 4)), casting="no")
 
 
 def test_tensors_that_are_elsewhere_are_refused() -> None:

@@ -36,6 +36,11 @@ class Conversion:
     order: str = "K"
 
     @property
+    def may_widen(self) -> bool:
+        """Whether the rule allows conversions that are safe, as einsum makes of mixed types by itself."""
+        return self.casting not in ("no", "equiv")
+
+    @property
     def may_narrow(self) -> bool:
         """Whether the rule allows conversions that are not safe, as into an `out` of a narrower type."""
         return self.casting in ("same_kind", "unsafe")

@@ -27,7 +27,7 @@ from einloom.expression.table import StepRow, rows_of, table_text
 from einloom.expression.types import known_type, numpy_type, wider_results
 from einloom.expression.variant import CompiledStep, Variant
 from einloom.frameworks import framework_of
-from einloom.frameworks.call import Call
+from einloom.frameworks.call import Call, Types
 from einloom.ir.loop_text import parse_loop_string
 from einloom.ir.schedule import Schedule
 from einloom.jit.host import host
@@ -156,14 +156,14 @@ class Expression(Native):
             return framework.compute(self, operands, out)
         return self.compute(operands, out, self, self._chain)
 
-    def carried(self, shapes: Sequence[tuple[int, ...]]) -> Call | None:
-        """Return the einsum as operators of other frameworks carry it; None where none does.
+    def carried(self, shapes: Sequence[tuple[int, ...]], types: Types) -> Call | str:
+        """Return the einsum as operators of other frameworks carry it, or the option that none carries.
 
         Raises:
             EquationError, ShapeError: the shapes are not those that it was compiled for.
         """
         self._expected.check_shapes(shapes)
-        return None if self._held else self._options.call(self.equation)
+        return "constants=" if self._held else self._options.call(self.equation)
 
     def on_arrays(self, operands: Sequence[Any], out: Any = None) -> Any:
         """Compute on NumPy arrays, for a framework whose arrays have the same memory."""

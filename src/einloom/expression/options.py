@@ -9,6 +9,7 @@ from einloom.frozen import frozen
 from einloom.ir.schedule import Schedule
 from einloom.machine import Machine
 from einloom.plan.finish import PLAIN, Finish
+from einloom.plan.paths import is_unlimited
 
 __all__ = ["DEFAULTS", "GPU_TARGETS", "Options"]
 
@@ -43,14 +44,22 @@ class Options:
         given: list[object] = [optimize, self.memory_limit, self.schedule, self.threads, self.target, self.finish]
         return tuple((type(each), each) for each in given)
 
-    def call(self, text: str) -> Call | None:
-        """Return an equation under these options as operators of other frameworks carry it, None if they do not.
+    def call(self, text: str) -> Call | str:
+        """Return an equation under these options as operators of other frameworks carry it, or the one they do not.
 
         Raises:
             ArgumentError: an optimiser that is an object.
         """
-        if self.memory_limit is not None or self.target != "cpu" or self.finish != Finish(conj=self.finish.conj):
-            return None
+        if self.finish.epilogue:
+            return "epilogue="
+        if self.finish.alpha != 1:
+            return f"alpha={self.finish.alpha!r:.80}"
+        if self.finish.beta != 0:
+            return f"beta={self.finish.beta!r:.80}"
+        if not is_unlimited(self.memory_limit):
+            return f"memory_limit={self.memory_limit!r:.80}"
+        if self.target != "cpu":
+            return f"target={self.target!r:.80}"
         schedule = "" if self.schedule is None else str(self.schedule)
         return Call(text, self.finish.conj, path_text(self.optimize), schedule, self.threads)
 

@@ -24,7 +24,7 @@ from einloom.expression.repeats import Repeats
 from einloom.expression.types import computed_type, numpy_type, operand_types, wider_results
 from einloom.expression.weak import is_weak, taken
 from einloom.frameworks import framework_of
-from einloom.frameworks.call import Call, path_of, provide
+from einloom.frameworks.call import Call, Types, path_of, provide
 from einloom.jit.native import Native
 from einloom.once import OnceTable
 from einloom.plan.finish import Finish
@@ -206,9 +206,15 @@ class Request(NamedTuple):
         """Return what tells it from others; it may have no hash."""
         return self.text if self.is_plain else (*self[:-1], type(self.dtype), self.options.key)
 
-    def carried(self, shapes: Sequence[tuple[int, ...]]) -> Call | None:
-        """Return the einsum as operators of other frameworks carry it; None where none does."""
-        return self.options.call(self.text) if self.dtype is None and self.conversion == PLAIN else None
+    def carried(self, shapes: Sequence[tuple[int, ...]], types: Types) -> Call | str:
+        """Return the einsum as operators of other frameworks carry it, or the option that none carries."""
+        if self.dtype is not None and set(types()) != {numpy_type(self.dtype)[0]}:
+            return f"dtype={self.dtype!r:.80}"
+        if self.conversion.order not in ("K", "C"):
+            return f"order={self.conversion.order!r}"
+        if not self.conversion.may_widen and len(set(types())) > 1:
+            return f"casting={self.conversion.casting!r}"
+        return self.options.call(self.text)
 
     def on_arrays(self, operands: Sequence[Any], out: Any = None) -> Any:
         """Compute on NumPy arrays."""

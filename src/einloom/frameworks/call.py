@@ -17,6 +17,7 @@ __all__ = [
     "Computation",
     "Evaluate",
     "Framework",
+    "Types",
     "carried",
     "evaluate",
     "path_of",
@@ -44,11 +45,15 @@ class Call:
     threads: int | None = None
 
 
+Types = Callable[[], Sequence[str]]
+"""Gives the names of the operands' types, which few calls ask for."""
+
+
 class Computation(Protocol):
     """An einsum that a framework's arrays are given to."""
 
-    def carried(self, shapes: Sequence[tuple[int, ...]]) -> Call | None:
-        """Return the same as an operator can carry it; None where it asks for what gradients are not known of."""
+    def carried(self, shapes: Sequence[tuple[int, ...]], types: Types) -> Call | str:
+        """Return the same as an operator can carry it; or the option, as `beta=2`, that none carries."""
         ...
 
     def on_arrays(self, operands: Sequence[Any], out: Any = None) -> Any:
@@ -88,18 +93,30 @@ def evaluate(call: Call, operands: Sequence[Any], onto: Any = None) -> Any:
     return function(call, operands, onto)
 
 
-def carried(computation: Computation, shapes: Sequence[tuple[int, ...]]) -> Call:
+ADVICE = {
+    "alpha": "Multiply the result of the einsum by it.",
+    "beta": "Add what is to be added to the result of the einsum.",
+    "casting": "Leave it out; convert the operands before.",
+    "constants": "Pass them as operands; those that detach() gives get no gradients.",
+    "dtype": "Leave it out; convert the operands before.",
+    "epilogue": "Apply the framework's own operators to the result of the einsum.",
+    "memory_limit": "Leave it out, or pass optimize= a path of small intermediate tensors.",
+    "order": "Leave it out; copy the result into that order.",
+    "target": "Leave it out: gradients are computed on the processor.",
+}
+"""What to do instead of an option that operators do not carry."""
+
+
+def carried(computation: Computation, shapes: Sequence[tuple[int, ...]], types: Types) -> Call:
     """Return a computation on operands of these shapes as an operator can carry it.
 
     Raises:
         ArgumentError: it asks for what gradients are not known of.
     """
-    call = computation.carried(shapes)
-    if call is None:
-        raise ArgumentError(
-            "no gradients and no compilation of an einsum with alpha=, beta=, epilogue=, dtype=, casting=, order=, "
-            "memory_limit=, constants= or another target\n  Apply the framework's own operators to the plain einsum."
-        )
+    call = computation.carried(shapes, types)
+    if isinstance(call, str):
+        advice = ADVICE[call.partition("=")[0]]
+        raise ArgumentError(f"no gradients and no compilation of an einsum with {call}\n  {advice}")
     return call
 
 

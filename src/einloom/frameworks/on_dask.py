@@ -46,10 +46,10 @@ def compute(computation: Computation, operands: Sequence[Any], out: Any = None) 
     arrays: list[Any] = [each if isinstance(each, da.Array) else _chunk_of(np.asarray(each)) for each in operands]
     if any(math.isnan(n) for array in arrays for n in array.shape):
         raise ArgumentError("an array of Dask has chunks of unknown size\n  Call its compute_chunk_sizes() first.")
-    call = computation.carried([array.shape for array in arrays])
-    if call is None:
+    call = computation.carried([array.shape for array in arrays], lambda: [array.dtype.name for array in arrays])
+    if isinstance(call, str):
         raise ArgumentError(
-            "einsum of Dask's arrays takes optimize=, conj= and threads=; its chunks are its slices\n"
+            f"einsum of Dask's arrays takes optimize=, conj= and threads=, not {call}; its chunks are its slices\n"
             "  Apply what else is wanted to the arrays or to the result."
         )
     return _contracted(call, arrays)

@@ -47,7 +47,8 @@ def compute(computation: Computation, operands: Sequence[Any], out: Any = None) 
         raise DTypeError(f"JAX knows no common type: {reason}\n  Convert the operands with astype().") from None
     arrays = [jnp.asarray(operand, dtype) for operand in operands]
     if any(isinstance(operand, Tracer) for operand in arrays):
-        return _einsum(carried(computation, [array.shape for array in arrays]), tuple(arrays))
+        call = carried(computation, [array.shape for array in arrays], lambda: [array.dtype.name for array in arrays])
+        return _einsum(call, tuple(arrays))
     result = computation.on_arrays([np.asarray(array) for array in arrays])
     return jnp.asarray(result) if isinstance(operands[0], jax.Array) else result
 

@@ -140,7 +140,7 @@ def _closely(computation: Computation, operands: Sequence[Any], out: Any) -> Any
     if arrays is None:
         if out is not None:
             raise ArgumentError(NO_OUT)
-        return _operated(carried(computation, [tuple(tensor.shape) for tensor in tensors]), tensors)
+        return _operated(_carried(computation, tensors), tensors)
     result = _direct(computation, arrays, None if out is None else _writable(out), out)
     is_first = out is not None or isinstance(operands[0], Tensor) or result.dtype == torch.bfloat16
     return result if is_first else result.numpy()[()]
@@ -277,10 +277,15 @@ def _words(call: Call) -> tuple[Any, ...]:
     return call.equation, list(call.conj), call.optimize, call.schedule, call.threads
 
 
+def _carried(computation: Computation, tensors: Sequence[Tensor]) -> Call:
+    shapes = [tuple(tensor.shape) for tensor in tensors]
+    return carried(computation, shapes, lambda: [str(tensor.dtype).removeprefix("torch.") for tensor in tensors])
+
+
 def _compiled(computation: Computation, operands: Sequence[Any], out: Any) -> Tensor:
     """Compute while `torch.compile` reads this."""
     tensors = [torch.as_tensor(operand) for operand in operands]
-    call = carried(computation, [tuple(tensor.shape) for tensor in tensors])
+    call = _carried(computation, tensors)
     if out is None:
         return operator(tensors, *_words(call))
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in [*tensors, out]):
