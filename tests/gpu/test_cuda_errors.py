@@ -15,7 +15,16 @@ from einloom.jit.gpu.cuda import CudaDevice, CudaKernel
 
 ARRAY = np.ones(4, np.float32)
 LIMITS = SimpleNamespace(
-    max_block_dim_x=1024, max_block_dim_y=1024, max_block_dim_z=64, max_threads_per_block=1024, multiprocessor_count=132
+    max_block_dim_x=1024,
+    max_block_dim_y=1024,
+    max_block_dim_z=64,
+    max_threads_per_block=1024,
+    multiprocessor_count=132,
+    clock_rate=1_980_000,
+    memory_clock_rate=2_619_000,
+    global_memory_bus_width=5120,
+    l2_cache_size=50 * 2**20,
+    integrated=False,
 )
 
 

@@ -24,12 +24,13 @@ from einloom.space.model import Bound, Figure, GpuModel
 from einloom.space.on_cpu.given import space_of
 from einloom.space.on_cpu.space import CpuCandidate, CpuSpace
 from einloom.space.on_gpu.fragments import fitted
-from einloom.space.rates import H200_RATES, K4000_RATES, GpuRates
+from einloom.space.rates import H100_RATES, H200_RATES, K4000_RATES, GpuRates
 from einloom.space.sampling import Estimate, dead_end_ratio, estimate, nodes_at_depth
 
 __all__ = [
     "DEVICES",
     "H100",
+    "H100_RATES",
     "H200",
     "H200_RATES",
     "K4000",

@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from einloom.dtypes import DType, Kind
 from einloom.errors import ScheduleError
 from einloom.frozen import frozen
-from einloom.space.rates import H200_RATES, K4000_RATES, GpuRates
+from einloom.space.rates import H100_RATES, H200_RATES, K4000_RATES, GpuRates
 
 __all__ = ["DEVICES", "H100", "H200", "K4000", "GpuDevice"]
 
@@ -96,10 +96,10 @@ K4000 = GpuDevice("Quadro K4000", caches_loads=False, rates=K4000_RATES)
 """The Kepler GPU of the paper's experiments (CUDA C programming guide, compute capability 3.0: L1 is for local memory
 alone, and loads through the cache for read-only data begin with 3.2)."""
 
-H100 = GpuDevice("H100", shared_bytes=227 * 1024, tensor_cores=True)
+H100 = GpuDevice("H100", shared_bytes=227 * 1024, tensor_cores=True, rates=H100_RATES)
 """Compute capability 9.0; shared memory above 48 KiB has to be asked for at launch."""
 
 H200 = GpuDevice("H200", shared_bytes=227 * 1024, tensor_cores=True, rates=H200_RATES)
-"""The same limits, and rates to bound its times with."""
+"""The same limits, with faster memory."""
 
 DEVICES = {"k4000": K4000, "h100": H100, "h200": H200}

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from einloom.errors import ScheduleError
-from einloom.space import H200_RATES, K4000, K4000_RATES, Candidate, Figure, gpu
+from einloom.space import H100_RATES, H200_RATES, K4000, K4000_RATES, Candidate, Figure, gpu
 from einloom.space.model.footprint import sectors
 from tests.space.model.walks import random_paths
 
@@ -81,7 +81,7 @@ def test_a_device_without_rates_has_no_bound():
 
 
 def test_rates_are_those_of_the_data_sheets():
-    for rates, peak in ((K4000_RATES, 1.244e12), (H200_RATES, 67e12)):
+    for rates, peak in ((K4000_RATES, 1.244e12), (H100_RATES, 67e12), (H200_RATES, 67e12)):
         assert 2 * rates.arithmetic_lanes * rates.processors * rates.clock == pytest.approx(peak, rel=3e-3)
 
 

@@ -118,6 +118,14 @@ def _imported(name: str) -> Any:
         raise DeviceError(f"CUDA needs cuda-core and cuda-bindings: {error}\n  pip install 'einloom[cuda]'") from None
 
 
+def _bandwidth(limits: Any) -> float:
+    """Return the bytes a second of a device's memory, which moves two words of its bus in a cycle.
+
+    0, not known, of memory that a CPU shares: its clock is the CPU's affair.
+    """
+    return 0.0 if limits.integrated else 2e3 * limits.memory_clock_rate * limits.global_memory_bus_width / 8
+
+
 class CudaDevice:
     """One device with a stream of its own. See `einloom.jit.gpu.driver.GpuDriver`."""
 
@@ -133,7 +141,7 @@ class CudaDevice:
         memory = self._called("ask for its memory", self.driver.cuMemGetInfo)[1]
         self.limits = GpuLimits(
             device.name, limits.max_threads_per_block, extents, STATIC_SHARED, memory, True, f"sm_{device.arch}",
-            limits.multiprocessor_count,
+            limits.multiprocessor_count, 1e3 * limits.clock_rate, _bandwidth(limits), limits.l2_cache_size,
         )  # fmt: skip
         self.identity = f"cuda sm_{device.arch} {core.__version__}"
 

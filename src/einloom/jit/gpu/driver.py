@@ -22,7 +22,7 @@ PROCESSOR = "processor"
 
 @frozen
 class GpuLimits:
-    """What a device can hold and do, as its driver says.
+    """What a device can hold and do, as its driver says; the last three are 0 where it does not.
 
     Attributes:
         name: the device's own.
@@ -33,6 +33,9 @@ class GpuLimits:
         computes_float64: whether it has 64-bit floats.
         architecture: NVIDIA's, as in `sm_90`; `PROCESSOR` of what emulates a GPU there; empty of others.
         processors: multiprocessors, or whatever runs a block.
+        clock: of the processors, in Hz: a typical one, which graphics cards exceed.
+        memory_bandwidth: bytes per second.
+        l2_bytes: what L2 holds.
     """
 
     name: str
@@ -43,6 +46,9 @@ class GpuLimits:
     computes_float64: bool
     architecture: str = ""
     processors: int = 1
+    clock: float = 0
+    memory_bandwidth: float = 0
+    l2_bytes: int = 0
 
 
 FULL = "Free arrays that lie there, or contract in parts."

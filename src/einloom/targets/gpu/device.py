@@ -12,7 +12,7 @@ from einloom.jit.gpu.driver import PROCESSOR, GpuLimits
 from einloom.jit.host import host
 from einloom.space.device import GpuDevice
 from einloom.space.on_cpu.rates import FASTEST_CLOCK, cpu_rates
-from einloom.space.rates import H200_RATES, GpuRates
+from einloom.space.rates import GpuRates, gpu_rates
 
 __all__ = ["device_of"]
 
@@ -55,11 +55,15 @@ def _emulated_rates(limits: GpuLimits) -> GpuRates:
     )
 
 
+TELL_HIGHEST_CLOCK = ("sm_80", "sm_90")
+"""Architectures whose drivers give the highest clock. CUDA calls what it gives the typical one: graphics cards run
+faster, by a tenth (an RTX 3090 of 1,695 MHz at 1,980) or by half (in laptops)."""
+
+
 def _rates(limits: GpuLimits) -> GpuRates:
-    """Return the rates of an H200 with as many processors as the device has: what is shared shrinks with them."""
-    share = limits.processors / H200_RATES.processors
-    bandwidth, l2 = share * H200_RATES.memory_bandwidth, share * H200_RATES.l2_bytes
-    return replace(H200_RATES, processors=limits.processors, memory_bandwidth=bandwidth, l2_bytes=l2)
+    """Return what no kernel on a device exceeds, by what its driver tells of it."""
+    clock = limits.clock if limits.architecture in TELL_HIGHEST_CLOCK else 0
+    return gpu_rates(limits.architecture, limits.processors, clock, limits.memory_bandwidth, limits.l2_bytes)
 
 
 MMA_SINCE = 80
