@@ -99,12 +99,12 @@ class GpuExpression:
         self.equation, self.shapes = self._problem.equation.text, self._problem.shapes
         self.output_shape = self._problem.output_shape
         self._where = caret_lines(self.equation, ()).strip()
-        if not in_place:
-            self._check_room()
         labels, unit = (label,) * len(shapes), found.itemsize
         self._expected = Expected(
             self.shapes, self.output_shape, labels, label, found, unit, self._where, options.finish
         )
+        if not in_place:
+            self._check_room()
         self._path = _whole_path(self._problem, options.optimize)
         self._constants = [factor_array(each, label, found, self._where) for each in options.finish.constants]
         self._programs: OnceTable[GpuProgram] = OnceTable(64)
