@@ -114,6 +114,6 @@ def cpu(
 
     Raises:
         ScheduleError: the equation takes several operations, or there is nothing to compute.
-        EquationError, ShapeError, DTypeError: the equation, a shape or the type is none.
+        EquationError, ShapeError, DTypeError, ArgumentError: an argument is none.
     """
     return space_of(what, shapes, dtype, machine, threads, known, curves, teams)

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, Protocol, Self
 
 from einloom import csp
-from einloom.errors import DeadEnd, ScheduleError
+from einloom.errors import ArgumentError, DeadEnd, ScheduleError
 from einloom.frozen import frozen
 from einloom.once import cached_property
 from einloom.space.descent import decision_slots
@@ -190,9 +190,10 @@ class PartialImplementation:
         """Return a leaf below this candidate, by random decisions: uniform until they meet dead ends (`csp.complete`).
 
         Raises:
+            ArgumentError: the seed is none.
             DeadEnd: there is none, or none was found in `PATIENCE` seconds.
         """
-        random = seed if isinstance(seed, Random) else Random(seed)
+        random = seed if isinstance(seed, Random) else _random(seed)
         problem, state = self.space.problem, self.inner.state()
         path: list[tuple[int, int]] = []
         if not csp.complete(state, random, self.space.slots(), path, seconds=PATIENCE):
@@ -283,3 +284,15 @@ def _listed(name: str, given: Values) -> tuple[str | int, ...]:
     if not values or not all(isinstance(each, str | int) for each in values):
         raise ScheduleError(f"{name} = {given!r}\n  Give a value, or a list of values, as texts or whole numbers.")
     return values
+
+
+def _random(seed: Any) -> Random:
+    """Return the source of numbers that a seed begins.
+
+    Raises:
+        ArgumentError: nothing begins with it.
+    """
+    try:
+        return Random(seed)
+    except TypeError:
+        raise ArgumentError(f"seed is {seed!r:.80}\n  Give a whole number, or a random.Random.") from None

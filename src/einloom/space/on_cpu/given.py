@@ -8,7 +8,7 @@ from operator import index
 from typing import Any
 
 from einloom.dtypes import PAIRS
-from einloom.errors import ScheduleError, ShapeError
+from einloom.errors import ArgumentError, ScheduleError, ShapeError
 from einloom.ir.configuration import TensorOperationConfig
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
@@ -24,7 +24,7 @@ __all__ = ["operation_of_equation", "space_of"]
 
 
 def space_of(
-    what: TensorOperationConfig | Operation | str,
+    what: object,
     shapes: Sequence[Any],
     dtype: object,
     machine: Machine | None,
@@ -38,8 +38,15 @@ def space_of(
     if isinstance(what, TensorOperationConfig):
         operation = what.operation
         schedules.append(what.schedule)
+    elif isinstance(what, str):
+        operation = fuse(operation_of_equation(what, shapes, dtype))
+    elif isinstance(what, Operation):
+        operation = fuse(what)
     else:
-        operation = fuse(operation_of_equation(what, shapes, dtype) if isinstance(what, str) else what)
+        raise ArgumentError(
+            f"there is no space of {what!r:.80}\n"
+            "  Give an equation with shapes, a TensorOperationConfig or an Operation."
+        )
     return CpuSpace(operation, machine or _typical(), tuple(schedules), threads, curves, teams)
 
 
