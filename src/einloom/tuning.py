@@ -7,22 +7,19 @@ from operator import index
 from pathlib import Path
 from typing import Any, overload
 
-from einloom.api import clear_cache, shape_of
-from einloom.arrays.library import element_strides, incoming
+from einloom.api import clear_cache
+from einloom.arrays.library import incoming
 from einloom.body_tuning import BodyRun, TunedLoop, tune_body
 from einloom.config import LEAST_WORK, current_settings, thread_count
-from einloom.errors import ArgumentError, DeviceError, ScheduleError, UnsupportedTarget
+from einloom.errors import ArgumentError, DeviceError, DTypeError, ScheduleError, UnsupportedTarget
 from einloom.expression.on_gpu.steps import forget_steps
 from einloom.expression.options import GPU_TARGETS
-from einloom.expression.types import computed_type, numpy_type
+from einloom.expression.types import computed_type, numpy_type, operand_types
 from einloom.ir.configuration import TensorOperationConfig
 from einloom.ir.operation import Operation
 from einloom.jit.gpu.devices import open_gpu
 from einloom.jit.gpu.driver import GpuDriver
 from einloom.plan.names import with_plain_names
-from einloom.plan.paths import contraction_path
-from einloom.plan.problem import make_problem
-from einloom.plan.steps import plan_problem
 from einloom.search.limits import limits_beside, measured_limits, raised_limits
 from einloom.search.measure import Compiler
 from einloom.search.on_gpu.result import TunedKernel
@@ -37,6 +34,7 @@ from einloom.search.tune import tune_operation
 from einloom.space.backbone import Backbone
 from einloom.space.candidate import Space
 from einloom.space.kernels import Kernel
+from einloom.space.on_cpu.given import operation_of_equation
 from einloom.space.on_gpu.experts import best_expert, spaces_of
 from einloom.space.on_gpu.fragments import fitted
 from einloom.space.on_gpu.operations import kernel_of
@@ -284,15 +282,21 @@ def _seed(given: Any) -> int:
 
 
 def operation_of(equation: object, given: tuple[Any, ...], dtype: object) -> Operation:
-    """Return the one operation of an equation."""
+    """Return the one operation of an equation over shapes or arrays, as `einsum` would run it.
+
+    Raises:
+        DTypeError: it multiplies complex numbers. Their kernels take loops in, so that they store and are called less
+            often than bounds reckon, which would cut good schedules and raise this machine's limits for nothing.
+    """
     if not isinstance(equation, str):
-        raise ArgumentError(f"{equation!r:.80} is no equation\n  Give the text of one, or a TensorOperationConfig.")
-    arrays = [incoming(each, f"operand {n}") if hasattr(each, "shape") else None for n, each in enumerate(given)]
-    shapes = [shape_of(each if array is None else array, n) for n, (each, array) in enumerate(zip(given, arrays))]
-    strides = [None if array is None else element_strides(array.array) for array in arrays]
-    computed = computed_type(equation, [array for array in arrays if array is not None], dtype)
-    problem = make_problem(equation, shapes, strides, numpy_type(computed)[0])
-    steps = plan_problem(problem, None, contraction_path(problem, "auto")).steps
-    if len(steps) != 1:
-        raise ScheduleError(f"{equation} takes {len(steps)} operations\n  Tune each of them; their records add up.")
-    return steps[0].operation
+        return operation_of_equation(equation, given, dtype)
+    arrays = [incoming(each, f"operand {n}") for n, each in enumerate(given) if hasattr(each, "shape")]
+    computed = computed_type(equation, arrays, dtype)
+    types = operand_types(arrays, computed) if len(arrays) == len(given) else ()
+    operation = operation_of_equation(equation, given, numpy_type(computed)[0], types)
+    if operation.multiplies_pairs:
+        raise DTypeError(
+            f"{equation} multiplies {operation.output.dtype}, and tuning of that is missing\n"
+            "  Compute with the heuristic's schedule, or give compile one of el.space.cpu."
+        )
+    return operation

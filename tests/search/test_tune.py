@@ -19,10 +19,11 @@ import numpy as np
 import pytest
 
 import einloom as el
-from einloom.errors import ArgumentError, ScheduleError, ShapeError
+from einloom.errors import ArgumentError, DTypeError, ScheduleError, ShapeError
 from einloom.ir.operation import Operation
 from einloom.ir.text import parse_operation
 from einloom.jit.host import host
+from einloom.passes.fuse import fuse
 from einloom.passes.pipeline import optimize_operation
 from einloom.search.claims import compiled_image
 from einloom.search.hints import hints
@@ -37,6 +38,7 @@ from einloom.search.worker import Bench
 from einloom.space import Bound, Figure
 from einloom.space.on_cpu.given import operation_of_equation
 from einloom.space.on_cpu.space import CpuSpace
+from einloom.tuning import operation_of
 from tests.search.simulation import Simulated
 
 PRODUCT = with_plain_names(operation_of_equation("mk,kn->mn", [(40, 30), (30, 50)], "float32"))
@@ -180,9 +182,47 @@ def test_the_interpreter_checks_blocks_of_what_is_large(monkeypatch: pytest.Monk
     assert bench.prepare(str(HEURISTIC))["status"] == "wrong"
 
 
-def test_an_equation_of_several_operations_is_refused() -> None:
-    with pytest.raises(ScheduleError, match="takes 2 operations"):
-        el.tune("ab,bc,cd->ad", (2, 3), (3, 4), (4, 5))
+@pytest.mark.parametrize("ask", [el.tune, el.space.cpu])
+def test_an_equation_of_several_operations_is_refused(ask: Any) -> None:
+    with pytest.raises(ScheduleError, match="takes 2 operations, not one\n  Give the equation of each"):
+        ask("ab,bc,cd->ad", (2, 3), (3, 4), (4, 5))
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "types"),
+    [
+        ("mk,kn->mn", [(6, 5), (5, 4)], ["float32", "float32"]),
+        ("mk,kn->mn", [(6, 5), (5, 4)], ["float32", "float64"]),
+        ("mk,kn->mn", [(6, 5), (5, 4)], ["float16", "float32"]),
+        ("mk,kn->mn", [(6, 5), (5, 4)], ["float32", "complex64"]),
+        ("abc->ca", [(4, 5, 6)], ["complex128"]),
+    ],
+)
+def test_the_operation_of_arrays_is_the_one_that_einsum_runs(
+    equation: str, shapes: list[tuple[int, ...]], types: list[str]
+) -> None:
+    """With strides and types as they lie, or its records were of something else."""
+    arrays = [np.ones(shape[::-1], dtype).T for shape, dtype in zip(shapes, types)]
+    (step,) = el.compile(equation, *arrays)._plan.steps
+    assert operation_of(equation, tuple(arrays), None) == step.operation
+    if len(set(types)) == 1:
+        assert operation_of_equation(equation, arrays, None) == step.operation
+        assert el.space.cpu(equation, *arrays).operation == fuse(step.operation)
+
+
+def test_products_of_complex_numbers_are_refused_and_sums_are_not() -> None:
+    with pytest.raises(DTypeError, match="multiplies complex64, and tuning of that is missing"):
+        el.tune("mk,kn->mn", (4, 5), (5, 6), dtype="complex64", budget=0, records=False)
+    assert el.tune("mk->k", (4, 5), dtype=np.complex64, budget=1, records=False, threads=1).history
+
+
+@pytest.mark.parametrize("dtype", ["complex64", np.complex128])
+def test_leaves_of_complex_spaces_compute_what_the_interpreter_does(dtype: Any) -> None:
+    operation = with_plain_names(operation_of_equation("mk,kn->mn", [(6, 5), (5, 4)], dtype))
+    bench = Bench(operation, 1)
+    assert bench.prepare(str(optimize_operation(operation, host())[1])) == {"status": "ok"}
+    leaves = [CpuSpace(operation, host()).root.complete(seed) for seed in range(8)]
+    assert all(bench.evaluate(str(leaf.schedule), 0.0, 1.0)["status"] == "ok" for leaf in leaves)
 
 
 def test_intervals_are_of_ranks() -> None:

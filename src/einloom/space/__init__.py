@@ -85,7 +85,7 @@ def gpu(name: str, /, *, device: GpuDevice | str = K4000, **options: Any) -> Spa
 def cpu(
     what: TensorOperationConfig | Operation | str,
     /,
-    *shapes: Sequence[int],
+    *shapes_or_arrays: Any,
     dtype: object = None,
     machine: Machine | None = None,
     threads: int = 1,
@@ -101,9 +101,9 @@ def cpu(
     (('ABSENT', 'SEQ'), Prims(m='n', n='m', k='k', batch=None))
 
     Args:
-        what: a configuration (its schedule is a leaf), an operation, or an equation with shapes.
-        shapes: of an equation's operands, C-contiguous.
-        dtype: of an equation; float64 if None.
+        what: a configuration (its schedule is a leaf), an operation, or an equation.
+        shapes_or_arrays: of an equation: one an operand; shapes are C-contiguous.
+        dtype: of an equation; float64 for shapes, the arrays' common type, if None.
         machine: whose vectors and caches suggest the steps of loops, and whose rates bound times; the typical machine
             of this kind of processor if None.
         threads: how many may share loops.
@@ -116,4 +116,4 @@ def cpu(
         ScheduleError: the equation takes several operations, or there is nothing to compute.
         EquationError, ShapeError, DTypeError, ArgumentError: an argument is none.
     """
-    return space_of(what, shapes, dtype, machine, threads, known, curves, teams)
+    return space_of(what, shapes_or_arrays, dtype, machine, threads, known, curves, teams)
