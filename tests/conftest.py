@@ -7,8 +7,6 @@ tests of one: they are skipped where it is not there. `@pytest.mark.soak` is exp
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from functools import cache
 
 # Before einloom is imported, which looks at some of them then.
 os.environ["EINLOOM_CACHE"] = "off"  # Tests compile.
@@ -17,7 +15,6 @@ os.environ["EINLOOM_RATES"] = "none"  # What somebody recorded of this machine c
 
 import pytest
 
-from einloom.search.limits import measured_limits
 from tests.ids import ADDRESS
 from tests.isas import vectors_of_host
 
@@ -27,14 +24,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     said = [name.strip() for mark in metafunc.definition.iter_markers("parametrize") for name in _names(mark)]
     if "vector" in metafunc.fixturenames and "vector" not in said:
         metafunc.parametrize("vector", vectors_of_host())
-
-
-@pytest.fixture(scope="session", autouse=True)
-def limits_of_the_machine_are_measured_once() -> Iterator[None]:
-    """Searches ask for them each time, half a second long; `search/test_limits.py` measures for itself."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("einloom.tuning.measured_limits", cache(measured_limits))
-        yield
 
 
 def _names(mark: pytest.Mark) -> list[str]:

@@ -11,6 +11,7 @@ import pytest
 
 from einloom import csp
 from einloom.jit.host import host
+from einloom.jit.rates import read_rates
 from einloom.machine import AVX2, AVX512
 from einloom.search.limits import known_limits, limits_beside, measured_limits, raised_limits
 from einloom.search.search import Budget, Outcome, run_search
@@ -67,6 +68,31 @@ def test_everything_is_measured_and_below_what_any_processor_can_do() -> None:
     measured, most = measured_limits(host()), cpu_rates(replace(host(), rates=None))
     assert all(mine > 1e6 for mine in astuple(measured))
     assert all(mine <= any_of for mine, any_of in zip(astuple(measured), astuple(most)))
+
+
+def test_a_process_probes_the_machine_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = measured_limits(host())
+    monkeypatch.setattr("einloom.search.limits.read_rates", None)
+    assert measured_limits(host()) is first
+
+
+@pytest.mark.parametrize(("l3", "mebibytes"), [(0, 32), (16, 64), (32, 128), (512, 256)])
+def test_what_is_read_from_memory_is_no_larger_than_caches_ask_for(
+    l3: int, mebibytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[int]()
+
+    class Asked(Exception):
+        pass
+
+    def pages(size: int) -> None:
+        asked.append(size)
+        raise Asked
+
+    monkeypatch.setattr("einloom.jit.rates._pages", pages)
+    with pytest.raises(Asked):
+        read_rates(replace(host(), l3=l3 * 2**20))
+    assert asked == [mebibytes * 2**20]
 
 
 def test_a_time_that_beats_its_bound_raises_its_rate_and_opens_what_that_had_cut() -> None:

@@ -25,13 +25,16 @@ PAGE = 4096
 CHUNK = 512
 """Bytes that one trip of a loop moves."""
 
+LEAST_MEMORY, MOST_MEMORY = 32 * 2**20, 256 * 2**20
+"""Bytes of an array that is read from memory: what a process fills it with takes longer than reading it."""
+
 REPEATS = 7
 
 ROUNDS = 4
 """How often everything is measured: what disturbs one rate for a tenth of a second has gone a second later."""
 
 
-def measured_rates(memory: int = 256 * 2**20, seconds: float = 0.1) -> Rates:
+def measured_rates(memory: int = MOST_MEMORY, seconds: float = 0.1) -> Rates:
     """Return the rates of this machine, the best of some rounds of a second or less.
 
     Args:
@@ -54,8 +57,14 @@ def _rates_once(memory: int, seconds: float) -> tuple[float, float, float, float
     return peak_flops("float32", 1, seconds), peak_flops("float64", 1, seconds), l2, l3, far, stream
 
 
-def read_rates(machine: Machine, memory: int = 256 * 2**20) -> tuple[float, float, float]:
-    """Return the bytes a second that one core of this machine reads from L2, L3 and memory."""
+def read_rates(machine: Machine, memory: int | None = None) -> tuple[float, float, float]:
+    """Return the bytes a second that one core of this machine reads from L2, L3 and memory.
+
+    Args:
+        memory: bytes of an array that no cache holds; if None, four times the last level, as STREAM's rules ask for.
+    """
+    if memory is None:
+        memory = min(max(4 * machine.l3, LEAST_MEMORY), MOST_MEMORY)
     read, third = Kernel(bytes_loop(machine.vector, "read"), name="reads"), min(machine.l3 // 4, memory // 4)
     buffer, start = _pages(memory)
     sizes = (machine.l2 // 2, max(min(third, 16 * machine.l2), machine.l2 * 2), memory)

@@ -28,6 +28,7 @@ from einloom.jit.kernel import Kernel
 from einloom.jit.peak import peak_flops
 from einloom.jit.rates import CHUNK, bytes_loop, read_rates
 from einloom.machine import Machine
+from einloom.once import once
 from einloom.search.file_lock import alone_with
 from einloom.space.on_cpu.rates import CpuRates
 from einloom.targets.executable import Executable
@@ -60,8 +61,9 @@ SMALLEST = (
 """The output's strides, and a schedule that makes so many calls of the smallest blocks."""
 
 
+@once
 def measured_limits(machine: Machine) -> CpuRates:
-    """Return the best that probes do now, in half a second."""
+    """Return the best that probes do, in about a third of a second; a process measures once."""
     reads = read_rates(machine)
     bits = 2 * machine.vector_bits
     return CpuRates(
