@@ -153,7 +153,8 @@ def tune_on_cpu(
     compiler: Compiler | None = None,
 ) -> Tuned:
     """Search for a faster schedule of an operation, as `tune`; a compiler makes candidates for this host elsewhere."""
-    machine = host_of(operation)
+    budget = _budget(budget)
+    end, machine = budget.end(), host_of(operation)
     if not machine.has_vectors:
         raise UnsupportedTarget(f"{machine.name} has neither AVX2 with FMA and F16C, AVX-512 nor Neon")
     given = thread_count(threads, cores=machine.cores)
@@ -166,7 +167,7 @@ def tune_on_cpu(
         tuned = tune_operation(
             operation,
             machine,
-            _budget(budget),
+            budget,
             threads=1 if is_small else given,
             strategy=strategy,
             seed=seed,
@@ -176,6 +177,7 @@ def tune_on_cpu(
             log=_path(log),
             progress=seen,
             compiler=compiler,
+            end=end,
         )
     if tuned.limits is not None:
         raised_limits(beside, machine, tuned.limits)
@@ -198,19 +200,21 @@ def tune_on_gpu(
         DeviceError: there is no such device.
         UnsupportedTarget: the operation has no scalar instructions.
     """
-    driver = open_gpu(target)
+    budget = _budget(budget)
+    end, driver = budget.end(), open_gpu(target)
     file = chosen_file(current_settings().records if records is None else records)
     from einloom import __version__
 
     with shown(progress) as seen:
         tuned = tune_kernel(
             kernel_problem(what, driver),
-            _budget(budget),
+            budget,
             strategy=strategy,
             seed=_seed(seed),
             file=file,
             version=__version__,
             progress=seen,
+            end=end,
         )
     forget_steps()
     clear_cache()

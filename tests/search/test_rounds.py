@@ -32,11 +32,36 @@ class Counted(Timing):
     def time(self, text: str, best: float = 0.0) -> Outcome:
         return Outcome("ok", len(text))
 
+    def restart(self) -> float:
+        self.close()
+        return 0.0
+
 
 def test_slow_finalists_have_three_rounds():
     """What compares them is no search of its own: a few seconds a turn were minutes more than was asked for."""
     assert remeasured(Counted(), ["a", "bc"], 9) == [[1] * 9, [2] * 9]
-    assert remeasured(Counted(), ["a", "bc"], 9, seconds=-1) == [[1] * 3, [2] * 3]
+    assert remeasured(Counted(), ["a", "bc"], 9, seconds=1e-9) == [[1] * 3, [2] * 3]
+
+
+def test_nothing_is_compared_where_no_time_is_left():
+    assert remeasured(Counted(), ["a", "bc"], 9, seconds=0.0) == [[], []]
+
+
+def test_what_is_compared_with_nothing_needs_no_fresh_process():
+    placed = Placed(0, 1.0)
+    assert len(remeasured(placed, ["other"], 9)[0]) == 9 and placed.processes == 1
+
+
+@pytest.mark.parametrize(("late", "rounds"), [(5, 0), (7, 3), (8, 3)])
+def test_a_round_that_the_end_cuts_does_not_count(late: int, rounds: int):
+    class Late(Counted):
+        count = 0
+
+        def time(self, text: str, best: float = 0.0) -> Outcome:
+            self.count += 1
+            return Outcome("late") if self.count == late else super().time(text, best)
+
+    assert remeasured(Late(), ["a", "bc"], 9) == [[1] * rounds, [2] * rounds]
 
 
 def test_no_round_begins_that_would_end_too_late(monkeypatch: pytest.MonkeyPatch) -> None:

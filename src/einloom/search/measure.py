@@ -20,6 +20,7 @@ from einloom.search.search import Outcome
 
 __all__ = [
     "LEAST_ROUNDS",
+    "LEAST_WAIT",
     "Compiler",
     "Measurement",
     "ScheduleSpace",
@@ -28,6 +29,7 @@ __all__ = [
     "is_faster",
     "median",
     "remeasured",
+    "search_end",
 ]
 
 CODE = "from einloom.search.worker import serve\nserve()\n"
@@ -39,7 +41,10 @@ DRIFT = 20
 """After so many evaluations the best schedule is measured again, which tells whether the machine has changed."""
 
 LEAST_WAIT = 1.0
-"""Seconds that a candidate has at least, however little is left of a budget."""
+"""Seconds that the last candidates of a search may take beyond its end, within those of the budget."""
+
+LAST_SHARE = 0.2
+"""Of the seconds of a budget, what comparing the finalists may take, beside a fresh process for it."""
 
 START_UP = 120.0
 """Seconds that a process may take to start, and to compute what the result should be."""
@@ -79,7 +84,7 @@ class Timing(ABC):
         drift: the times of the best leaf so far at each time that it was measured again.
         is_checked: whether a process has compared the leaf that is known to be right with the interpreter.
         huge_pages: whether arrays of the next process may lie on huge pages, if the system has any left.
-        end: by the monotonic clock, when every candidate has had its time; `LEAST_WAIT` is left to each all the same.
+        end: by the monotonic clock, when every candidate has had its time.
     """
 
     def __init__(self, code: str, what: str, threads: int, seconds: float, timeout: float) -> None:
@@ -108,17 +113,18 @@ class Timing(ABC):
         if outcome.status == "ok" and outcome.seconds < self._best[0]:
             self._best = outcome.seconds, text
         self._count += 1
-        if self._count % DRIFT == 0 and self._best[1]:
+        if self._count % DRIFT == 0 and self._best[1] and outcome.status != "late":
             self.drift.append(self.time(self._best[1], inf).seconds)
         return outcome
 
     def time(self, text: str, best: float = inf) -> Outcome:
         """Return what came of a text; one whose first call is hopelessly slower than `best` is called once."""
-        whole = self.timeout + (0 if best == inf else 10 * best)
-        limit = min(whole, max(self.end - time.monotonic(), LEAST_WAIT))
+        limit = whole = self.timeout + (0 if best == inf else 10 * best)
         try:
             given: dict[str, Any] = {self.what: text, "seconds": self.seconds, "hopeless": min(HOPELESS * best, 1e9)}
-            answer = self._worker().ask("evaluate", limit, **given, **self.compiled(text))
+            worker, compiled = self._worker(), self.compiled(text)
+            limit = min(whole, max(self.end - time.monotonic(), 0.0))
+            answer = worker.ask("evaluate", limit, **given, **compiled)
         except DeviceError as error:
             self.close()
             if "took longer" not in str(error):
@@ -135,6 +141,16 @@ class Timing(ABC):
         """Start the process, and return how many seconds that took."""
         began = time.monotonic()
         self._worker()
+        return time.monotonic() - began
+
+    def restart(self) -> float:
+        """Start a fresh process, and return how many seconds that took; if it fails, `time` tries again."""
+        self.close()
+        began = time.monotonic()
+        try:
+            self._worker()
+        except DeviceError:
+            self.close()
         return time.monotonic() - began
 
     def _worker(self) -> Process:
@@ -230,21 +246,47 @@ LEAST_GAIN = 1.01
 """How many times as fast as the heuristic's a schedule must be to take its place: less is noise."""
 
 
+def search_end(end: float, seconds: float, start: float, began: float, turn: float = 0.0) -> float:
+    """Return when a search ends whose budget ends at a time: what compares the finalists has its share, and a process.
+
+    Half of what is left is the search's all the same, so that a short budget evaluates something.
+
+    >>> search_end(end=160.0, seconds=60.0, start=1.0, began=102.0), search_end(103.0, 3.0, 1.0, 101.5)
+    (147.0, 102.25)
+
+    Args:
+        end: of the budget, by the monotonic clock.
+        seconds: of the budget.
+        start: seconds that a process takes to start.
+        began: when the search began.
+        turn: seconds that a finalist takes in a round.
+    """
+    share = max(LAST_SHARE * seconds, 2 * LEAST_ROUNDS * turn)
+    return max(end - share - start, min((began + end) / 2, end))
+
+
 def remeasured(
-    measurement: Timing, schedules: Sequence[str], rounds: int, seconds: float = math.inf, least: int = LEAST_ROUNDS
+    measurement: Timing,
+    schedules: Sequence[str],
+    rounds: int,
+    seconds: float = math.inf,
+    least: int = LEAST_ROUNDS,
 ) -> list[list[float]]:
     """Return the times of some schedules in rounds, in each of which every schedule has its turn.
 
     A fresh process times the first `ROUNDS_OF_A_PROCESS` of them, another one the next ones, every second one on small
-    pages. A schedule that fails has no times. But for the `least` ones no round begins that would end after `seconds`.
+    pages; a single schedule is compared with nothing, and needs none. A schedule that fails has no times. But for the
+    `least` ones no round begins that would end after `seconds`, and what has taken so long beside the start of a
+    process ends: a round that is not whole does not count, and of fewer than the `least` ones nothing does.
     """
     began = last = time.monotonic()
     first = longest = 0.0
     times: list[list[float]] = [[] for _ in schedules]
     failed: set[int] = set()
-    for turn in range(rounds):
+    measurement.end = began + seconds
+    for turn in range(rounds if seconds > 0 else 0):
         now = time.monotonic()
-        begins = turn % ROUNDS_OF_A_PROCESS == 0
+        begins = turn % ROUNDS_OF_A_PROCESS == 0 and len(schedules) > 1
         if turn == 1:
             first = now - last  # a process started, too
         elif (turn - 1) % ROUNDS_OF_A_PROCESS:
@@ -253,13 +295,15 @@ def remeasured(
         if turn >= least and now + (max(first, longest) if begins else longest) > began + seconds:
             break
         if begins:
-            measurement.close()
             measurement.huge_pages = turn // ROUNDS_OF_A_PROCESS % 2 == 0
+            measurement.end = began + seconds + measurement.restart()
         for place in range(len(schedules)):
             each = (place + turn) % len(schedules)
             if each in failed:
                 continue
             outcome = measurement.time(schedules[each])
+            if outcome.status == "late":
+                return [of[:turn] if turn >= least else [] for of in times]
             if outcome.status == "ok":
                 times[each].append(outcome.seconds)
             else:

@@ -71,6 +71,10 @@ class Budget:
             seconds = min(seconds, (self.evaluations - evaluations) * elapsed / evaluations)
         return max(seconds, 0.0)
 
+    def end(self) -> float:
+        """Return when its seconds end by the monotonic clock, if they begin now; inf where it has none."""
+        return inf if self.seconds is None else time.monotonic() + self.seconds
+
     def until(self, end: float) -> Budget:
         """Return what is left of it if it has seconds, and they end at a time of the monotonic clock."""
         return self if self.seconds is None else replace(self, seconds=max(end - time.monotonic(), 0.0))
@@ -268,7 +272,7 @@ def run_search(
     if order == "pruning":
         order = pruning_order(space, _cut_at_root(space, known), seed)
     explorer = Explorer(space, Random(seed), bounds, order, expansion == "all")
-    run = SearchRun(space, explorer, make_strategy(strategy, explorer), budget)
+    run = SearchRun(space, explorer, make_strategy(strategy, explorer), budget, began=time.monotonic())
     for domains, seconds in known:
         leaf = explorer.leaf_at(domains)
         run.learn(leaf, seconds)

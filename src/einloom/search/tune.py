@@ -30,7 +30,17 @@ from einloom.passes.values import Context, Options
 from einloom.search.claims import code_digest
 from einloom.search.hints import hints
 from einloom.search.log import EventLog, SearchSetup, opened_log
-from einloom.search.measure import LEAST_ROUNDS, Compiler, Measurement, interval, is_faster, median, remeasured
+from einloom.search.measure import (
+    LEAST_ROUNDS,
+    LEAST_WAIT,
+    Compiler,
+    Measurement,
+    interval,
+    is_faster,
+    median,
+    remeasured,
+    search_end,
+)
 from einloom.search.problems import renamed, with_plain_names
 from einloom.search.ranking import predicted_times
 from einloom.search.records import Record, Records, kept, problem_key, records_at
@@ -54,9 +64,6 @@ FINALISTS = 3
 ROUNDS = 9
 """Turns of each of them."""
 
-LAST_SHARE = 0.2
-"""Of the seconds of a budget, what comparing the finalists may take, beside a fresh process for it."""
-
 CALLS = 5
 """Calls that a turn takes at least: what begins anew, what is checked, and what is timed."""
 
@@ -76,6 +83,7 @@ def tune_operation(
     log: Path | None = None,
     progress: Callable[[SearchRun], None] = lambda run: None,
     compiler: Compiler | None = None,
+    end: float | None = None,
 ) -> Tuned:
     """Return what a search for a faster schedule found.
 
@@ -92,12 +100,14 @@ def tune_operation(
         log: where to write what the search does; `einloom.search.log` reads it.
         progress: is called after every evaluation.
         compiler: what compiles candidates; None: the process that measures them.
+        end: by the monotonic clock, when the budget's seconds end, which the start of one process may exceed; None:
+            they begin now.
 
     Raises:
         ScheduleError: there is nothing to compute.
         InternalError: the heuristic's schedule computes something else than the interpreter.
     """
-    end = inf if budget.seconds is None else time.monotonic() + budget.seconds
+    end = budget.end() if end is None else end
     plain = with_plain_names(operation)
     rates = None if limits is None else limits.times(MARGIN)
     blank = Record(
@@ -111,13 +121,23 @@ def tune_operation(
 
         def seen(run: SearchRun) -> None:
             tuning.remember(run.history[-1], events)
+            if run.explorer.best < inf:
+                run.budget = limited(run.began, CALLS * run.explorer.best)
             progress(run)
 
-        measurement.end = end - LAST_SHARE * (budget.seconds or 0) - measurement.start()
+        def limited(began: float, turn: float) -> Budget:
+            """What is left for a search that began then: finalists that take longer have more of it."""
+            if budget.seconds is None:
+                return budget
+            over = search_end(end, budget.seconds, start, began, turn)
+            measurement.end = min(over + LEAST_WAIT, end)
+            return replace(budget, seconds=max(over - began, 0.0))
+
+        start = measurement.start() if time.monotonic() < end else 0.0
         run = run_search(
             tuning.space,
             measurement,
-            budget.until(measurement.end),
+            limited(time.monotonic(), 0.0),
             strategy,
             seed,
             starts=tuning.starts,
@@ -126,7 +146,7 @@ def tune_operation(
             proposed=measurement.propose,
             progress=seen,
         )
-        measurement.end, left = inf, end - time.monotonic()
+        left = end - time.monotonic()
         texts = tuning.best_texts(run, left)
         finalists = tuning.finalists(texts, remeasured(measurement, texts, ROUNDS, left))
     return tuning.result(run, finalists, dict(zip(plain.names, operation.names)), operation)

@@ -18,7 +18,7 @@ from einloom import csp
 from einloom.errors import EinloomError
 from einloom.frozen import frozen
 from einloom.ir.gpu.text import write_launch
-from einloom.search.measure import Timing, interval, is_faster, median, remeasured
+from einloom.search.measure import LEAST_WAIT, Timing, interval, is_faster, median, remeasured, search_end
 from einloom.search.on_gpu.records import gpu_key
 from einloom.search.on_gpu.result import TunedKernel, TunedLeaf
 from einloom.search.records import Record, Records, kept, records_at
@@ -35,9 +35,6 @@ STARTS = 12
 
 FINALISTS, ROUNDS = 3, 9
 """Leaves of the search that are measured again at the end, and turns of each of them."""
-
-LAST_SHARE = 0.2
-"""Of the seconds of a budget, what comparing the finalists may take, beside a fresh process for it."""
 
 
 @frozen(slots=False)
@@ -95,6 +92,7 @@ def tune_kernel(
     seconds: float = 0.02,
     timeout: float = 20.0,
     progress: Callable[[SearchRun], None] = lambda run: None,
+    end: float | None = None,
 ) -> TunedKernel:
     """Return what a search for a faster leaf found.
 
@@ -107,12 +105,14 @@ def tune_kernel(
         seconds: how long a good candidate is timed.
         timeout: seconds that compiling and running a candidate may take.
         progress: is called after every evaluation.
+        end: by the monotonic clock, when the budget's seconds end, which the start of one process may exceed; None:
+            they begin now.
 
     Raises:
         InternalError: the expert's leaf computes something else than the interpreter.
         DeadEnd: nothing fits the device.
     """
-    end = inf if budget.seconds is None else time.monotonic() + budget.seconds
+    end = budget.end() if end is None else end
     tuning = _Tuning(problem, strategy, seed, None if file is None else records_at(file), version)
     with KernelMeasurement(problem, tuning.expert, seconds, timeout) as measurement:
 
@@ -120,13 +120,14 @@ def tune_kernel(
             tuning.remember(run.history[-1])
             progress(run)
 
-        measurement.end = end - LAST_SHARE * (budget.seconds or 0) - measurement.start()
+        start = measurement.start() if time.monotonic() < end else 0.0
+        over = search_end(end, budget.seconds or 0.0, start, time.monotonic())
+        measurement.end = min(over + LEAST_WAIT, end)
         run = run_search(
-            problem.space, measurement, budget.until(measurement.end), strategy, seed,
+            problem.space, measurement, budget.until(over), strategy, seed,
             starts=[each.inner for each in tuning.starts], known=tuning.known, progress=seen,
         )  # fmt: skip
         leaves = tuning.best(run)
-        measurement.end = inf
         left = end - time.monotonic()
         times = remeasured(measurement, [write_launch(leaf.launch()) for leaf in leaves], ROUNDS, left, least=1)
     return tuning.result(run, leaves, times)
