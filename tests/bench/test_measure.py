@@ -8,7 +8,7 @@ import pytest
 
 from einloom.bench.cases import Case, Ceiling
 from einloom.bench.contestant import contestant_process
-from einloom.bench.measure import Options, measure_case, measure_cases
+from einloom.bench.measure import Options, measure_case
 from einloom.bench.peers.contestants import PEERS, Contestant
 from einloom.bench.report import is_good, make_report
 from einloom.errors import DeviceError
@@ -19,17 +19,17 @@ OPTIONS = Options(runs=2, seconds=0.0, target="interpreter", timeout=60)
 
 
 def test_two_contestants_in_their_own_processes() -> None:
-    seen = []
-    rows = measure_cases([TINY], [PEERS["numpy"]], OPTIONS, AVX2, seen.append)
-    assert seen == rows
-    (row,) = rows
+    told: list[str] = []
+    row = measure_case(TINY, [PEERS["numpy"]], OPTIONS, AVX2, told.append)
+    checks = [f"{name} computes and is checked" for name in ("einloom", "numpy")]
+    assert told == ["2 processes start", *checks, "round 1 of 2", "round 2 of 2"]
     assert row.ours.usable
     assert row.best("numpy").usable
     assert len(row.ours.seconds) == len(row.best("numpy").seconds) == 2
     assert {ceiling: len(rates) for ceiling, rates in row.ceilings.items()} == {Ceiling.COPY: 4}
     assert row.ours.elements == 12
     assert row.ours.compile_seconds is not None
-    report = json.loads(json.dumps(make_report("tiny", rows, [PEERS["numpy"]], [], OPTIONS, AVX2)))
+    report = json.loads(json.dumps(make_report("tiny", [row], [PEERS["numpy"]], [], OPTIONS, AVX2)))
     assert is_good(report)
     assert report["peers"]["numpy"]
     assert report["rows"][0]["peers"]["numpy"]["ratio"] > 0

@@ -9,7 +9,10 @@ import sys
 
 import pytest
 
+from einloom.cli import main
 from einloom.cli.bench_progress import progress
+from einloom.cli.waiting import waiting
+from einloom.frozen import frozen
 
 
 class Terminal(io.StringIO):
@@ -17,21 +20,66 @@ class Terminal(io.StringIO):
         return True
 
 
+@frozen
+class Named:
+    name: str
+
+
+CASES = [Named("first"), Named("[second]")]
+
+
+def terminal_of(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Return what stands for the error stream from now on."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", made := Terminal())
+    return made
+
+
 def test_a_pipe_gets_a_line_a_case_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress(2) as say:
-        say("first", "1.0 GFLOP/s")
-        assert capsys.readouterr() == ("", "1/2 first: 1.0 GFLOP/s\n")
-        say("second", "failed")
-    assert capsys.readouterr() == ("", "2/2 second: failed\n")
+    figures = iter(["1.0 GFLOP/s", "failed"])
+    with progress(CASES) as under_way:
+        for _ in under_way:
+            under_way.tell("round 1 of 2")
+            assert capsys.readouterr() == ("", "")
+            under_way.done(next(figures))
+            assert capsys.readouterr().err in ("1/2 first: 1.0 GFLOP/s\n", "2/2 [second]: failed\n")
+    assert capsys.readouterr() == ("", "")
 
 
-def test_a_terminal_keeps_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    with pytest.raises(KeyboardInterrupt), progress(2) as say:
-        say("first", "1.0 GFLOP/s")
+def test_a_terminal_names_each_case_before_it_starts_and_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_of(monkeypatch)
+    with pytest.raises(KeyboardInterrupt), progress(CASES) as under_way:
+        seen = [terminal.getvalue() for _ in under_way]
+        under_way.tell("round 1 of 2")
+        under_way.done("1.0 GFLOP/s")
         raise KeyboardInterrupt
-    assert terminal.getvalue() == "\r\x1b[K1/2 first\r\x1b[K"
+    assert "1/2 first" in seen[0] and "second" not in seen[0] and "2/2 [second]" in seen[1]
+    assert "2/2 [second]: round 1 of 2" in terminal.getvalue() and "GFLOP/s" not in terminal.getvalue()
+    assert terminal.getvalue().endswith("\x1b[2K"), "the last line is erased"
+
+
+def test_a_spinner_is_drawn_in_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal = terminal_of(monkeypatch)
+    with waiting("a[b]") as tell:
+        assert "a[b]" in terminal.getvalue()
+        tell("then c")
+        assert "then c" in terminal.getvalue()
+    monkeypatch.undo()
+    with waiting("in a pipe") as tell:
+        tell("then more")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_takes_seconds_says_so_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = terminal_of(monkeypatch)
+    monkeypatch.setattr("einloom.jit.peak.peak_flops", lambda *_: 1e9)
+    assert main(["info", "--peak"]) == 0
+    assert "measured" in terminal.getvalue()
+    sizes = ["--sizes", "a=3,b=4", "--peers", "", "--target", "interpreter", "--runs", "1", "--threads", "1"]
+    assert main(["einsum", "ab->ba", *sizes]) == 0
+    assert "ab->ba: a process starts" in terminal.getvalue() and "ab->ba: round 1 of 1" in terminal.getvalue()
 
 
 def test_cases_are_said_beside_the_table() -> None:

@@ -1,4 +1,4 @@
-"""`measure_cases`: run cases with einloom and its peers in turns, each in a process of its own. It prints nothing.
+"""`measure_case`: run a case with einloom and its peers in turns, each in a process of its own. It prints nothing.
 
 row = measure_case(Case.contraction("ab,bc->ac", {"a": 8, "b": 8, "c": 8}), [], Options(runs=2), host())
 row.ours.median, row.share
@@ -7,7 +7,7 @@ row.ours.median, row.share
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -19,7 +19,7 @@ from einloom.errors import DeviceError
 from einloom.frozen import frozen
 from einloom.machine import Machine
 
-__all__ = ["Figures", "Options", "Row", "measure_case", "measure_cases"]
+__all__ = ["Figures", "Options", "Row", "measure_case"]
 
 CEILING_SECONDS = 0.01
 """How long the machine's peak is measured before and after each of einloom's turns."""
@@ -139,38 +139,34 @@ class Row:
         return self.case.amount_under(ceiling) / self.ours.median / rate if self.ours.usable and rate else None
 
 
-def measure_cases(
-    cases: Iterable[Case],
+def measure_case(
+    case: Case,
     peers: Sequence[Contestant],
     options: Options,
     machine: Machine,
-    progress: Callable[[Row], object] = lambda row: None,
-) -> list[Row]:
-    """Run every case; `progress` is called with each row as it is done."""
-    rows: list[Row] = []
-    for case in cases:
-        rows.append(measure_case(case, peers, options, machine))
-        progress(rows[-1])
-    return rows
+    tell: Callable[[str], object] = lambda phase: None,
+) -> Row:
+    """Run one case with einloom and peers: start all, prepare and check one after the other, then take turns.
 
-
-def measure_case(case: Case, peers: Sequence[Contestant], options: Options, machine: Machine) -> Row:
-    """Run one case with einloom and peers: start all, prepare and check one after the other, then take turns."""
+    `tell` is called with what begins: a few words for whoever waits.
+    """
     with ExitStack() as stack:
         clients = [_Client(EINLOOM.name, Variant("default"), options)]
         clients += [_Client(peer.name, variant, options) for peer in peers for variant in variants_of(peer, machine)]
         for client in clients:
             stack.enter_context(client.process)
+        tell(f"{len(clients)} processes start" if len(clients) > 1 else "a process starts")
         for client in clients:
             client.start_up()
         for client in clients:
+            tell(f"{client.figures.contestant} computes and is checked")
             client.prepare(case)
-        ceilings = _take_turns(clients, case)
+        ceilings = _take_turns(clients, case, tell)
         ours, *others = [client.figures for client in clients]
         return Row(case, ours, tuple(others), ceilings)
 
 
-def _take_turns(clients: list[_Client], case: Case) -> dict[Ceiling, tuple[float, ...]]:
+def _take_turns(clients: list[_Client], case: Case, tell: Callable[[str], object]) -> dict[Ceiling, tuple[float, ...]]:
     ours = clients[0]
     seen: dict[Ceiling, list[float]] = {ceiling: [] for ceiling in case.ceilings}
 
@@ -179,6 +175,7 @@ def _take_turns(clients: list[_Client], case: Case) -> dict[Ceiling, tuple[float
             rates.append(ours.rate_of(ceiling))
 
     for turn in range(ours.options.runs):
+        tell(f"round {turn + 1} of {ours.options.runs}")
         first = turn % len(clients)
         for client in clients[first:] + clients[:first]:
             if client is ours:

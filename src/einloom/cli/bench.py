@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from einloom.bench.cases import SUITES, load_suite
-from einloom.bench.measure import Options, measure_cases
+from einloom.bench.measure import Options, Row, measure_case
 from einloom.bench.peers.contestants import PEERS, chosen_peers, restricted_machine
 from einloom.bench.plot import draw_plot
 from einloom.bench.report import is_good, make_report
@@ -86,8 +86,11 @@ def run(arguments: argparse.Namespace) -> int:
         check_figures()
     machine = restricted_machine(host(), arguments.isa)
     options = Options(arguments.threads, arguments.runs, arguments.seconds, vector=arguments.isa)
-    with progress(len(cases)) as say:
-        rows = measure_cases(cases, peers, options, machine, lambda row: say(row.case.name, figures_of(row, peers)))
+    rows: list[Row] = []
+    with progress(cases) as under_way:
+        for case in under_way:
+            rows.append(measure_case(case, peers, options, machine, under_way.tell))
+            under_way.done(figures_of(rows[-1], peers))
     report = make_report(arguments.suite, rows, peers, missing, options, machine)
     if arguments.json == "-":
         print(json.dumps(report, indent=1))

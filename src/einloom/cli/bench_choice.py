@@ -17,10 +17,10 @@ __all__ = ["run_choice"]
 def run_choice(cases: Sequence[Case], machine: Machine, runs: int, seconds: float, json_file: str | None) -> int:
     """Measure all proposals of the cases, print the table and write JSON; return 0, or 1 if there is no case."""
     found: list[Choice] = []
-    with progress(len(cases)) as say:
-        for case in cases:
+    with progress(cases) as under_way:
+        for case in under_way:
             choice = measure_choice(case, machine, runs, seconds)
-            say(case.name, "no choice" if choice is None else f"{choice.ratio:.2f}x of the best")
+            under_way.done("no choice" if choice is None else f"{choice.ratio:.2f}x of the best")
             found += [] if choice is None else [choice]
     if json_file == "-":
         print(json.dumps([choice.to_json() for choice in found], indent=1))

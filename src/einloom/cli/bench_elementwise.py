@@ -19,10 +19,10 @@ def run_elementwise(substring: str, seconds: float, json_file: str | None) -> in
     from einloom.bench.table import time_text
 
     cases, results = load_cases(substring), list[ElementWiseResult]()
-    with progress(len(cases)) as say:
-        for case in cases:
+    with progress(cases) as under_way:
+        for case in under_way:
             results.append(measure_case(case, seconds))
-            say(results[-1].name, time_text(results[-1].seconds))
+            under_way.done(time_text(results[-1].seconds))
     machine = host()
     report: dict[str, Any] = {
         "suite": "elementwise",

@@ -14,6 +14,7 @@ from einloom.bench.loops import LoopRow, load_loop_cases, measure_loops
 from einloom.bench.peers.cpp_loops import COMPILER
 from einloom.bench.strings import measure_strings
 from einloom.cli.bench_progress import say_aside
+from einloom.cli.waiting import waiting
 from einloom.jit.host import host
 
 __all__ = ["run_loops"]
@@ -32,12 +33,16 @@ def run_loops(substring: str, peers: str, threads: int, runs: int, seconds: floa
     """
     names = ["einloom", *(["torch"] if "torch" in peers.split(",") and find_spec("torch") else [])]
     rows: list[LoopRow] = []
-    costs = measure_strings(COMPILER in peers.split(",")) if substring in ("", STRINGS) else None
+    costs = None
+    if substring in ("", STRINGS):
+        with waiting("what a loop string costs"):
+            costs = measure_strings(COMPILER in peers.split(","))
     say = say_aside if json_file == "-" else partial(print, end="", flush=True)
     if costs:
         say(f"{costs}\n")
     for case in load_loop_cases(substring) if substring != STRINGS else ():
-        rows.append(measure_loops(case, names, threads, runs, seconds))
+        with waiting(case.name):
+            rows.append(measure_loops(case, names, threads, runs, seconds))
         say(f"{_line(rows[-1])}\n")
     report: dict[str, Any] = {
         "suite": "loops",

@@ -1,43 +1,71 @@
-"""How far a suite is, on standard error: which case is done in a terminal, and a line for each in a pipe or a file."""
+"""How far a suite is, on standard error: the case under way in a terminal, a line a case in a pipe or a file."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Generic, Protocol, TypeVar
 
 from einloom.bench.measure import Row
 from einloom.bench.peers.contestants import Contestant
+from einloom.cli.waiting import at_terminal, waiting
 
-__all__ = ["figures_of", "progress", "say_aside"]
+__all__ = ["Progress", "figures_of", "progress", "say_aside"]
+
+
+class Named(Protocol):
+    """A case, as far as it is spoken of."""
+
+    @property
+    def name(self) -> str:
+        """What a report calls it."""
+        ...
+
+
+C = TypeVar("C", bound=Named)
+
+
+class Progress(Generic[C]):
+    """The cases of a suite, one after the other: each is named before it starts.
+
+    Args:
+        cases: all of them.
+        draw: shows a text in place of the last one.
+    """
+
+    def __init__(self, cases: Sequence[C], draw: Callable[[str], None]) -> None:
+        self._cases, self._draw, self._counted = cases, draw, ""
+
+    def __iter__(self) -> Iterator[C]:
+        """Yield each case, once it has been named."""
+        for number, case in enumerate(self._cases, 1):
+            self._counted = f"{number}/{len(self._cases)} {case.name}"
+            self._draw(self._counted)
+            yield case
+
+    def tell(self, phase: str) -> None:
+        """Say what the case under way is at; a terminal shows it."""
+        self._draw(f"{self._counted}: {phase}")
+
+    def done(self, figures: str) -> None:
+        """Say what came of it; elsewhere than in a terminal it is a line."""
+        if not at_terminal():
+            say_aside(f"{self._counted}: {figures}\n")
 
 
 @contextmanager
-def progress(total: int) -> Generator[Callable[[str, str], None]]:
-    """Say which of `total` cases are done.
+def progress(cases: Sequence[C]) -> Generator[Progress[C]]:
+    """Say which case is under way, and which are done.
 
     Yields:
-        a function of a case's name and its figures. A terminal shows the last name, and nothing at the end; elsewhere
-        each case is a line, written at once, so that whoever reads a pipe or a log need not wait for the table.
+        the cases to go through. A terminal shows the one under way, and nothing at the end; elsewhere each that is done
+        is a line, written at once, so that whoever reads a pipe or a log need not wait for the table.
     """
-    done, is_drawn = 0, isinstance(sys.stderr, io.TextIOBase) and sys.stderr.isatty()
-
-    def say(name: str, figures: str) -> None:
-        nonlocal done
-        done += 1
-        counted = f"{done}/{total} {name}"
-        if is_drawn:
-            say_aside(f"\r\x1b[K{counted}")
-        else:
-            say_aside(f"{counted}: {figures}\n")
-
-    try:
-        yield say
-    finally:
-        if is_drawn:
-            say_aside("\r\x1b[K")
+    with waiting() as draw:
+        yield Progress(cases, draw)
 
 
 def say_aside(text: str) -> None:

@@ -37,10 +37,10 @@ def run_tuned(
         file = chosen_file(records or folder)
         assert file is not None
         try:
-            with progress(len(cases)) as say:
-                for case in cases:
+            with progress(cases) as under_way:
+                for case in under_way:
                     found.append(tuned_case(case, evaluations, file, turns, seconds))
-                    say(case.name, f"{found[-1].speedup:.2f}x")
+                    under_way.done(f"{found[-1].speedup:.2f}x")
         except KeyboardInterrupt:
             code = 130
     if not found:

@@ -7,10 +7,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from einloom.bench.measure import Options, measure_cases
+from einloom.bench.measure import Options, measure_case
 from einloom.bench.peers.contestants import PEERS, chosen_peers
 from einloom.bench.report import is_good, make_report
 from einloom.cli.sizes import add_equation, positive, sized_case
+from einloom.cli.waiting import waiting
 from einloom.config import thread_count
 from einloom.jit.host import host
 
@@ -45,8 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
     peers, missing = chosen_peers("numpy,torch" if arguments.peers is None else arguments.peers)
     threads = thread_count(arguments.threads, cores=host().cores)
     options = Options(threads, arguments.runs, target=arguments.target)
-    rows = measure_cases([case], peers, options, host())
-    report = make_report("einsum", rows, peers, missing if arguments.peers else [], options, host())
+    with waiting(case.equation) as tell:
+        row = measure_case(case, peers, options, host(), lambda phase: tell(f"{case.equation}: {phase}"))
+    report = make_report("einsum", [row], peers, missing if arguments.peers else [], options, host())
     if arguments.json:
         print(json.dumps(report, indent=1))
     else:

@@ -11,6 +11,8 @@ import textwrap
 from dataclasses import asdict
 from typing import Any
 
+from einloom.cli.waiting import waiting
+
 __all__ = ["add_parser", "run"]
 
 VECTOR_FEATURES = ("avx", "fma", "f16c", "amx", "neon", "sve", "sme", "bf16", "i8mm", "dotprod", "fp16", "asimd")
@@ -37,7 +39,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the facts; 0."""
     facts = _facts(arguments.peak)
     if arguments.measure:
-        _record()
+        with waiting("the rates of this machine are measured, for some seconds"):
+            _record()
     if recorded := _recorded():
         facts["recorded"] = recorded
     if arguments.json:
@@ -73,7 +76,8 @@ def _facts(peak: bool) -> dict[str, Any]:
         "system": f"{platform.system()} {platform.release()}",
     }
     if peak:
-        facts["peak"] = _measured_peaks(machine.cores)
+        with waiting("the peak of this machine is measured"):
+            facts["peak"] = _measured_peaks(machine.cores)
     return facts
 
 
