@@ -77,7 +77,7 @@ PARTS: dict[str, tuple[set[str], ...]] = {
         {"data"},
         {"check", "choice", "contestant", "elementwise", "plot", "tuned"},
         {"peers"},
-        {"measure", "worker"},
+        {"measure", "memory", "worker"},
         {"loops", "strings", "report"},
         {"table"},
     ),

@@ -173,6 +173,12 @@ def test_a_machine_without_kernels_is_an_error_of_this_machine() -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_sizes_that_no_machine_holds_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    message = error_of(capsys, "einsum", "ab,bc->ac", "--sizes", "a=300000,b=400000000,c=5")
+    assert message.startswith("einloom: ArgumentError: operands 437 TiB and 7.45 GiB, result 5.72 MiB of float32: this")
+    assert message.endswith("free\n  ab,bc->ac\n  Give smaller sizes.\n")
+
+
 def test_a_missing_size_is_pointed_at(capsys: pytest.CaptureFixture[str]) -> None:
     message = error_of(capsys, "einsum", "abc,cd->abd", "--sizes", "a=8,b=9,d=2")
     assert message == "einloom: ShapeError: no size for c\n  abc,cd->abd\n    ^\n  Add c=8 to --sizes.\n"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from einloom.bench.measure import Options, measure_case
+from einloom.bench.memory import check_memory
 from einloom.bench.peers.contestants import PEERS, chosen_peers
 from einloom.bench.report import is_good, make_report
 from einloom.cli.sizes import add_equation, positive, sized_case
@@ -46,6 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     peers, missing = chosen_peers("numpy,torch" if arguments.peers is None else arguments.peers)
     threads = thread_count(arguments.threads, cores=host().cores)
     options = Options(threads, arguments.runs, target=arguments.target)
+    check_memory(case, peers, host())
     with waiting(case.equation) as tell:
         row = measure_case(case, peers, options, host(), lambda phase: tell(f"{case.equation}: {phase}"))
     report = make_report("einsum", [row], peers, missing if arguments.peers else [], options, host())
