@@ -6,9 +6,16 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from einloom.bench.cases import Case
+from einloom.bench.choice import Choice, Tried
+from einloom.bench.elementwise import ElementWiseResult
+from einloom.bench.loops import LoopCase, LoopRow
+from einloom.bench.measure import Figures, Row
+from einloom.bench.tuned import TunedCase
 from einloom.cli import main
 from einloom.cli.bench_progress import progress
 from einloom.cli.waiting import waiting
@@ -48,11 +55,12 @@ def test_a_pipe_gets_a_line_a_case_at_once(capsys: pytest.CaptureFixture[str]) -
 
 def test_a_terminal_names_each_case_before_it_starts_and_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_of(monkeypatch)
-    with pytest.raises(KeyboardInterrupt), progress(CASES) as under_way:
+    with progress(CASES) as under_way:
         seen = [terminal.getvalue() for _ in under_way]
         under_way.tell("round 1 of 2")
         under_way.done("1.0 GFLOP/s")
         raise KeyboardInterrupt
+    assert under_way.interrupted
     assert "1/2 first" in seen[0] and "second" not in seen[0] and "2/2 [second]" in seen[1]
     assert "2/2 [second]: round 1 of 2" in terminal.getvalue() and "GFLOP/s" not in terminal.getvalue()
     assert terminal.getvalue().endswith("\x1b[2K"), "the last line is erased"
@@ -89,6 +97,49 @@ def test_cases_are_said_beside_the_table() -> None:
     assert done.stdout.startswith("{") and done.stdout.endswith("}\n")
     assert done.stderr.startswith("1/1 5x5x5: ")
     assert " GFLOP/s, " in done.stderr and " of peak, numpy " in done.stderr
+
+
+INTERRUPTED = {
+    "permutations": ("einloom.cli.bench.measure_case", ["--peers", ""]),
+    "gemm_large": ("einloom.cli.bench_choice.measure_choice", ["--choice"]),
+    "tccg24": ("einloom.cli.bench_tuned.tuned_case", ["--tune", "1"]),
+    "elementwise": ("einloom.cli.bench_elementwise.measure_case", []),
+    "loops": ("einloom.cli.bench_loops.measure_loops", ["--cases", "gemm"]),
+}
+"""Suites, what measures one of their cases, and what is asked for."""
+MEASURED = {
+    "permutations": Row(Case.contraction("ab->ba", {"a": 2, "b": 3}), Figures("einloom", "default", (1e-6,)), (), {}),
+    "gemm_large": Choice("m", 8, 1, (Tried("f", "s", 1e-6, 1e-6),)),
+    "tccg24": TunedCase("m", 1, "s", "s", (1e-6,), (1e-6,), ""),
+    "elementwise": ElementWiseResult("m", 1e-6, 1e-6, 8, 8),
+    "loops": LoopRow(LoopCase("m", "gemm", (), False), {"einloom": [1e-6]}, 8.0, 0.0, 1e9),
+}
+
+
+@pytest.mark.parametrize("suite", INTERRUPTED)
+def test_ctrl_c_keeps_what_is_measured(
+    suite: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    answers = iter([MEASURED[suite]])
+    where, options = INTERRUPTED[suite]
+
+    def measured(*_: object) -> object:
+        for answer in answers:
+            return answer
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, measured)
+    file = tmp_path / "report.json"
+    assert main(["bench", suite, *options, "--json", str(file)]) == 130
+    said = capsys.readouterr()
+    assert "einloom: ended by Ctrl-C after 1 of " in said.err
+    assert len(said.out.splitlines()) > 0
+    report = json.loads(file.read_text())
+    assert len(report if isinstance(report, list) else report["rows"]) == 1
+    if suite == "permutations":
+        assert len(report["left_out"]) == 6
+    assert main(["bench", suite, *options, "--json", "-"]) == 130
+    assert capsys.readouterr().out == "", "nothing was measured"
 
 
 @pytest.mark.parametrize("stderr", ["&-", "/dev/full"])

@@ -3,11 +3,11 @@
     {"suite": "tccg24", "einloom": "0.1.0", "machine": {…}, "threads": 1, "runs": 5, "peers": {"numpy": "2.4.6"},
      "missing": ["etops"], "import_seconds": 0.04, "rows": [{"case": …, "unit": "GFLOP/s", "einloom": {…},
      "ceiling": 158.2, "share": 0.91, "bound_share": 0.91, "peers": {"numpy": {"rate": 61.2, "ratio": 2.4, …}}}],
-     "summary": {…}}
+     "summary": {…}, "left_out": []}
 
 Rates are in the row's unit, times in seconds. `share` is of the ceiling, `bound_share` of what arithmetic and traffic
 allow the row. `ratio` is how many times as fast as the peer einloom is. Where there are
-no figures, `problem` says why and `rate` is null.
+no figures, `problem` says why and `rate` is null. `left_out` names the cases that Ctrl-C left out.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ def make_report(
     missing: Sequence[str],
     options: Options,
     machine: Machine,
+    left_out: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return the report of a measurement."""
+    """Return the report of a measurement; `left_out` are the names of cases that nobody came to."""
     entries = [_row(row, peers) for row in rows]
     return {
         "suite": suite,
@@ -54,6 +55,7 @@ def make_report(
         "import_seconds": statistics.median(row.ours.import_seconds for row in rows) if rows else None,
         "rows": entries,
         "summary": _summary(entries, [peer.name for peer in peers]),
+        "left_out": list(left_out),
     }
 
 

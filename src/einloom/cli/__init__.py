@@ -1,7 +1,7 @@
 """The command line: which commands there are, and how errors end. One file a command, imported when it is asked for.
 
 Exit codes: 0 all good, 1 a check failed or einloom could not do the work here, 2 the command line or the equation is
-wrong.
+wrong, 130 Ctrl-C ended it.
 """
 
 from __future__ import annotations

@@ -64,7 +64,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, print and write what the command line asks for; 1 if einloom failed on a case, else 0."""
+    """Measure, print and write what the command line asks for.
+
+    Returns:
+        130 if Ctrl-C left cases out, else 1 if einloom failed on a case, else 0.
+    """
     from einloom.bench.table import draw_report, make_console
 
     if arguments.suite == ELEMENT_WISE:
@@ -91,7 +95,10 @@ def run(arguments: argparse.Namespace) -> int:
         for case in under_way:
             rows.append(measure_case(case, peers, options, machine, under_way.tell))
             under_way.done(figures_of(rows[-1], peers))
-    report = make_report(arguments.suite, rows, peers, missing, options, machine)
+    if not rows:
+        return under_way.code(0)
+    left_out = [case.name for case in cases[len(rows) :]]
+    report = make_report(arguments.suite, rows, peers, missing, options, machine, left_out)
     if arguments.json == "-":
         print(json.dumps(report, indent=1))
     else:
@@ -100,4 +107,4 @@ def run(arguments: argparse.Namespace) -> int:
             Path(arguments.json).write_text(json.dumps(report, indent=1) + "\n")
     if arguments.plot:
         draw_plot(report, arguments.plot)
-    return 0 if is_good(report) else 1
+    return under_way.code(0 if is_good(report) else 1)

@@ -15,20 +15,26 @@ __all__ = ["run_choice"]
 
 
 def run_choice(cases: Sequence[Case], machine: Machine, runs: int, seconds: float, json_file: str | None) -> int:
-    """Measure all proposals of the cases, print the table and write JSON; return 0, or 1 if there is no case."""
+    """Measure all proposals of the cases, print the table and write JSON.
+
+    Returns:
+        130 if Ctrl-C left cases out, else 1 if there is none, else 0.
+    """
     found: list[Choice] = []
     with progress(cases) as under_way:
         for case in under_way:
             choice = measure_choice(case, machine, runs, seconds)
             under_way.done("no choice" if choice is None else f"{choice.ratio:.2f}x of the best")
             found += [] if choice is None else [choice]
+    if not found and under_way.interrupted:
+        return under_way.code(1)
     if json_file == "-":
         print(json.dumps([choice.to_json() for choice in found], indent=1))
     else:
         _draw(found, machine)
         if json_file:
             Path(json_file).write_text(json.dumps([choice.to_json() for choice in found], indent=1) + "\n")
-    return 0 if found else 1
+    return under_way.code(0 if found else 1)
 
 
 def _draw(choices: Sequence[Choice], machine: Machine) -> None:

@@ -15,7 +15,11 @@ __all__ = ["run_elementwise"]
 
 
 def run_elementwise(substring: str, seconds: float, json_file: str | None) -> int:
-    """Measure the cases that `substring` chooses, print the table and write JSON; return 0."""
+    """Measure the cases that `substring` chooses, print the table and write JSON.
+
+    Returns:
+        130 if Ctrl-C left cases out, else 0.
+    """
     from einloom.bench.table import time_text
 
     cases, results = load_cases(substring), list[ElementWiseResult]()
@@ -23,6 +27,8 @@ def run_elementwise(substring: str, seconds: float, json_file: str | None) -> in
         for case in under_way:
             results.append(measure_case(case, seconds))
             under_way.done(time_text(results[-1].seconds))
+    if not results:
+        return under_way.code(0)
     machine = host()
     report: dict[str, Any] = {
         "suite": "elementwise",
@@ -31,11 +37,11 @@ def run_elementwise(substring: str, seconds: float, json_file: str | None) -> in
     }
     if json_file == "-":
         print(json.dumps(report, indent=1))
-        return 0
+        return under_way.code(0)
     _draw(results)
     if json_file:
         Path(json_file).write_text(json.dumps(report, indent=1) + "\n")
-    return 0
+    return under_way.code(0)
 
 
 def _draw(results: Sequence[ElementWiseResult]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from einloom.bench.loops import LoopRow, load_loop_cases, measure_loops
 from einloom.bench.peers.cpp_loops import COMPILER
 from einloom.bench.strings import measure_strings
-from einloom.cli.bench_progress import say_aside
+from einloom.cli.bench_progress import ended, say_aside
 from einloom.cli.waiting import waiting
 from einloom.jit.host import host
 
@@ -29,21 +29,27 @@ def run_loops(substring: str, peers: str, threads: int, runs: int, seconds: floa
     Where the report is printed as JSON, the lines go to standard error.
 
     Returns:
-        1 if a case failed, else 0.
+        130 if Ctrl-C left cases out, else 1 if a case failed, else 0.
     """
     names = ["einloom", *(["torch"] if "torch" in peers.split(",") and find_spec("torch") else [])]
+    cases = load_loop_cases(substring) if substring != STRINGS else []
     rows: list[LoopRow] = []
-    costs = None
-    if substring in ("", STRINGS):
-        with waiting("what a loop string costs"):
-            costs = measure_strings(COMPILER in peers.split(","))
+    costs, interrupted = None, False
     say = say_aside if json_file == "-" else partial(print, end="", flush=True)
-    if costs:
-        say(f"{costs}\n")
-    for case in load_loop_cases(substring) if substring != STRINGS else ():
-        with waiting(case.name):
-            rows.append(measure_loops(case, names, threads, runs, seconds))
-        say(f"{_line(rows[-1])}\n")
+    try:
+        if substring in ("", STRINGS):
+            with waiting("what a loop string costs"):
+                costs = measure_strings(COMPILER in peers.split(","))
+            say(f"{costs}\n")
+        for case in cases:
+            with waiting(f"{len(rows) + 1}/{len(cases)} {case.name}"):
+                rows.append(measure_loops(case, names, threads, runs, seconds))
+            say(f"{_line(rows[-1])}\n")
+    except KeyboardInterrupt:
+        interrupted = True
+    code = ended(len(cases), len(rows)) if interrupted else int(any(row.problem for row in rows))
+    if costs is None and not rows:
+        return code
     report: dict[str, Any] = {
         "suite": "loops",
         "machine": host().name,
@@ -53,14 +59,14 @@ def run_loops(substring: str, peers: str, threads: int, runs: int, seconds: floa
     }
     if json_file == "-":
         print(json.dumps(report, indent=1))
-        return int(any(row.problem for row in rows))
+        return code
     ratios = [row.ratio for row in rows if row.ratio is not None]
     if ratios:
         mean, ahead = exp(sum(map(log, ratios)) / len(ratios)), sum(ratio >= 1 for ratio in ratios)
         print(f"torch: geometric mean {mean:.2f}x, {ahead} of {len(ratios)} rows ahead, least {min(ratios):.2f}x")
     if json_file:
         Path(json_file).write_text(json.dumps(report, indent=1) + "\n")
-    return int(any(row.problem for row in rows))
+    return code
 
 
 def _line(row: LoopRow) -> str:

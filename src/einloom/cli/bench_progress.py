@@ -13,7 +13,7 @@ from einloom.bench.measure import Row
 from einloom.bench.peers.contestants import Contestant
 from einloom.cli.waiting import at_terminal, waiting
 
-__all__ = ["Progress", "figures_of", "progress", "say_aside"]
+__all__ = ["Progress", "ended", "figures_of", "progress", "say_aside"]
 
 
 class Named(Protocol):
@@ -34,10 +34,15 @@ class Progress(Generic[C]):
     Args:
         cases: all of them.
         draw: shows a text in place of the last one.
+
+    Attributes:
+        interrupted: whether Ctrl-C left cases out.
     """
 
     def __init__(self, cases: Sequence[C], draw: Callable[[str], None]) -> None:
         self._cases, self._draw, self._counted = cases, draw, ""
+        self._done = 0
+        self.interrupted = False
 
     def __iter__(self) -> Iterator[C]:
         """Yield each case, once it has been named."""
@@ -52,20 +57,37 @@ class Progress(Generic[C]):
 
     def done(self, figures: str) -> None:
         """Say what came of it; elsewhere than in a terminal it is a line."""
+        self._done += 1
         if not at_terminal():
             say_aside(f"{self._counted}: {figures}\n")
+
+    def code(self, code: int) -> int:
+        """Return the exit code of a command that would end with `code`; after Ctrl-C 130, and say what was left out."""
+        if not self.interrupted:
+            return code
+        return ended(len(self._cases), self._done)
 
 
 @contextmanager
 def progress(cases: Sequence[C]) -> Generator[Progress[C]]:
-    """Say which case is under way, and which are done.
+    """Say which case is under way, and which are done. Ctrl-C ends the block alone: what is measured is still wanted.
 
     Yields:
         the cases to go through. A terminal shows the one under way, and nothing at the end; elsewhere each that is done
         is a line, written at once, so that whoever reads a pipe or a log need not wait for the table.
     """
     with waiting() as draw:
-        yield Progress(cases, draw)
+        made = Progress(cases, draw)
+        try:
+            yield made
+        except KeyboardInterrupt:
+            made.interrupted = True
+
+
+def ended(total: int, done: int) -> int:
+    """Say how many cases Ctrl-C left out, and return the exit code of a command that it ended."""
+    say_aside(f"einloom: ended by Ctrl-C after {done} of {total} cases\n")
+    return 130
 
 
 def say_aside(text: str) -> None:

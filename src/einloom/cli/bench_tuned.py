@@ -32,26 +32,22 @@ def run_tuned(
         json_file: where to write JSON: None for nowhere, `-` for instead of the table.
     """
     found: list[TunedCase] = []
-    code = 0
     with tempfile.TemporaryDirectory() as folder:
         file = chosen_file(records or folder)
         assert file is not None
-        try:
-            with progress(cases) as under_way:
-                for case in under_way:
-                    found.append(tuned_case(case, evaluations, file, turns, seconds))
-                    under_way.done(f"{found[-1].speedup:.2f}x")
-        except KeyboardInterrupt:
-            code = 130
+        with progress(cases) as under_way:
+            for case in under_way:
+                found.append(tuned_case(case, evaluations, file, turns, seconds))
+                under_way.done(f"{found[-1].speedup:.2f}x")
     if not found:
-        return code
+        return under_way.code(0)
     if json_file == "-":
         print(json.dumps([each.to_json() for each in found], indent=1))
     else:
         _draw(found)
         if json_file:
             Path(json_file).write_text(json.dumps([each.to_json() for each in found], indent=1) + "\n")
-    return code
+    return under_way.code(0)
 
 
 def _draw(found: Sequence[TunedCase]) -> None:
