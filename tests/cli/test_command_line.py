@@ -165,12 +165,15 @@ def test_complex_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert "right: 15 elements" in capsys.readouterr().out
 
 
-def test_a_machine_without_kernels_is_an_error_of_this_machine() -> None:
-    line = [sys.executable, "-m", "einloom", "show", "ab->ba", "--sizes", "a=2,b=3"]
+@pytest.mark.parametrize("words", [["show", "ab->ba", "--sizes", "a=2,b=3"], ["info", "--measure"], ["info", "--peak"]])
+def test_a_machine_without_kernels_is_an_error_of_this_machine(words: list[str]) -> None:
+    line = [sys.executable, "-m", "einloom", *words]
     done = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "EINLOOM_ISA": "none"})
     assert done.returncode == 1
     assert done.stderr.startswith("einloom: UnsupportedTarget: ")
     assert "Traceback" not in done.stderr
+    if host().has_vectors:
+        assert f"{host().name} with EINLOOM_ISA='none' (unset it, or set {host().vector}" in done.stderr
 
 
 def test_sizes_that_no_machine_holds_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -159,6 +159,17 @@ def test_environment_takes_features_away():
         assert ("bmi2" in features) == ("bmi2" in host().features)
 
 
+def test_a_machine_whose_vectors_were_taken_away_is_called_so():
+    if not host().has_vectors:
+        return
+    name = "from einloom.jit import host; print(host().name)"
+    for setting in ("none", "-fma,-neon"):
+        said = python(name, EINLOOM_ISA=setting).strip()
+        assert said.startswith(f"{host().name} with EINLOOM_ISA={setting!r} (unset it, or set ")
+        assert host().vector in said.rpartition("set ")[2] and "none" not in said.rpartition("set ")[2]
+    assert python(name).strip() == host().name
+
+
 def test_environment_takes_single_features_away():
     vector, *features = python(SHOW, EINLOOM_ISA="-movbe,-popcnt").split()
     assert vector == host().vector and set(features) == host().features - {"movbe", "popcnt"}

@@ -37,6 +37,8 @@ def add_parser(subparsers: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the facts; 0."""
+    if arguments.peak or arguments.measure:
+        _check_vectors()
     facts = _facts(arguments.peak)
     if arguments.measure:
         with waiting("the rates of this machine are measured, for some seconds"):
@@ -50,6 +52,21 @@ def run(arguments: argparse.Namespace) -> int:
     for name, text in _fact_texts(facts):
         print(textwrap.fill(text, width, initial_indent=f"{name:13}", subsequent_indent=" " * 13))
     return 0
+
+
+def _check_vectors() -> None:
+    """Refuse to measure where no code is generated.
+
+    Raises:
+        UnsupportedTarget: it is not.
+    """
+    from einloom.errors import UnsupportedTarget
+    from einloom.jit.host import host
+
+    if not host().has_vectors:
+        raise UnsupportedTarget(
+            f"{host().name} has neither AVX2 with FMA and F16C, AVX-512 nor Neon\n  What it reaches is not measured."
+        )
 
 
 def _facts(peak: bool) -> dict[str, Any]:

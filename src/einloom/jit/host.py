@@ -77,7 +77,7 @@ def isa_setting() -> IsaSetting:
     Raises:
         UnsupportedTarget: it names what is neither a vector ISA nor a feature to take away.
     """
-    text = os.environ.get("EINLOOM_ISA", "")
+    text = _text()
     words = [word.strip() for word in text.split(",") if word.strip()]
     without = frozenset(word[1:] for word in words if word[0] == "-")
     vectors = [word for word in words if word[0] != "-" and word != "amx"]
@@ -96,11 +96,23 @@ def _masked(machine: Machine, setting: IsaSetting) -> Machine:
             f"EINLOOM_ISA is {setting.vector!r}, but this machine ({machine.name}) has only {machine.vector}\n"
             "  It can take features away, not add them: unset it, or name a narrower vector ISA."
         )
-    if not setting.without:
-        return restricted
-    features = restricted.features - setting.without
-    vector = restricted.vector if restricted.vectors.features <= features else vector_of(machine.isa, features)
-    return replace(restricted, vector=vector, features=features)
+    if setting.without:
+        features = restricted.features - setting.without
+        vector = restricted.vector if restricted.vectors.features <= features else vector_of(machine.isa, features)
+        restricted = replace(restricted, vector=vector, features=features)
+    if machine.has_vectors and not restricted.has_vectors:  # Whoever refuses this machine says why, by its name.
+        return replace(restricted, name=f"{machine.name} with EINLOOM_ISA={_text()!r} ({_choices(machine)})")
+    return restricted
+
+
+def _text() -> str:
+    return os.environ.get("EINLOOM_ISA", "")
+
+
+def _choices(machine: Machine) -> str:
+    """Return what `EINLOOM_ISA` may be for code to be generated."""
+    there = [name for name in VECTORS if name != "none" and machine.with_vector(name).features <= machine.features]
+    return f"unset it, or set {' or '.join(there)}"
 
 
 def _processor_name() -> str:
