@@ -113,6 +113,17 @@ def test_outputs_that_cannot_take_the_result(kind: type[Exception], out: Any) ->
     assert np.array_equal(before, np.array(out))
 
 
+@pytest.mark.parametrize(
+    ("dtype", "works"), [("float64", True), ("complex128", True), ("float16", False), (">f8", False)]
+)
+def test_an_out_of_a_wider_type_is_advised_to_be_computed_in(dtype: str, works: bool) -> None:
+    a, b, out = np.ones((3, 4), "float32"), np.ones((4, 5), "float32"), np.zeros((3, 5), dtype)
+    message = raises(el.DTypeError, lambda: el.einsum("ab,bc->ac", a, b, out=out))
+    assert message.endswith(f'Convert the array, or compute in its type: dtype="{dtype}".' if works else "the array.")
+    if works:
+        assert (el.einsum("ab,bc->ac", a, b, out=out, dtype=dtype) == 4).all()
+
+
 @pytest.mark.parametrize("case", overlapping_views())
 def test_outputs_that_share_memory_with_an_operand(case: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
     a, b, out = case

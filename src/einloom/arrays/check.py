@@ -35,14 +35,23 @@ SOLVER_WORK: Any = 100_000
 """Effort for an exact answer about overlap; beyond it the answer is that they overlap. NumPy's stub takes literals."""
 
 
-def check_dtype(name: str, found: object, wanted: object, where: str = "") -> None:
-    """Refuse elements of another type, byte order included.
+def check_dtype(name: str, found: object, wanted: object, where: str = "", computes: bool = False) -> None:
+    """Refuse elements of another type, byte order included; `computes` says that `dtype=` may choose the wanted one.
 
     Raises:
         DTypeError: it is another one.
     """
     if str(found) != str(wanted):
-        raise _error(DTypeError, f"{name} has type {found}, not {wanted}", where, "Convert the array.")
+        other = f', or compute in its type: dtype="{found}"' if computes and _holds(str(found), str(wanted)) else ""
+        raise _error(DTypeError, f"{name} has type {found}, not {wanted}", where, f"Convert the array{other}.")
+
+
+def _holds(found: str, wanted: str) -> bool:
+    """Whether a type of NumPy's own, in this machine's byte order, holds every value of another."""
+    try:
+        return found.isidentifier() and np.can_cast(wanted, found, "safe")
+    except TypeError:  # One of the two is not NumPy's.
+        return False
 
 
 def check_shape(name: str, found: tuple[int, ...], wanted: tuple[int, ...], where: str = "") -> None:

@@ -129,7 +129,7 @@ class Expected:
             result = self._fresh(dtype)
             return Output(result, result)
         given = array_of(out, "out", self.where)
-        check_dtype("out", given.dtype, self.label, self.where)
+        check_dtype("out", given.dtype, self.label, self.where, computes=True)
         check_shape("out", given.array.shape, self.output_shape, self.where)
         check_writable("out", given.array.flags.writeable, self.where)
         region = region_of("out", given, written=True)
