@@ -41,7 +41,7 @@ class EinsumOptions(TypedDict, total=False):
     alpha: complex
     beta: complex
     conj: Sequence[int]
-    epilogue: Sequence[Any]
+    epilogue: str | Sequence[Any]
     threads: int | None
     target: str | Machine
 
@@ -85,7 +85,7 @@ def einsum(equation: Any = "", *operands: Any, out: Array | None = None, **optio
         beta: `out := beta * out + alpha * einsum`, 0 if it is not given; with 0 what `out` holds is not read.
         conj: positions of operands that are conjugated.
         epilogue: operators on the finished result, in order: a word, or a word and the labels of an operand, which
-            follows the others: `epilogue=(("add", "c"), "relu")`.
+            follows the others: `epilogue=(("add", "c"), "relu")`. One word may stand by itself: `epilogue="relu"`.
         threads: how many threads; the settings' if None.
         target: where to compute, as for `compile`.
 
@@ -136,7 +136,7 @@ def compile(
     alpha: complex = 1,
     beta: complex = 0,
     conj: Sequence[int] = (),
-    epilogue: Sequence[Any] = (),
+    epilogue: str | Sequence[Any] = (),
     constants: Mapping[int, Any] | None = None,
     threads: int | None = None,
     target: str | Machine = "cpu",

@@ -95,6 +95,13 @@ def test_operators_with_operands(labels: str, dtype: str) -> None:
         assert np.allclose(out, np.maximum(1 + a @ b + wide, 0) * scale, rtol=1e-4, atol=1e-4)
 
 
+def test_a_word_is_an_epilogue_by_itself() -> None:
+    a, b = operands([(4, 5), (5, 6)])
+    expected = el.einsum("ab,bc->ac", a, b, epilogue=("relu",))
+    assert np.array_equal(el.einsum("ab,bc->ac", a, b, epilogue="relu"), expected)
+    assert np.array_equal(el.compile("ab,bc->ac", a, b, epilogue="relu")(a, b), expected)
+
+
 def test_an_operand_of_the_epilogue_broadcasts() -> None:
     a, b = operands([(4, 5), (5, 6)])
     row, column = operands([(1, 6), (4, 1)])
@@ -186,7 +193,9 @@ WRONG: list[tuple[type[Exception], dict[str, Any]]] = [
     (el.EquationError, {"conj": (-1,)}),
     (el.ArgumentError, {"conj": 0}),
     (el.ArgumentError, {"conj": ("a",)}),
-    (el.ArgumentError, {"epilogue": "relu"}),
+    (el.ArgumentError, {"epilogue": "add"}),
+    (el.ArgumentError, {"epilogue": "add c"}),
+    (el.ArgumentError, {"epilogue": ""}),
     (el.ArgumentError, {"epilogue": ("rely",)}),
     (el.ArgumentError, {"epilogue": (("add",),)}),
     (el.ArgumentError, {"epilogue": ("add",)}),

@@ -102,7 +102,9 @@ def finish_of(alpha: Any, beta: Any, conj: Any, epilogue: Any) -> Finish:
         positions = tuple(sorted({index(each) for each in conj}))
     except TypeError:
         raise ArgumentError(f"conj={conj!r:.80}\n  Give the positions of operands, for example (0,).") from None
-    if isinstance(epilogue, str) or not hasattr(epilogue, "__iter__"):
+    if isinstance(epilogue, str):
+        epilogue = (epilogue,)
+    if not hasattr(epilogue, "__iter__"):
         raise ArgumentError(
             f"epilogue={epilogue!r:.80}\n  Give operators in order, for example (('add', 'c'), 'relu')."
         )
