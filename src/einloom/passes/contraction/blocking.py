@@ -18,18 +18,28 @@ An output may be staged: computed in scratch and streamed past the caches.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from einloom.ir.schedule import OUTPUT, Digit, Schedule, ScheduledLoop, ScheduledPack
-from einloom.passes.contraction.blocks import Blocks
+from einloom.ir.operation import Operation
+from einloom.ir.schedule import OUTPUT, Digit, Prims, Schedule, ScheduledLoop, ScheduledPack
+from einloom.machine import Machine
+from einloom.passes.contraction.blocks.decided import Blocks, blocks_of
+from einloom.passes.contraction.blocks.rows import lie_apart
+from einloom.passes.contraction.blocks.shared import SharedSteps
+from einloom.passes.contraction.blocks.sides import Sides
 from einloom.passes.contraction.plan import BLOCKS, NONE, PRODUCTS, SUMS, TILES, Plan
-from einloom.passes.model.packs import Side
+from einloom.passes.model.side import SideBlock
 
 __all__ = ["Blocking"]
 
 
-class Blocking(Blocks):
-    """The blocking of one operation; `schedule` derives the loops, blocks and packs of a plan.
+class Blocking:
+    """Schedules of one operation; `schedule` makes that of a plan.
+
+    Attributes:
+        sides: the inputs, the axes that they share, and the sizes that suit the machine; of these
+        a, b, common, targets: what families ask about.
 
     >>> from einloom.dtypes import FLOAT32
     >>> from einloom.ir.operation import Axis, DimType, Operand, Operation, Primitive
@@ -43,90 +53,125 @@ class Blocking(Blocks):
     seq j:192 seq l:400 seq i:8 seq j:48 prim m=j n=i k=l pack in1@2 j:48 l j
     """
 
+    def __init__(
+        self,
+        operation: Operation,
+        prims: Prims,
+        machine: Machine,
+        most: int | None = None,
+        tile: tuple[int, int] | None = None,
+    ) -> None:
+        self.sides = sides = Sides.of(operation, prims, machine, most, tile)
+        self.a, self.b, self.common, self.targets = sides.a, sides.b, sides.common, sides.targets
+
     def schedule(self, plan: Plan) -> Schedule | None:
         """Return the schedule of a plan; None where the operation has no room for it."""
-        return self._assemble() if self._decide(plan) else None
+        blocks = blocks_of(self.sides, plan)
+        return None if blocks is None else schedule_of(blocks)
 
-    def _assemble(self) -> Schedule:
-        """Return the loops around the blocks that were decided, and the packs between them."""
-        loops = self._common_loops()
-        packs: list[ScheduledPack] = []
-        lying = self.plan.few_steps and self.plan.staging is NONE  # Then rows are read on from block to block.
-        for side in self.sides:
-            loops += side.outer_loops(lying)
-            if self.plan.staging is not SUMS:
-                loops += self._reduced_loops() if side is self.sides[0] and not self._adds_products else []
-                packs += [self._pack(side, len(loops))] if side.packed and not self._is_packed_alone(side) else []
-        if self.plan.staging in (BLOCKS, PRODUCTS, SUMS):
-            packs.append(ScheduledPack(OUTPUT, len(loops), self._staged_layout(self._block_steps())))
-        inner = self._inner_loops()
-        if self.plan.staging is SUMS:
-            if self.plan.few_steps:  # Parts of the sum follow each other in the order of the tensor.
-                loops, inner = self._with_rows_around(loops, inner)
-            loops += self._reduced_loops()
-            packs += [self._pack(side, len(loops)) for side in self.sides if side.packed]
-        if self.counting is not None:
-            loops.append(ScheduledLoop(self.counting.name, 1))
-            packs += [
-                self._pack(side, len(loops)) for side in self.sides if side.packed and self._is_packed_alone(side)
-            ]
-        if self._adds_products:
-            inner += self._reduced_loops()
-        if self.plan.staging is TILES or self.plan.in_order:  # The output is written as it is computed.
-            inner.sort(key=lambda loop: -abs(self.places[loop.axis]))
-        if self.plan.staging is TILES:
-            tile = {side.prim: min(side.tile, side.steps[side.prim]) for side in self.sides if side.prim}
-            packs.append(ScheduledPack(OUTPUT, len(loops) + len(inner), self._staged_layout(tile)))
-        return Schedule((*loops, *inner), self.prims, tuple(packs))
 
-    def _with_rows_around(
-        self, loops: list[ScheduledLoop], inner: list[ScheduledLoop]
-    ) -> tuple[list[ScheduledLoop], list[ScheduledLoop]]:
-        """Return the loops outside of the sum and inside: outside stand those whose indices lie farther apart in A."""
-        sum_stride = max(abs(self.a.strides[axis.name]) for axis in self.reduced)
-        outside = [loop for loop in inner if abs(self.a.strides.get(loop.axis, 0)) > sum_stride]
-        return [*loops, *outside], [loop for loop in inner if loop not in outside]
+def schedule_of(blocks: Blocks) -> Schedule:
+    """Return the loops around the blocks of a plan, and the packs between them."""
+    shared, plan = blocks.shared, blocks.shared.plan
+    loops = _common_loops(shared)
+    packs: list[ScheduledPack] = []
+    lying = plan.few_steps and plan.staging is NONE  # Then rows are read on from block to block.
+    for i, block in enumerate(blocks.in_order):
+        loops += block.outer_loops(lying)
+        if plan.staging is not SUMS:
+            loops += _reduced_loops(shared) if i == 0 and not shared.adds_products else []
+            packs += _packs(shared, [block], len(loops), alone=False)
+    if plan.staging in (BLOCKS, PRODUCTS, SUMS):
+        packs.append(ScheduledPack(OUTPUT, len(loops), _staged_layout(shared, _output_steps(blocks))))
+    inner = _inner_loops(blocks)
+    if plan.staging is SUMS:
+        if plan.few_steps:  # Parts of the sum follow each other in the order of the tensor.
+            loops, inner = _with_rows_around(shared, loops, inner)
+        loops += _reduced_loops(shared)
+        packs += _packs(shared, blocks.in_order, len(loops), alone=False)
+    if shared.counting is not None:
+        loops.append(ScheduledLoop(shared.counting.name, 1))
+        packs += _packs(shared, blocks.in_order, len(loops), alone=True)
+    if shared.adds_products:
+        inner += _reduced_loops(shared)
+    if plan.staging is TILES or plan.in_order:  # The output is written as it is computed.
+        inner.sort(key=lambda loop: -abs(shared.sides.places[loop.axis]))
+    if plan.staging is TILES:
+        packs.append(ScheduledPack(OUTPUT, len(loops) + len(inner), _staged_layout(shared, _tile_steps(blocks))))
+    return Schedule((*loops, *inner), shared.sides.prims, tuple(packs))
 
-    def _inner_loops(self) -> list[ScheduledLoop]:
-        """Loops over panels: those of the operand whose panels stay in L1 outside."""
-        b = [] if self.b is None else [self.b]
-        inside_out = [*b, self.a] if self.plan.vector_inside else [self.a, *b]
-        lying = self._turns_output and self._lie_apart()
-        return [loop for side in reversed(inside_out) for loop in side.inner_loops(lying)]
 
-    def _block_steps(self) -> dict[str, int]:
-        """How far a block of the output reaches along its axes."""
-        return self.common_steps | {name: step for side in self.sides for name, step in side.steps.items()}
+# ---- loops ----------------------------------------------------------------------------------------------------------
 
-    def _staged_layout(self, steps: dict[str, int]) -> tuple[Digit, ...]:
-        """The staged block, in the order of the output."""
-        kept = [axis for axis in self.written if steps.get(axis.name, 1) > 1]
-        if self.counting is not None:  # One product behind the other, each as kernels write it.
-            kept.sort(key=lambda axis: (axis is not self.counting, axis.name == self.prims.m))
-        if self.plan.staging is SUMS:
-            kept.sort(key=lambda axis: axis.name == self.prims.m)
-        return tuple(Digit(axis.name) for axis in kept)
 
-    def _pack(self, side: Side, depth: int) -> ScheduledPack:
-        pack = self.packing.layout(side, depth, self.k_steps | self.common_steps, self.common_steps, self.plan.panels)
-        if self.counting is None or self._is_packed_alone(side):
-            return pack
-        return replace(pack, layout=(Digit(self.counting.name), *pack.layout))
+def _common_loops(shared: SharedSteps) -> list[ScheduledLoop]:
+    """Loops over axes that both inputs depend on, as the output has them."""
+    steps, taken = shared.common, shared.sides.prims.names
+    return [
+        ScheduledLoop(axis.name, steps[axis.name])
+        for axis in shared.sides.written
+        if axis.name in steps
+        and (steps[axis.name] < axis.extent or not (axis.name in taken or axis is shared.counting))
+    ]
 
-    def _common_loops(self) -> list[ScheduledLoop]:
-        return [
-            ScheduledLoop(axis.name, self.common_steps[axis.name])
-            for axis in self.written
-            if axis.name in self.common_steps
-            and (
-                self.common_steps[axis.name] < axis.extent
-                or not (axis.name in self.prims.names or axis is self.counting)
-            )
-        ]
 
-    def _reduced_loops(self) -> list[ScheduledLoop]:
-        return [
-            ScheduledLoop(axis.name, self.k_steps[axis.name])
-            for axis in self.lying
-            if self.k_steps[axis.name] < axis.extent or axis.name not in self.prims.names
-        ]
+def _reduced_loops(shared: SharedSteps) -> list[ScheduledLoop]:
+    """Loops over axes that are summed, as the vector operand has them."""
+    steps, taken = shared.reduced, shared.sides.prims.names
+    return [
+        ScheduledLoop(axis.name, steps[axis.name])
+        for axis in shared.sides.lying
+        if steps[axis.name] < axis.extent or axis.name not in taken
+    ]
+
+
+def _inner_loops(blocks: Blocks) -> list[ScheduledLoop]:
+    """Loops over panels: those of the operand whose panels stay in L1 outside."""
+    shared = blocks.shared
+    b = [] if blocks.b is None else [blocks.b]
+    outside_in = [blocks.a, *b] if shared.plan.vector_inside else [*b, blocks.a]
+    lying = shared.turns_output and lie_apart(shared.sides)
+    return [loop for block in outside_in for loop in block.inner_loops(lying)]
+
+
+def _with_rows_around(
+    shared: SharedSteps, loops: list[ScheduledLoop], inner: list[ScheduledLoop]
+) -> tuple[list[ScheduledLoop], list[ScheduledLoop]]:
+    """Return the loops outside of the sum and inside: outside stand those whose indices lie farther apart in A."""
+    strides = shared.sides.a.strides
+    sum_stride = max(abs(strides[axis.name]) for axis in shared.sides.reduced)
+    outside = [loop for loop in inner if abs(strides.get(loop.axis, 0)) > sum_stride]
+    return [*loops, *outside], [loop for loop in inner if loop not in outside]
+
+
+# ---- packs ----------------------------------------------------------------------------------------------------------
+
+
+def _packs(shared: SharedSteps, blocks: Sequence[SideBlock], depth: int, alone: bool) -> list[ScheduledPack]:
+    """Return the packs of blocks that are copied: of those of one product each (`alone`), or of the others."""
+    taken = [block for block in blocks if block.packed and shared.is_alone(block.side) is alone]
+    layout, inside = shared.sides.packing.layout, shared.steps
+    packs = [layout(each, depth, inside, shared.common, shared.plan.panels) for each in taken]
+    if shared.counting is None or alone:
+        return packs
+    return [replace(pack, layout=(Digit(shared.counting.name), *pack.layout)) for pack in packs]
+
+
+def _output_steps(blocks: Blocks) -> dict[str, int]:
+    """How far a block of the output reaches along its axes."""
+    return {**blocks.shared.common, **{name: step for each in blocks.in_order for name, step in each.steps.items()}}
+
+
+def _tile_steps(blocks: Blocks) -> dict[str, int]:
+    """How far a tile of it reaches."""
+    return {each.side.prim: min(each.tile, each.steps[each.side.prim]) for each in blocks.in_order if each.side.prim}
+
+
+def _staged_layout(shared: SharedSteps, steps: Mapping[str, int]) -> tuple[Digit, ...]:
+    """What is staged, in the order of the output."""
+    kept, m = [axis for axis in shared.sides.written if steps.get(axis.name, 1) > 1], shared.sides.prims.m
+    if shared.counting is not None:  # One product behind the other, each as kernels write it.
+        kept.sort(key=lambda axis: (axis is not shared.counting, axis.name == m))
+    if shared.plan.staging is SUMS:
+        kept.sort(key=lambda axis: axis.name == m)
+    return tuple(Digit(axis.name) for axis in kept)

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-__all__ = ["balanced_block", "equal_block", "equal_part", "round_up"]
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from einloom.ir.operation import Axis
+
+__all__ = ["balanced_block", "block_steps", "equal_block", "equal_part", "round_up"]
+
+Cut = Callable[[int, int, int], int]
+"""How an axis is cut: the size of its blocks from its extent, a target, and what they must be multiples of."""
 
 
 def balanced_block(extent: int, target: int, multiple: int = 1) -> int:
@@ -48,3 +56,35 @@ def equal_part(extent: int, target: int) -> int:
 def round_up(value: int, multiple: int) -> int:
     """Return the smallest multiple of `multiple` that is not below `value`."""
     return -(-value // multiple) * multiple
+
+
+def block_steps(
+    order: Sequence[Axis],
+    budget: int,
+    least: Mapping[str, int],
+    multiple: Mapping[str, int] | None = None,
+    cut: Cut = balanced_block,
+) -> dict[str, int]:
+    """Return blocks of the axes whose product is about `budget`, the first axes as long as possible.
+
+    Args:
+        order: the axes.
+        budget: indices of all of them together.
+        least: how far a block reaches along some of them at least.
+        multiple: what the block of the first one is a multiple of, by its name.
+        cut: chooses the block of the first one.
+    """
+    steps = {axis.name: max(min(axis.extent, least.get(axis.name, 1)), 1) for axis in order}
+    whole = math.prod(steps.values())
+    for axis in order:
+        name, extent = axis.name, axis.extent
+        others = whole // steps[name]
+        target = max(budget // others, steps[name])
+        if extent <= target:
+            steps[name] = max(extent, 1)
+        elif axis is order[0]:
+            steps[name] = min(cut(extent, target, (multiple or {}).get(name, 1)), extent)
+        else:  # Equal blocks that stay below the target: one axis above it is enough.
+            steps[name] = equal_block(extent, target)
+        whole = others * steps[name]
+    return steps
