@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import runpy
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from einloom.bench.cases import SUITES, Case, case_folder, load_suite
+from einloom.bench.cases import SUITES, Case, Ceiling, case_folder, load_suite
 from einloom.bench.loops import load_loop_cases
 from einloom.errors import ScheduleError
 
@@ -27,6 +28,9 @@ CHECKOUT = Path(__file__).parents[2]
         ("small_batches", 18),
         ("memory_bound", 12),
         ("reported", 13),
+        ("users", 48),
+        ("small", 24),
+        ("random", 30),
     ],
 )
 def test_suites_load(suite: str, count: int) -> None:
@@ -41,6 +45,12 @@ def test_suites_load(suite: str, count: int) -> None:
 
 def test_every_suite_is_tested() -> None:
     assert set(SUITES) <= {path.stem for path in case_folder().glob("*.json")}
+
+
+def test_random_contractions_are_what_their_script_draws() -> None:
+    drawn = runpy.run_path(str(CHECKOUT / "benchmarks" / "random_cases.py"))["drawn_cases"]
+    assert drawn(2026, 30) == json.loads((case_folder() / "random.json").read_text())
+    assert drawn(2027, 1)["cases"] != drawn(2026, 1)["cases"]
 
 
 def test_a_substring_chooses() -> None:
@@ -62,6 +72,14 @@ def test_expressions_are_there_in_other_types() -> None:
     for suite in ("gemm_kernels", "tensor_operations", "memory_bound"):
         with pytest.raises(ScheduleError, match="is a case of float"):
             load_suite(suite)[0].of_type("complex64")
+
+
+def test_no_share_of_a_peak_is_told_of_types_whose_peak_is_not_measured() -> None:
+    product = Case.contraction("ab,bc->ac", {"a": 2, "b": 3, "c": 4})
+    copy = Case.contraction("ab->ba", {"a": 2, "b": 3})
+    assert Ceiling.PEAK in product.of_type("complex64").ceilings
+    assert product.of_type("int8").ceilings == product.of_type("bfloat16").ceilings == ()
+    assert copy.of_type("int8").ceilings == copy.ceilings
 
 
 def test_a_kernel_is_a_row_major_product_with_reversed_axes() -> None:

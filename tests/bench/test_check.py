@@ -43,6 +43,37 @@ def test_both_parts_of_complex_numbers_are_checked(dtype: str) -> None:
     assert not check_result(case, operands, start, result).right
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "uint64"])
+def test_integers_have_to_be_exact_modulo_their_bits(dtype: str) -> None:
+    case = PRODUCT.of_type(dtype)
+    operands, start = make_operands(case), make_output(case)
+    result = np.einsum(case.equation, *operands)
+    assert result.dtype == dtype and check_result(case, operands, start, result).right
+    result[3, 4] ^= 1
+    assert not check_result(case, operands, start, result).right
+
+
+def test_truth_values_have_to_be_exact() -> None:
+    case = Case.contraction("mk,kn->mn", {"m": 17, "k": 3, "n": 9}, dtype="bool")
+    operands, start = make_operands(case), make_output(case)
+    result = operands[0] @ operands[1]
+    assert 0.2 < result.mean() < 0.8 and check_result(case, operands, start, result).right
+    result[3, 4] ^= True
+    assert not check_result(case, operands, start, result).right
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_short_floats_are_checked_to_their_own_precision(dtype: str) -> None:
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    case = PRODUCT.of_type(dtype)
+    operands, start = make_operands(case), make_output(case)
+    result = (operands[0].astype(np.float32) @ operands[1].astype(np.float32)).astype(operands[0].dtype)
+    assert check_result(case, operands, start, result).right
+    result[3, 4] += np.asarray(2, result.dtype)
+    assert not check_result(case, operands, start, result).right
+
+
 def test_a_permutation_has_to_be_exact() -> None:
     case = Case.contraction("ab->ba", {"a": 4, "b": 5})
     (operand,) = make_operands(case)

@@ -77,6 +77,30 @@ def test_einloom_does_every_kind_of_case(case: Case, threads: int) -> None:
     assert prepared.compile_seconds is not None
 
 
+TYPES = ("float16", "bfloat16", "int8", "uint16", "int32", "uint64", "bool", "complex64")
+REFUSED = {("numpy", "bfloat16"), ("torch", "uint16"), ("torch", "uint64"), ("torch", "bool")}
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", ["einloom", "numpy", "torch"])
+def test_every_type_is_computed_or_refused_by_name(name: str, dtype: str) -> None:
+    pytest.importorskip(name)
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    contestant = importlib.import_module(f"einloom.bench.peers.{name}")
+    if name == "einloom" and host().vector == "none":
+        pytest.skip("no kernels for this machine")
+    case = EXPRESSIONS[2].of_type(dtype)
+    operands, output = make_operands(case), make_output(case)
+    if (name, dtype) in REFUSED:
+        with pytest.raises(UnsupportedTarget, match=f"products of {dtype}|einsum of {dtype}"):
+            contestant.prepare(case, operands, output, 1, "cpu")
+        return
+    prepared = contestant.prepare(case, operands, output, 1, "cpu")
+    assert check_result(case, operands, output, prepared.once()).right
+    prepared.call()
+
+
 @pytest.mark.parametrize("case", EXPRESSIONS, ids=lambda case: case.name)
 def test_einloom_interprets_every_expression(case: Case) -> None:
     operands, output = make_operands(case), make_output(case)

@@ -165,6 +165,22 @@ def test_complex_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert "right: 15 elements" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("dtype", "said"), [("int8", "right: 15 elements"), ("bool", "right: 15 elements")])
+def test_other_types_are_compared(dtype: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["einsum", "ab,bc->ac", "--sizes", "a=3,b=4,c=5", "--dtype", dtype, "--peers", "numpy", *INTERPRETED]
+    assert main(line) == 0
+    text = capsys.readouterr().out
+    assert said in text and "numpy" in text
+
+
+def test_a_peer_that_lacks_a_type_is_left_out_with_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("ml_dtypes")
+    case = ["--cases", "one matrix", "--dtype", "bfloat16", "--runs", "1", "--seconds", "0"]
+    assert main(["bench", "reported", *case]) == 0
+    text = capsys.readouterr().out
+    assert "reported bfloat16" in text and "numpy: NumPy has no einsum of bfloat16" in text
+
+
 @pytest.mark.parametrize("words", [["show", "ab->ba", "--sizes", "a=2,b=3"], ["info", "--measure"], ["info", "--peak"]])
 def test_a_machine_without_kernels_is_an_error_of_this_machine(words: list[str]) -> None:
     line = [sys.executable, "-m", "einloom", *words]

@@ -1,7 +1,8 @@
 """`check_result`: is a result right? Large ones on a sample of every axis of the output, in float64 or complex128.
 
-Right means |x - exact| <= 2 k eps einsum(|A|, |B|), k the number of products that an element adds up. A permutation has
-to be exact. Every element has to be a finite number, sampled or not: outputs start as NaN.
+Right means |x - exact| <= 2 k eps einsum(|A|, |B|), k the number of products that an element adds up. Permutations,
+integers (modulo 2**bits) and truth values have to be exact. Every float has to be a finite number, sampled or not:
+outputs start as NaN.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from einloom.bench.cases import Case
-from einloom.bench.data import Array
+from einloom.bench.data import Array, array_type
+from einloom.dtypes import COMPUTED
 from einloom.frozen import frozen
 
 __all__ = ["SAMPLE_POINTS", "Reference", "Verdict", "check_result"]
@@ -37,7 +39,7 @@ class Verdict:
 
 
 class Reference:
-    """The right result of a case, in float64, on a sample of its elements.
+    """The right result of a case, in float64 (of integers in int64), on a sample of its elements.
 
     Args:
         case: what is computed.
@@ -47,20 +49,23 @@ class Reference:
 
     def __init__(self, case: Case, operands: Sequence[Array], start: Array) -> None:
         self._case, self._chosen = case, _sample(case)
-        wide = np.result_type(case.dtype, np.float64)
-        picked = [_pick(array, term, self._chosen).astype(wide) for array, term in zip(operands, case.terms)]
-        exact = np.einsum(case.lettered, *picked, optimize=True)
+        picked = [_wide(_pick(array, term, self._chosen)) for array, term in zip(operands, case.terms)]
+        exact = np.asarray(np.einsum(case.lettered, *picked, optimize=True))
+        kept = array_type(case.dtype)
+        if kept.kind in "biu":
+            self._exact, self._tolerance = _wide(exact.astype(kept)), np.zeros(())
+            return
         magnitude = np.einsum(case.lettered, *(abs(array) for array in picked), optimize=True)
         if case.accumulates:
-            before = _pick(start, case.terms[-1], self._chosen).astype(wide)
+            before = _wide(_pick(start, case.terms[-1], self._chosen))
             exact, magnitude = exact + before, magnitude + abs(before)
         terms = 0 if case.is_permutation else case.summed + int(case.accumulates)
         self._exact = np.maximum(exact, 0) if case.last_touch == "relu" else exact
-        self._tolerance = 2 * terms * np.finfo(case.dtype).eps * magnitude
+        self._tolerance = 2 * terms * COMPUTED[case.dtype].epsilon * magnitude
 
     def verdict(self, result: Array) -> Verdict:
         """Return whether a result is right."""
-        difference = abs(_pick(result, self._case.terms[-1], self._chosen) - self._exact)
+        difference = abs(_wide(_pick(result, self._case.terms[-1], self._chosen)) - self._exact)
         worst = float(np.max(_shares(difference, self._tolerance), initial=0.0))
         return Verdict(worst <= 1 and bool(np.isfinite(result).all()), difference.size, worst)
 
@@ -68,6 +73,11 @@ class Reference:
 def check_result(case: Case, operands: Sequence[Array], start: Array, result: Array) -> Verdict:
     """Compare the result of a case with float64 arithmetic; `start` is what the output held before."""
     return Reference(case, operands, start).verdict(result)
+
+
+def _wide(array: Array) -> Array:
+    """Integers as int64, whose products and sums wrap as theirs do; truth values as counts."""
+    return array.astype({"c": np.complex128, "i": np.int64, "u": np.int64}.get(array.dtype.kind, np.float64))
 
 
 def _shares(difference: Array, tolerance: Array) -> Array:

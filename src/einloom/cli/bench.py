@@ -17,7 +17,8 @@ from einloom.cli.bench_elementwise import run_elementwise
 from einloom.cli.bench_loops import run_loops
 from einloom.cli.bench_progress import figures_of, progress
 from einloom.cli.bench_tuned import run_tuned
-from einloom.cli.sizes import DTYPES, positive
+from einloom.cli.sizes import positive
+from einloom.dtypes import COMPUTED
 from einloom.figures import check_figures
 from einloom.jit.host import host
 
@@ -42,7 +43,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--peers", default="numpy", metavar="A,B", help=f"among {', '.join(PEERS)} (default: numpy)")
     parser.add_argument("--isa", choices=["avx512", "avx2"], help="put einloom and every peer on this vector ISA")
     parser.add_argument(
-        "--dtype", choices=DTYPES, help="type of all arrays of a suite of expressions (default: its own)"
+        "--dtype", choices=[*COMPUTED], help="type of all arrays of a suite of expressions (default: its own)"
     )
     parser.add_argument("--threads", type=positive, default=1, help="threads of each contestant (default: 1)")
     parser.add_argument("--runs", type=positive, default=5, help="rounds (default: 5)")

@@ -7,7 +7,6 @@ from typing import Any
 
 from einloom.api import compile
 from einloom.cli.sizes import add_equation, positive, sized_case
-from einloom.dtypes import COMPUTED
 from einloom.jit.host import host
 from einloom.machine import VECTORS
 
@@ -21,7 +20,7 @@ def add_parser(subparsers: Any) -> None:
         description="Compile an einsum for arrays of these sizes without running it, and print its steps (tree), what "
         "each pass of the optimiser did and why (passes), schedules and loop nests (nest) or the listing (asm).",
     )
-    add_equation(parser, COMPUTED)
+    add_equation(parser)
     parser.add_argument("--what", choices=["tree", "passes", "nest", "asm"], default="nest", help="default: nest")
     parser.add_argument("--threads", type=positive, help="default: EINLOOM_THREADS, OMP_NUM_THREADS or all cores")
     isas = [name for name in VECTORS if name != "none"]

@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import argparse
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from einloom.bench.cases import Case
+from einloom.dtypes import COMPUTED
 from einloom.errors import EquationError, ScheduleError, ShapeError
 from einloom.plan.equation import caret_lines, parse_equation
 
-__all__ = ["DTYPES", "add_equation", "option", "parse_sizes", "positive", "sized_case"]
-
-DTYPES = ("float32", "float64", "complex64", "complex128")
-"""Types that operands of a benchmark are made of."""
+__all__ = ["add_equation", "option", "parse_sizes", "positive", "sized_case"]
 
 
-def add_equation(parser: argparse.ArgumentParser, dtypes: Collection[str] = DTYPES) -> None:
-    """Add the equation, its sizes and the data type, one of `dtypes`, to a command."""
+def add_equation(parser: argparse.ArgumentParser) -> None:
+    """Add the equation, its sizes and the data type, one that there is code for, to a command."""
     parser.add_argument("equation", help="as for numpy.einsum: 'abc,cd->abd'")
     parser.add_argument(
         "--sizes", type=parse_sizes, required=True, metavar="a=8,b=9", help="the extent of each label of the equation"
     )
-    parser.add_argument("--dtype", default="float32", choices=[*dtypes], help="default: float32")
+    parser.add_argument("--dtype", default="float32", choices=[*COMPUTED], help="default: float32")
 
 
 def parse_sizes(text: str) -> dict[str, int]:

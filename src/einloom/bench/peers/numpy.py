@@ -10,10 +10,10 @@ import numpy as np
 
 from einloom.bench.cases import Case, Kind
 from einloom.bench.check import Reference
-from einloom.bench.data import Array
+from einloom.bench.data import Array, make_unwritten
 from einloom.bench.peers.contestants import Prepared, kernel_repeats
 from einloom.bench.peers.numpy_ways import numpy_ways
-from einloom.errors import InternalError
+from einloom.errors import InternalError, UnsupportedTarget
 
 __all__ = ["plain_product", "prepare"]
 
@@ -39,6 +39,8 @@ def prepare(case: Case, operands: list[Array], output: Array, threads: int, targ
 
 def _expression(case: Case, operands: list[Array], output: Array) -> Prepared:
     """Check every way to write the case and keep the fastest."""
+    if case.dtype == "bfloat16" and not case.is_permutation:
+        raise UnsupportedTarget("NumPy has no einsum of bfloat16")
     reference, best = Reference(case, operands, output), None
     for name, call in numpy_ways(case, operands, output):
         begin = time.perf_counter()
@@ -50,7 +52,7 @@ def _expression(case: Case, operands: list[Array], output: Array) -> Prepared:
         seconds = first if hopeless else _least_seconds(call)
         if best is None or seconds < best[0]:
             best = seconds, name, call
-        output[...] = np.nan  # so that the next way has to write it
+        make_unwritten(output)  # so that the next way has to write it
     assert best is not None  # einsum does everything
     return Prepared(best[2], best[2], note=f"best with {best[1]}")
 

@@ -26,6 +26,9 @@ PLAIN_FLOPS = 8
 LARGE_FLOPS = 2 * 10**8
 """Arithmetic beyond which a way without BLAS is never the best, and takes from a second to minutes."""
 
+BLAS = ("float32", "float64", "complex64", "complex128")
+"""Types that NumPy multiplies by BLAS."""
+
 
 def numpy_ways(case: Case, operands: Sequence[Array], output: Array) -> Iterator[Way]:
     """Yield the ways to write a case; what writes into `output` returns it."""
@@ -51,7 +54,7 @@ def _einsums(case: Case, operands: Sequence[Array], output: Array) -> Iterator[W
     if case.path is not None and find_spec("cotengra") is not None:
         yield "cotengra", _contracted_by_cotengra(case, operands)
     # With `out` it leaves BLAS for the last step, which helps where BLAS does not.
-    if case.flops <= LARGE_FLOPS:
+    if case.flops <= LARGE_FLOPS or case.dtype not in BLAS:
         yield "einsum with out", lambda: np.einsum(case.lettered, *operands, out=output, optimize=path)
     if case.flops <= PLAIN_FLOPS * sum(operand.size for operand in operands):
         yield "einsum without a path", lambda: np.einsum(case.lettered, *operands, out=output)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import opt_einsum
 import torch  # pyright: ignore[reportMissingImports]
 
@@ -15,6 +16,7 @@ from einloom.bench.cases import Case, Kind
 from einloom.bench.data import Array
 from einloom.bench.peers.contestants import Prepared, kernel_repeats
 from einloom.bench.peers.numpy import plain_product
+from einloom.errors import UnsupportedTarget
 
 __all__ = ["prepare"]
 
@@ -26,7 +28,7 @@ def prepare(case: Case, operands: list[Array], output: Array, threads: int, targ
     """Return PyTorch's way to do a case, with so many threads."""
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
-    tensors, out = [torch.from_numpy(operand) for operand in operands], torch.from_numpy(output)
+    tensors, out = [_tensor(operand) for operand in operands], _tensor(output)
     if case.kind is Kind.KERNEL:
         return _kernel(case, tensors, out)
     call = _expression(case, tensors, out)
@@ -37,7 +39,29 @@ def prepare(case: Case, operands: list[Array], output: Array, threads: int, targ
             lambda: torch.mm(a, b, out=c),
             note="one plain product of the same size",
         )
-    return Prepared(lambda: call().numpy(), call)
+    try:
+        call()
+    except RuntimeError as error:
+        if "not implemented for" not in str(error):
+            raise
+        raise UnsupportedTarget(f"PyTorch has no such products of {case.dtype}") from error
+    return Prepared(lambda: _array(call(), output), call)
+
+
+def _tensor(array: Array) -> Any:
+    """The tensor that shares an array's memory. Types of `ml_dtypes` are unknown to PyTorch."""
+    return (
+        torch.from_numpy(array.view(np.int16)).view(torch.bfloat16) if _is_bfloat16(array) else torch.from_numpy(array)
+    )
+
+
+def _array(tensor: Any, like: Array) -> Array:
+    """The array that shares a tensor's memory, of the type of another one."""
+    return tensor.view(torch.int16).numpy().view(like.dtype) if _is_bfloat16(like) else tensor.numpy()
+
+
+def _is_bfloat16(array: Array) -> bool:
+    return array.dtype.name == "bfloat16"
 
 
 def _expression(case: Case, tensors: list[Any], out: Any) -> Callable[[], Any]:
