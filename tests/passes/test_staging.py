@@ -87,3 +87,10 @@ def test_slow_streams_keep_the_output_out_of_scratch() -> None:
     fast, slow = (replace(AVX512, rates=replace(rates, stream=stream)) for stream in (30e9, 1e9))
     assert any(pack.operand == OUTPUT for pack in chosen_schedule(operation, fast).packs)
     assert not any(pack.operand == OUTPUT for pack in chosen_schedule(operation, slow).packs)
+
+
+def test_tiles_that_leave_fill_whole_lines() -> None:
+    """Twelve rows of 36 floats are 27 lines; of eleven, as many as there is room for, the ends would be parts."""
+    operation = contraction("a 128 m, b 36 n, c 32 n, d 72 m, e 12 k", "ade", "ceb", "acdb")
+    found = [each.proposal for each in costed_proposals(operation) if each.proposal.family == "staged tiles"]
+    assert found and all(" d:12 " in str(each.schedule) for each in found)

@@ -18,7 +18,7 @@ from einloom.machine import Machine
 from einloom.passes.contraction.blocking import Blocking
 from einloom.passes.contraction.plan import Plan
 from einloom.passes.model.packs import ALIASES
-from einloom.passes.model.sizes import equal_block, round_up
+from einloom.passes.model.sizes import equal_block, nearest_multiple, round_up
 
 __all__ = ["fused_axes", "fused_schedules", "in_whole_rows", "staged_schedules"]
 
@@ -231,7 +231,7 @@ def _panel(pack: ScheduledPack, axis: str) -> int:
 
 def _whole_rows(step: int, row: int, panel: int) -> int:
     """The step in whole rows, and in whole panels where that is no more than a third away."""
-    return _near(step, math.lcm(row, panel)) or _near(step, row) or round_up(step, row)
+    return nearest_multiple(step, math.lcm(row, panel)) or nearest_multiple(step, row) or round_up(step, row)
 
 
 def _whole_lines(step: int, parts: tuple[Part, ...], panel: int, element: int) -> int:
@@ -244,16 +244,10 @@ def _whole_lines(step: int, parts: tuple[Part, ...], panel: int, element: int) -
         return step
     line = CACHE_LINE // element
     for part in (line, line // 2, line // 4):
-        near = _near(step, row * min(max(part, 1), rows))
+        near = nearest_multiple(step, row * min(max(part, 1), rows))
         if near is not None and near % panel == 0 and near * element % ALIASES:
             return min(near, rows * row)
     return step
-
-
-def _near(step: int, unit: int) -> int | None:
-    """The multiple of a unit that is closest to a step; None: it is more than a third away."""
-    near = max(round(step / unit), 1) * unit
-    return near if 2 * step <= 3 * near <= 4 * step else None
 
 
 def _straightened(pack: ScheduledPack) -> ScheduledPack:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from einloom.ir.operation import Axis
 
-__all__ = ["balanced_block", "block_steps", "equal_block", "equal_part", "round_up"]
+__all__ = ["balanced_block", "block_steps", "equal_block", "equal_part", "nearest_multiple", "round_up"]
 
 Cut = Callable[[int, int, int], int]
 """How an axis is cut: the size of its blocks from its extent, a target, and what they must be multiples of."""
@@ -51,6 +51,16 @@ def equal_part(extent: int, target: int) -> int:
     (50, 90, 7)
     """
     return -(-extent // max(round(extent / target), 1)) if extent else 1
+
+
+def nearest_multiple(size: int, unit: int) -> int | None:
+    """Return the multiple of a unit that is closest to a size; None: it is more than a third away.
+
+    >>> nearest_multiple(11, 4), nearest_multiple(9, 8), nearest_multiple(11, 16), nearest_multiple(10, 16)
+    (12, 8, None, None)
+    """
+    near = max(round(size / unit), 1) * unit
+    return near if 2 * size <= 3 * near <= 4 * size else None
 
 
 def round_up(value: int, multiple: int) -> int:

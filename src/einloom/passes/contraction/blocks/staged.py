@@ -8,8 +8,9 @@ from einloom.ir.operation import DimType
 from einloom.passes.contraction.blocks.rows import lie_apart
 from einloom.passes.contraction.blocks.shared import SharedSteps
 from einloom.passes.contraction.plan import BLOCKS, PRODUCTS, SUMS
+from einloom.passes.model.footprint import LINE
 from einloom.passes.model.side import Side
-from einloom.passes.model.sizes import equal_part
+from einloom.passes.model.sizes import equal_part, nearest_multiple
 
 __all__ = ["may_stage", "output_runs", "products_apart", "staged_budget", "tile_columns"]
 
@@ -51,10 +52,15 @@ def _columns_follow(shared: SharedSteps) -> bool:
 
 
 def tile_columns(shared: SharedSteps, rows: int) -> int:
-    """Return as many columns of a tile of `rows` as there is room for, and at least as many as hide latencies."""
+    """Return as many columns of a tile of `rows` as there is room for, and at least as many as hide latencies.
+
+    About as many as fill whole lines: the ends of others are parts of lines, which leave by themselves.
+    """
     sides = shared.sides
     run, near, extent = sides.tile_run // rows, _columns_near(shared, rows), sides.extents[sides.prims.n or ""]
-    return equal_part(extent, run) if run >= near else min(equal_part(extent, near), near)
+    columns = equal_part(extent, run) if run >= near else min(equal_part(extent, near), near)
+    whole = LINE // math.gcd(LINE, rows * sides.size)
+    return min(nearest_multiple(columns, whole) or columns, extent)
 
 
 def _columns_near(shared: SharedSteps, rows: int) -> int:
