@@ -7,7 +7,7 @@ import pytest
 from einloom.ir.bind import bind
 from einloom.ir.text import parse_schedule
 from einloom.machine import AVX2, AVX512
-from einloom.passes.model.copied import copied_matrix, copied_run, finds_elements
+from einloom.passes.model.copied import copied_matrix, copied_run, counted_piece, finds_elements
 from einloom.passes.model.cost import cost_of
 from einloom.passes.model.flow import Flow
 
@@ -44,3 +44,15 @@ def test_copies_of_rows_across_memory_take_them_together_unless_panels_cut_them(
     together = parse_schedule("fuse bcd=b*c*d seq bcd:640 seq bcd:24 prim m=bcd n=a k=e pack in0@1 e bcd")
     copies = [cost_of(operation, each, AVX2).copies for each in (copied, together)]
     assert (copies[0] > 1.2 * copies[1]) is elements
+
+
+@pytest.mark.parametrize(
+    ("panel", "piece"), [(24, 26.0), (10, None), (7, None), (35, None)], ids=["24", "repeated", "a row", "five rows"]
+)
+def test_copies_that_count_rows_move_a_few_elements_a_call(panel: int, piece: float | None) -> None:
+    """Rows of seven: one, and all that is contiguous beside it, unless a few pieces repeat or panels are whole rows."""
+    operation = contraction("b 7 m, c 110 m, a 8 m, e 26 k, d 19 n", "bcae", "ed", "dacb")
+    schedule = parse_schedule(f"fuse cb=c*b seq a:1 seq cb:{panel} prim m=cb n=d k=e pack in0@1 cb:{panel} e cb")
+    flow = Flow(operation, schedule, AVX2)
+    assert counted_piece(flow, 0) == piece
+    assert ("in0.c.rows 0:770:1 " in str(bind(operation, schedule))) is (piece is not None)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
+from einloom.ir.copies import ROWS
+from einloom.ir.cut_rows import MOST_PIECES
 from einloom.kernels.elementwise.few import MOST
 from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE
 
-__all__ = ["copied_matrix", "copied_run", "finds_elements", "runs_apart", "turned_run"]
+__all__ = ["copied_matrix", "copied_run", "counted_piece", "finds_elements", "runs_apart", "turned_run"]
 
 
 def copied_run(flow: Flow, position: int) -> int:
@@ -67,6 +70,22 @@ def finds_elements(flow: Flow, position: int) -> bool:
         if across is not None and each.step > 1 and each.step % across.step:
             return True
     return False
+
+
+def counted_piece(flow: Flow, position: int) -> float | None:
+    """Return the elements that each call of a copy moves which counts when rows and panels end; None: none counts.
+
+    Rows are cut into pieces that do not repeat soon (`ir.cut_rows`): each has what both sides leave whole, and beside
+    it all of another axis that is contiguous in the tensor, or a few indices of it.
+    """
+    tensor, scratch = flow.buffers.tensors[position], flow.scratch[position].strided
+    for each in scratch:
+        row = max((part.step for part in tensor.along(each.axis)), default=1)
+        period = math.lcm(row, each.step)
+        if each.step > 1 and each.step % row and period // row + period // each.step - 1 > MOST_PIECES:
+            beside = [other.most for other in scratch if other.axis != each.axis and tensor.is_contiguous(other.axis)]
+            return math.gcd(row, each.step) * max(beside, default=ROWS)
+    return None
 
 
 def turned_run(flow: Flow) -> int:

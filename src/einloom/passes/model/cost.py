@@ -23,7 +23,7 @@ from einloom.ir.operation import Operation
 from einloom.ir.schedule import Fused, Schedule
 from einloom.machine import Machine
 from einloom.passes.model.buffers import Buffers
-from einloom.passes.model.copied import copied_matrix, copied_run, finds_elements, runs_apart
+from einloom.passes.model.copied import copied_matrix, copied_run, counted_piece, finds_elements, runs_apart
 from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE
 from einloom.passes.model.kernel import copy_cycles, transposed_cycles
@@ -88,6 +88,9 @@ hidden, less in between: there ordinary stores are waited for less than `WRITTEN
 
 SCATTERED = 4.0
 """Cycles of a piece of a line that a transposition moves, beyond one piece a line: L1 has lost the line in between."""
+
+COUNTED = 60.0
+"""Cycles of a call of the primitive that copies a piece of cut rows and counts where the next one ends."""
 
 ELEMENT = 1.0
 """Cycles of an element that a copy moves by itself."""
@@ -308,6 +311,8 @@ class CostModel:
                 cycles = transposed_cycles(elements, rows, columns, self.lanes, few)
                 if scattered and columns * self.size < LINE:
                     cycles += SCATTERED * elements * (1 / columns - self.size / LINE)
+            if (piece := counted_piece(flow, position)) is not None:
+                cycles += COUNTED * elements / piece
             seconds[position] = cycles * self.cycle
         return seconds
 
