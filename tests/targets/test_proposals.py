@@ -321,7 +321,7 @@ def test_short_rows_far_apart_equal_the_interpreter(vector: str, monkeypatch: py
 
     assert run_guarded(range(24), complaint) is None
     found = [_of_far_rows(seed, AVX512)[1] for seed in range(24)]
-    monkeypatch.setattr("einloom.passes.contraction.blocks.TURNED_GROWTH", 0)  # No block holds several rows.
+    monkeypatch.setattr("einloom.passes.contraction.blocks.turned.TURNED_GROWTH", 0)  # No block holds several rows.
     assert sum(_of_far_rows(seed, AVX512)[1] != each for seed, each in enumerate(found)) > 2
 
 
@@ -366,7 +366,7 @@ def test_parts_of_sums_inside_of_what_lies_around_them_equal_the_interpreter(
     vector: str, dtype: DType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows of a sum in more pages than a translation buffer holds; here it holds two."""
-    monkeypatch.setattr("einloom.passes.contraction.blocks.NEAR_PAGES", 2)
+    monkeypatch.setattr("einloom.passes.contraction.blocks.rows.NEAR_PAGES", 2)
     monkeypatch.setattr("einloom.passes.parallelise.LEAST_WORK", 1)
     machine = host().with_vector(vector)
 
