@@ -7,6 +7,7 @@ import pytest
 from einloom.bench.cases import Case
 from einloom.bench.memory import check_memory
 from einloom.bench.peers.contestants import PEERS
+from einloom.dtypes import COMPUTED
 from einloom.errors import ArgumentError
 from einloom.machine import AVX2
 
@@ -19,6 +20,14 @@ def test_what_fits_is_let_through() -> None:
     check_memory(PRODUCT, [PEERS["numpy"]], AVX2, 2 * ONCE)
     check_memory(Case.contraction("a,a->", {"a": 4}), [], AVX2, 36)
     check_memory(PRODUCT, [PEERS["numpy"], PEERS["torch"]], AVX2)
+
+
+@pytest.mark.parametrize("dtype", COMPUTED)
+def test_elements_of_every_type_have_their_size(dtype: str) -> None:
+    size = COMPUTED[dtype].size
+    check_memory(PRODUCT.of_type(dtype), [], AVX2, ONCE // 4 * size)
+    with pytest.raises(ArgumentError, match=f"of {dtype}: "):
+        check_memory(PRODUCT.of_type(dtype), [], AVX2, ONCE // 4 * size - 1)
 
 
 def test_what_no_process_can_hold_needs_smaller_sizes() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +13,11 @@ from einloom.ir.text import parse_schedule
 from einloom.machine import AVX2, AVX512, Machine
 from einloom.passes.contraction.choose import costed
 from einloom.passes.identify import identify_primitive
-from einloom.passes.model.cost import cost_of
+from einloom.passes.model import cost
+from einloom.passes.model.cost import CostModel, cost_of
 from einloom.passes.model.flow import Flow
-from einloom.passes.model.traffic import traffic_of
+from einloom.passes.model.traffic import Traffic, traffic_of
+from einloom.passes.pipeline import explain_passes
 from einloom.passes.values import Context
 
 from .choices import (
@@ -138,3 +142,41 @@ def test_parts_of_a_sum_that_leave_the_second_cache_are_added_to() -> None:
         return next(each.again for each in found if each.name == "scratch of out")
 
     assert [again(step) for step in (64, 32, 16)] == pytest.approx([0, 1 / 2, 3 / 4], abs=0.01)
+
+
+def test_less_shows_of_what_zen3_has_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule = parse_schedule("seq i:4 seq j:24 prim m=j n=i k=k")
+
+    def shown(machine: Machine) -> float:
+        lines = Traffic("in0", (1e6, 1e6, 1e6), 0.0, 0.0, copies=True)
+        costs: list[float] = []
+        for asked in (False, True):
+            monkeypatch.setattr(cost, "warm_traffic_of", lambda flow, asked=asked: [lines._replace(asked=asked)])
+            costs.append(CostModel(PRODUCT, machine).cost(schedule).copies)
+        return costs[1] / costs[0]
+
+    assert shown(ZEN3) == pytest.approx(0.3)
+    assert shown(replace(ZEN3, features=AVX2.features)) == pytest.approx(0.6)
+
+
+def test_copies_that_count_pay_for_each_call() -> None:
+    """Panels of 24 cut rows of seven anew each time; those of 28 hold four."""
+    operation = contraction("b 7 m, c 112 m, a 8 m, e 26 k, d 19 n", "bcae", "ed", "dacb")
+    copies = [
+        cost_of(operation, parse_schedule(text), ZEN3).copies
+        for text in (
+            "fuse cb=c*b seq a:1 seq cb:24 prim m=cb n=d k=e pack in0@1 cb:24 e cb",
+            "fuse cb=c*b seq a:1 seq cb:28 prim m=cb n=d k=e pack in0@1 cb:28 e cb",
+        )
+    ]
+    assert copies[0] > 2 * copies[1]
+
+
+def test_the_choice_that_the_page_explains_is_the_one_that_is_made() -> None:
+    operation = contraction("i 960 m, j 960 n, k 960 k", "ik", "kj", "ij")
+    page = (Path(__file__).parents[2] / "docs/explanation/cost-model.md").read_text()
+    lines = re.findall(r"^  ([\d.]+ ms \(arithmetic .*?\))  (.*?):", page, re.MULTILINE)
+    said = [f"{parts}  {family}:" for parts, family in lines]
+    shown = explain_passes(operation, ZEN3)
+    assert len(said) == 4
+    assert not [line for line in said if line not in shown]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_operation, parse_schedule
-from einloom.machine import AVX2, AVX512
+from einloom.machine import AVX2, AVX512, Machine
 from einloom.passes.model import cost
 from einloom.passes.model.cost import Cost, CostModel, cost_of
 from einloom.passes.model.flow import Flow
@@ -50,6 +51,7 @@ TURNED = parse_operation(
     out float32 a=1 b=272
     """
 )
+STAGED_TURN = "seq a:32 seq b:32 prim m=b n=a pack out@2 b a"
 SWAPPED = parse_operation(
     """
     identity first=none last=none
@@ -356,6 +358,49 @@ def test_stores_of_permutations_wait_wherever_others_do_not(monkeypatch: pytest.
 
     written = moved(Traffic("out", (1e6, 1e6, 1e6), 0.0, 0.0, writes=True))
     assert written.waits - moved().waits == pytest.approx(written.far / 1.5)
+
+
+@pytest.mark.parametrize(("schedule", "direct"), [("seq a:32 prim m=b n=a", True), (STAGED_TURN, False)])
+def test_permutations_wait_less_where_elements_move_ahead(
+    monkeypatch: pytest.MonkeyPatch, schedule: str, direct: bool
+) -> None:
+    """For pieces where they go directly; for lines that nobody asked for, and for those that caches hold, always."""
+    zen3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
+
+    def moved(machine: Machine, **how: Any) -> tuple[float, float]:
+        traffic = Traffic(**({"name": "in0", "lines": (1e6,) * 3, "pieces": 0.0, "near": 0.0} | how))
+        monkeypatch.setattr(cost, "warm_traffic_of", lambda flow: [traffic])
+        found = cost_of(TURNED, parse_schedule(schedule), machine)
+        return found.waits, found.far
+
+    def waited(machine: Machine, pieces: float) -> float:
+        (waits, far), (rest, _) = moved(machine, pieces=pieces), moved(machine)
+        return (waits - rest) / far
+
+    plain = replace(zen3, features=AVX2.features)
+    assert waited(plain, 0.5) == pytest.approx(3.5 + 1)
+    assert waited(zen3, 0.5) == pytest.approx((0.5 if direct else 3.5) + 0.3)
+    (_, held), (_, cold) = moved(zen3, streams=True), moved(plain, streams=True)
+    rates = CostModel(TURNED, zen3).rates.stream / CostModel(TURNED, plain).rates.stream
+    assert held == pytest.approx(2 * cold / rates)
+
+
+def test_only_what_is_stored_directly_waits_for_lines_that_share_a_set() -> None:
+    zen3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
+    waits: dict[tuple[str, int], float] = {}
+    for text in ("seq a:64 prim m=b n=a", STAGED_TURN):
+        for apart in (1024, 1040):
+            strides = {"in0": {"a": 512, "b": 1}, "out": {"a": 1, "b": apart}}
+            lines = [
+                f"{name} float32 " + " ".join(f"{k}={v}" for k, v in each.items()) for name, each in strides.items()
+            ]
+            operation = parse_operation(
+                "\n".join(["identity first=none last=none", "axis a 1024 c", "axis b 512 c", *lines])
+            )
+            waits[text, apart] = cost_of(operation, parse_schedule(text), zen3).waits
+    direct, staged = ([waits[text, apart] for apart in (1024, 1040)] for text in ("seq a:64 prim m=b n=a", STAGED_TURN))
+    assert direct[0] > 2 * direct[1]
+    assert staged[0] < 1.5 * staged[1]
 
 
 def test_elements_from_l2_are_waited_for_less_than_vectors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from einloom.bench.cases import Case
 from einloom.bench.peers.contestants import Contestant, variants_of
+from einloom.dtypes import COMPUTED
 from einloom.errors import ArgumentError
 from einloom.machine import Machine
 from einloom.search.worker import free_memory
@@ -29,7 +28,7 @@ def check_memory(case: Case, peers: Sequence[Contestant], machine: Machine, free
         ArgumentError: there is not.
     """
     free = free_memory() if free is None else free
-    *operands, result = (math.prod(shape) * np.dtype(case.dtype).itemsize for shape in case.shapes)
+    *operands, result = (math.prod(shape) * COMPUTED[case.dtype].size for shape in case.shapes)
     once, processes = sum(operands) + result, 1 + sum(len(variants_of(peer, machine)) for peer in peers)
     if once * processes <= free:
         return
