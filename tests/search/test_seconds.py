@@ -94,3 +94,6 @@ def test_no_process_starts_where_the_probes_took_all_of_the_seconds(monkeypatch:
     world = World(monkeypatch, start=1.0, answer=0.05, probes=4.0)
     tuned, took = world.tune(seconds=3.0)
     assert took == 4.0 and world.started == 0 and tuned.speedup == 1.0
+    said, _, row = repr(tuned).splitlines()
+    assert said.startswith("no time to compare: the heuristic's choice stays (0 evaluations, ended: ")
+    assert row.split()[:4] == ["?", "?", "to", "?"]

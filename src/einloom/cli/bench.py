@@ -17,7 +17,7 @@ from einloom.cli.bench_elementwise import run_elementwise
 from einloom.cli.bench_loops import run_loops
 from einloom.cli.bench_progress import figures_of, progress
 from einloom.cli.bench_tuned import run_tuned
-from einloom.cli.sizes import positive
+from einloom.cli.sizes import new_file, positive, seconds
 from einloom.dtypes import COMPUTED
 from einloom.figures import check_figures
 from einloom.jit.host import host
@@ -47,7 +47,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--threads", type=positive, default=1, help="threads of each contestant (default: 1)")
     parser.add_argument("--runs", type=positive, default=5, help="rounds (default: 5)")
-    parser.add_argument("--seconds", type=float, default=0.05, help="least time of a turn (default: 0.05)")
+    parser.add_argument("--seconds", type=seconds, default=0.05, help="least time of a turn (default: 0.05)")
     parser.add_argument("--cases", default="", metavar="TEXT", help="only cases whose name contains this")
     parser.add_argument(
         "--choice", action="store_true", help="run every proposed schedule, and say how far the chosen one is behind"
@@ -58,8 +58,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--records", type=Path, help="file or folder that keeps what --tune measures, and goes on from it"
     )
-    parser.add_argument("--json", metavar="FILE", help="write every figure; - prints JSON instead of the table")
-    parser.add_argument("--plot", metavar="FILE", help="draw bars to an image (needs matplotlib)")
+    parser.add_argument(
+        "--json", type=new_file, metavar="FILE", help="write every figure; - prints JSON instead of the table"
+    )
+    parser.add_argument("--plot", type=new_file, metavar="FILE", help="draw bars to an image (needs matplotlib)")
     parser.set_defaults(run=run)
     return parser
 

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import math
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from einloom.bench.cases import Case
@@ -16,7 +19,7 @@ from einloom.dtypes import COMPUTED
 from einloom.errors import EquationError, ScheduleError, ShapeError
 from einloom.plan.equation import caret_lines, parse_equation
 
-__all__ = ["add_equation", "option", "parse_sizes", "positive", "sized_case"]
+__all__ = ["add_equation", "new_file", "option", "parse_sizes", "positive", "seconds", "sized_case"]
 
 
 def add_equation(parser: argparse.ArgumentParser) -> None:
@@ -85,6 +88,33 @@ def positive(text: str) -> int:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number of at least 1")
     return int(text)
+
+
+def seconds(text: str) -> float:
+    """Return the seconds that a text says.
+
+    Raises:
+        argparse.ArgumentTypeError: it says none, or no end.
+    """
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+    return found
+
+
+def new_file(text: str) -> str:
+    """Return the name of a file that can be written, or `-`: what takes long must not be lost at its end.
+
+    Raises:
+        argparse.ArgumentTypeError: it cannot.
+    """
+    path = Path(text)
+    if text != "-" and (path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK)):
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be written: its folder is not there, or it is closed to you")
+    return text
 
 
 def option(text: str) -> tuple[str, Any]:

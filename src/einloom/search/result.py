@@ -116,8 +116,11 @@ class Found(ABC, Generic[T]):
     def __repr__(self) -> str:
         count = len(self.history)
         ended = f"{count} evaluation{'s' * (count != 1)}, ended: {self.run.ended}"
-        time = shown_time(self.best.time)
-        return f"{time}, {self.speedup:.2f}x the {self.expert}'s speed ({ended})\n{self.table()}"
+        if isfinite(self.best.time):
+            said = f"{shown_time(self.best.time)}, {self.speedup:.2f}x the {self.expert}'s speed"
+        else:
+            said = f"no time to compare: the {self.expert}'s choice stays"
+        return f"{said} ({ended})\n{self.table()}"
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(repr(self))}</pre>"
@@ -186,7 +189,9 @@ def _plotted(run: Ended, path: str | Path | None) -> Any:
 
 
 def shown_time(seconds: float) -> str:
-    """Return seconds as people read them: `1.5 ms`."""
+    """Return seconds as people read them: `1.5 ms`, and `?` where nothing was timed."""
+    if not isfinite(seconds):
+        return "?"
     for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "us")):
         if seconds * factor >= 1:
             return f"{seconds * factor:.4g} {unit}"
