@@ -252,7 +252,7 @@ class CostModel:
         for each in warm_traffic_of(flow):
             close, distant, waited = self._seconds(each, first_line, moving.alone, WRITTEN_FAR)
             near, waits = near + close, waits + waited
-            if each.writes and block is None and _is_crowded(flow):
+            if each.writes and block is None and _crowds_l1(flow):
                 waits += moving.crowded * each.lines[0] * self.cycle
             if each.streams:
                 streamed = distant * (1 + moving.left * flow.buffers.kept[-1])
@@ -330,7 +330,7 @@ def _rows_written(flow: Flow) -> float:
     return use.at[max(min(use.last, flow.tile) - 1, 0)].pieces
 
 
-def _is_crowded(flow: Flow) -> bool:
+def _crowds_l1(flow: Flow) -> bool:
     """Whether the lines of the output that a tile writes take all the room of L1, since they fall into few sets."""
     return flow.tensors[flow.output].at[flow.tile].room >= flow.machine.l1d
 

@@ -18,8 +18,8 @@ optimization guides. Bytes a cycle of L2: AMD's software optimization guides for
 manuals (32 to 64); three quarters of each. Clocks are those that servers keep with all cores on vectors. What one core
 gets from L3 and memory depends on the platform more than on the core. Measured with einloom or beside it: the memory of
 Zen 3, Zen 4 and Zen 5, L2 and L3 of Golden Cove, that Zen 3 and Golden Cove follow rows, that stores of Zen 3 hardly
-wait. Fitted to measured schedules: what Zen 3 writes past the caches, how long it copies, and what
-shows of what it has asked for. The others are estimates of the right size and no more; `einloom info --measure` records
+wait. Fitted to measured schedules: what Zen 3 writes past the caches, how long it copies, what shows of what it has
+asked for, what its L3 keeps. The others are estimates of the right size and no more; `einloom info --measure` records
 better ones.
 """
 
