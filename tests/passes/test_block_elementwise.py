@@ -103,11 +103,11 @@ def test_staged_blocks_hold_whole_rows_where_more_of_their_parts_would_be_waited
 
 @pytest.mark.parametrize(
     ("extents", "direct"),
-    [((1000, 700), True), ((3000, 4096), False), ((1024, 512), False)],
+    [((1000, 700), True), ((3000, 4096), True), ((1024, 512), False)],
     ids=["in L3", "beyond L3", "in one set of L1"],
 )
-def test_zen3_writes_directly_what_its_last_level_keeps(extents: tuple[int, int], direct: bool) -> None:
-    """Unless the rows that a tile writes lie whole pages apart: L1 loses each before the next part of it is stored."""
+def test_zen3_writes_rows_directly_unless_they_share_a_set(extents: tuple[int, int], direct: bool) -> None:
+    """Where those that a tile writes lie whole pages apart L1 loses each before the next part of it is stored."""
     operation = parse_operation(TWO_ROWS.format(*extents))
     assert (optimize_operation(operation, ZEN3)[1].packs == ()) is direct
     assert optimize_operation(operation, replace(ZEN3, features=AVX2.features))[1].packs, "others wait for each piece"

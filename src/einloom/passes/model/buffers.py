@@ -10,7 +10,7 @@ from einloom.ir.schedule import Fused
 from einloom.kernels.verbs.products import vectors_of
 from einloom.machine import Machine
 from einloom.passes.model.footprint import HUGE, HUGE_PAGE, LINE, PAGE, WAY, Footprint
-from einloom.passes.model.microarchitectures import kept_in_last_level
+from einloom.passes.model.microarchitectures import NOTICED, kept_in_last_level, microarchitecture_of
 from einloom.passes.model.walk import StridedAxis, Use, Walk
 
 __all__ = ["FULL", "Buffer", "Buffers", "share_forgotten"]
@@ -133,6 +133,7 @@ class Buffers:
         tensors: where the operands lie.
         computed: the type that is computed in; `isa`: vectors of it.
         caches: bytes of each; `kept`: the share of the tensors that it holds when a call begins.
+        noticed, hides_elements: what its core does (see `Microarchitecture`).
     """
 
     def __init__(self, operation: Operation, fused: tuple[Fused, ...], machine: Machine) -> None:
@@ -151,6 +152,9 @@ class Buffers:
         self.isa = vectors_of(machine.vectors, self.computed)
         self.caches = (machine.l1d, machine.l2, machine.last_level)
         self.kept = self._kept(kept_in_last_level(machine))
+        core = microarchitecture_of(machine)
+        self.noticed = core.noticed if core else NOTICED
+        self.hides_elements = core is not None and core.hides_elements
         self._scratch: dict[tuple[tuple[StridedAxis, ...], int], Buffer] = {}
 
     def _strided(self, operand: str) -> tuple[StridedAxis, ...]:

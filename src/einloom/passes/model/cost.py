@@ -45,7 +45,7 @@ blocks, which have as many under way."""
 
 NEAR_PIECE, NEAR_ELEMENTS = 2.5, 1.5
 """The same where kernels read from L2, vectors or elements: its latency, beside a line every one or two cycles, of
-which processors hide a part where pieces lie equally far apart; more where many products use an element."""
+which processors hide a part where pieces lie equally far apart; more where a vector uses each element."""
 
 WRITTEN_PIECE = 4.0
 """The same where kernels only write: stores wait for their lines while the next tile is computed."""
@@ -102,22 +102,26 @@ class Moving(NamedTuple):
     Attributes:
         alone: how much longer each of the first lines of a piece takes that is read from beyond L2 (see `ALONE`).
         piece: lines that the first one of a piece takes longer that goes directly, not through scratch.
+        written: what it takes to write lines back beyond L2, of the time to read them, where few rows are written.
         page: the share of a page's cycles.
         crowded: cycles of each line that a tile writes where all of them fall into a few sets of L1, which loses them
             before their next parts are stored.
         left: how much longer lines that caches hold take to pass these, of the time of others.
+        ends: the share of the waits for ends of runs that pass the caches, where these hold them.
     """
 
     alone: float = 1.0
     piece: float = PIECE
+    written: float = WRITTEN_FAR
     page: float = 1.0
     crowded: float = 0.0
     left: float = 0.0
+    ends: float = 1.0
 
 
-AHEAD = Moving(0.3, 1.0, 0.2, 8.0, 1.0)
-"""Where so many loads and stores are under way that those of the next pieces are as well (Zen 3: fitted to 160
-permutations of 5 to 220 MB, tried on 70 others)."""
+AHEAD = Moving(alone=0.3, piece=0.0, written=1.0, page=0.2, crowded=8.0, left=1.0, ends=0.0)
+"""Where so many loads and stores are under way that those of the next pieces are as well (Zen 3: fitted to 220
+permutations of 3 to 220 MB, tried on others)."""
 
 
 class Cost(NamedTuple):
@@ -244,20 +248,21 @@ class CostModel:
     def _moving(self, flow: Flow) -> Cost:
         """What an element-wise operation takes: while a small staged block leaves, the next one is read."""
         near = read = streamed = 0.0
-        moving, block = self.moving, flow.scratch.get(flow.output)
+        moving, block, kept = self.moving, flow.scratch.get(flow.output), flow.buffers.kept[-1]
         pages = sum([pages * cycles for pages, (_, cycles) in zip(map(sum, looked_up(flow)), TLBS)])
         waits = (moving.page * pages + sum(map(mul, refilled(flow), REFILLED))) * self.cycle
         copies = sum(self._copies(flow).values()) + flow.cycles * self.cycle
         first_line = PIECE if block else moving.piece
+        written = moving.written if block is None and _rows_written(flow) <= STREAMS else WRITTEN_FAR
         for each in warm_traffic_of(flow):
-            close, distant, waited = self._seconds(each, first_line, moving.alone, WRITTEN_FAR)
+            close, distant, waited = self._seconds(each, first_line, moving.alone, written)
+            if each.streams:
+                streamed, waited = distant * (1 + moving.left * kept), waited * (1 - kept + kept * moving.ends)
+            else:
+                read += distant
             near, waits = near + close, waits + waited
             if each.writes and block is None and _crowds_l1(flow):
                 waits += moving.crowded * each.lines[0] * self.cycle
-            if each.streams:
-                streamed = distant * (1 + moving.left * flow.buffers.kept[-1])
-            else:
-                read += distant
         together = (
             0.0 if block is None else max(1 - block.at[block.first].room / max(TOGETHER * self.machine.l1d, 1), 0.0)
         )

@@ -28,7 +28,7 @@ class Flow:
         tensors: the uses of the operands; `scratch`: of packed blocks, by operand.
         scratch_bytes: what all packed blocks together take.
         block: how many loops stand around a staged block, or else around a block of the primitive.
-        tile: how many loops stand around a tile.
+        tile: how many loops stand around a tile; `vectors`: how many a tile has along m.
         cycles: of all calls of the primitive, with everything in L1.
         elements: the inputs that kernels read element by element where they lie.
         asked: the input of which kernels ask for the next block before it is copied or read, or None.
@@ -56,7 +56,8 @@ class Flow:
         staged = self.packs.get(self.output)
         self.block = walk.depth if staged is None else staged.loop
         kernel = KernelLoops(operation, schedule, machine, buffers, self.packs, walk)
-        self.cycles, self.tile, self.elements = kernel.cycles, kernel.tile, kernel.elements
+        self.cycles, self.elements = kernel.cycles, kernel.elements
+        self.tile, self.vectors = kernel.tile, kernel.vectors
         self.tensors: list[Use] = []
         self.scratch: dict[int, Use] = {}
         self.scratch_bytes, depth = 0, walk.depth

@@ -31,6 +31,7 @@ class KernelLoops:
     Attributes:
         cycles: of all calls, with everything in L1.
         tile: how many loops stand around a tile.
+        vectors: how many a tile has along m; 1 of what only moves.
         elements: the inputs that kernels read element by element where they lie.
     """
 
@@ -46,7 +47,7 @@ class KernelLoops:
         self._schedule, self._machine, self._buffers, self._packs, self._walk = schedule, machine, buffers, packs, walk
         self._output = len(operation.operands) - 1
         self.elements: set[int] = set()
-        self.tile = 0
+        self.tile, self.vectors = 0, 1
         self.cycles = self._add_tiles(operation) if operation.main.is_contraction else self._add_vectors(operation)
 
     def _add_tiles(self, operation: Operation) -> float:
@@ -68,6 +69,7 @@ class KernelLoops:
                         cycles += each * columns * steps * times * (CALL + tiling(m, n, k * batch).cycles)
         tiles = tiling(ms[0][0], ns[0][0], ks[0][0] * batches[0][0])
         self._add_steps(((prims.m, tiles.m), (prims.n, tiles.n)))
+        self.vectors = -(-min(tiles.m, ms[0][0]) * size * 8 // isa.bits)
         self.tile = walk.depth
         self._add_steps(((prims.batch, 1), (prims.k, 1)))
         return cycles * calls

@@ -25,12 +25,13 @@ better ones.
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import NamedTuple
 
 from einloom.machine import Machine, Rates
 
-__all__ = ["ASKED", "COPYING", "Microarchitecture", "kept_in_last_level", "microarchitecture_of"]
+__all__ = ["ASKED", "COPYING", "NOTICED", "Microarchitecture", "kept_in_last_level", "microarchitecture_of"]
 
 KIB = 1024
 COPYING = 1.3
@@ -42,6 +43,10 @@ ASKED = 0.6
 KEPT = 8
 """How many times what L2 holds of tensors stays in L3 from call to call, where nothing else was measured: it is shared,
 and a virtual machine is told the size of a whole socket's."""
+
+NOTICED = 4.0
+"""Lines of a piece that make processors read on in its page, however many others there are, where nothing else was
+measured."""
 
 WITH_NAMES = frozenset({"bmi2"})
 """What every x86-64 core here has and no generic machine says that it has."""
@@ -66,6 +71,8 @@ class Microarchitecture(NamedTuple):
         asked: how much of the transfers of a packed block shows that kernels have asked for.
         moves_ahead: whether so many loads and stores are under way that elements which are only moved hardly wait.
         kept: how many times what L2 holds of tensors stays in L3 from call to call.
+        noticed: lines of a piece that make it read on in the piece's page, however many others there are.
+        hides_elements: whether elements that several vectors use come from L2 without any wait.
     """
 
     name: str
@@ -86,6 +93,8 @@ class Microarchitecture(NamedTuple):
     asked: float = ASKED
     moves_ahead: bool = False
     kept: int = KEPT
+    noticed: float = NOTICED
+    hides_elements: bool = False
 
     def describes(self, machine: Machine) -> bool:
         """Whether a machine has such cores, by what it says of itself."""
@@ -124,7 +133,14 @@ def _arm(name: str, number: str, rates: tuple[float, ...]) -> Microarchitecture:
 
 KNOWN = (  # The first one that describes a machine holds: one with more features stands before one with fewer.
     _x86("Zen 2, Zen 3", (32, 512), (2.45, 256, 24, 16, 16, 27))._replace(
-        follows_rows=True, stores_ahead=True, copying=0.9, asked=0.3, moves_ahead=True, kept=32
+        follows_rows=True,
+        stores_ahead=True,
+        copying=0.9,
+        asked=0.3,
+        moves_ahead=True,
+        kept=32,
+        noticed=math.inf,
+        hides_elements=True,
     ),
     _x86("Zen 4", (32, 1024), (3.7, 256, 24, 14, 28, 22), "gfni"),
     _x86("Zen 5", (48, 1024), (4.1, 512, 48, 16, 30, 30), "gfni"),

@@ -32,9 +32,6 @@ STREAMS = 16
 FOLLOWED = 32
 """Rows that processors follow at once, each from tile to tile."""
 
-NOTICED = 4
-"""Lines of a piece that make processors read on in its page, however many others there are."""
-
 
 class Traffic(NamedTuple):
     """Lines of one buffer that come from (or go) beyond each cache.
@@ -43,7 +40,7 @@ class Traffic(NamedTuple):
         name: the operand, or `scratch of` it.
         lines: beyond L1, L2 and L3, in all.
         pieces: runs of lines for each line beyond L2, in the order in which they are touched.
-        near: the same of lines from L2, where kernels read.
+        near: the same of lines from L2, where kernels read; 0 where nothing waits for them.
         writes: whether they are written as well as read.
         copies: whether a copy into or out of scratch moves them, not a kernel.
         asked: whether kernels have asked for them before they are copied or read.
@@ -94,7 +91,8 @@ def _tensor_traffic(flow: Flow, position: int, use: Use, kept: Sequence[float]) 
     copies = packed and not (writes and small)  # A small block leaves while the next one is computed.
     copies = copies or (flow.moves and not writes)
     pieces = at.pieces / at.lines
-    if position in flow.elements:  # A tile reads its rows side by side: each begins for itself, also where they join.
+    by_element = position in flow.elements
+    if by_element:  # A tile reads its rows side by side: each begins for itself, also where they join.
         pieces = max(pieces, min(use.at[-1].pieces / use.at[flow.tile].lines, 1.0))
     if flow.moves and not writes:
         pieces = _read_pieces(flow, use)
@@ -102,8 +100,10 @@ def _tensor_traffic(flow: Flow, position: int, use: Use, kept: Sequence[float]) 
         pieces = min(flow.walk.runs[use.last] * at.pieces / max(lines[1], 1.0), 1.0)
     again = max(1 - use.lines[0] / lines[1], 0.0) if writes and lines[1] else 0.0
     lines = tuple([each - share * use.lines[0] for each, share in zip(lines, kept)])
-    kinds = writes, copies, position == flow.asked, position in flow.elements, streams, again
-    return Traffic(flow.buffers.names[position], lines, pieces, near.pieces / near.lines, *kinds)
+    hidden = by_element and flow.vectors > 1 and flow.buffers.hides_elements
+    near_pieces = 0.0 if hidden else near.pieces / near.lines
+    kinds = writes, copies, position == flow.asked, by_element, streams, again
+    return Traffic(flow.buffers.names[position], lines, pieces, near_pieces, *kinds)
 
 
 def _streams(flow: Flow) -> bool:
@@ -161,13 +161,13 @@ def _read_pieces(flow: Flow, use: Use) -> float:
 
     Processors read ahead beyond the end of a piece, and find it there if pieces are few; or if L2 still has what
     they read beyond its end when the next block begins. They do so in pages that they follow all the time, block
-    after block, and once behind pieces that are long enough to be noticed.
+    after block, and some of them once behind pieces that are long enough to be noticed.
     """
     at, depth = use.at, min(use.last, flow.block)
     inner = at[depth]
     runs = inner.pieces / inner.lines
     follows = inner.pieces <= OPEN
-    if not follows and inner.lines < NOTICED * inner.pieces:
+    if not follows and inner.lines < flow.buffers.noticed * inner.pieces:
         return runs
     gone = flow.forgetting.lines_of(use)[1].shares
     for inside in range(depth, 0, -1):
