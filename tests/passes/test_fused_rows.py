@@ -23,6 +23,22 @@ def _rows_of_blocks(rows: int, of: int) -> int:
 
 
 @pytest.mark.parametrize(
+    ("step", "loops"),
+    [
+        pytest.param(18, "seq bc:36 seq e:1 seq bc:18", id="half a row"),
+        pytest.param(20, "seq bc:36 seq e:1", id="more of it"),
+        pytest.param(72, "seq bc:72 seq e:1", id="two rows"),
+    ],
+)
+def test_kernels_take_no_more_though_blocks_become_whole_rows(step: int, loops: str) -> None:
+    operation = contraction("b 6 m, c 36 m, e 5 m, n 24 n, k 30 k", "ekbc", "kn", "bnce")
+    fused = (fused_axes("bc"),)
+    view, rest = FusedView.of(operation, fused), "prim m=bc n=n k=k pack out@1 n e bc"
+    found = in_whole_rows(view.stand_in(operation), view, fused, parse_schedule(f"seq bc:{step} seq e:1 {rest}"))
+    assert str(found) == f"fuse bc=b*c {loops} {rest}"
+
+
+@pytest.mark.parametrize(
     ("rows", "of", "taken"),
     [
         pytest.param(13, 40, 16, id="more: a line of 16 floats"),

@@ -8,7 +8,7 @@ become one, where there are more than kernels take: else sums would leave the re
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from einloom.ir.fused import FusedView, Part, rows_of
@@ -26,6 +26,9 @@ WIDE = 8
 """Axes of so many tiles are left alone: what their rests cost is little."""
 
 CACHE_LINE = 64
+
+MUCH_LONGER = 2
+"""How many times as long as blocks were to be whole rows are that kernels do not take at once."""
 
 TAKEN = 2
 """Summed axes that a primitive takes: two stay two, however short (measured: as one they gain nothing in the mean)."""
@@ -176,7 +179,7 @@ def in_whole_rows(
     """Return the schedule of fused axes with blocks of whole rows outside the packs of operands whose rows lie apart.
 
     Panels may `cut` rows that lie across what is contiguous in their tensor: a copy finds single elements then, but
-    kernels read what they take in one piece.
+    kernels read what they take in one piece. Where whole rows are much longer, kernels take as much as before.
     """
     loops, packs = list(schedule.loops), [_straightened(pack) for pack in schedule.packs]
     for position, operand in enumerate(walked.operands):
@@ -196,7 +199,14 @@ def in_whole_rows(
                     panel = _panel(pack, axis)
                     step = _whole_rows(loop.step, rows_of(parts), panel)
                     loops[i] = loop._replace(step=_whole_lines(step, parts, panel, operand.dtype.size))
-    return Schedule(tuple(loops), schedule.prims, tuple(packs), fused)
+    return Schedule((*loops, *_as_before(schedule.loops, loops)), schedule.prims, tuple(packs), fused)
+
+
+def _as_before(before: Sequence[ScheduledLoop], loops: Sequence[ScheduledLoop]) -> list[ScheduledLoop]:
+    """Return loops inside blocks that have become much longer, of which kernels else would take all."""
+    cut = [loop.axis for loop in loops]
+    pairs = zip(before, loops)
+    return [loop for loop, now in pairs if now.step >= MUCH_LONGER * loop.step and cut.count(loop.axis) == 1]
 
 
 def _transposes(parts: tuple[Part, ...]) -> bool:
