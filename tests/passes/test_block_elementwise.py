@@ -15,6 +15,8 @@ from einloom.passes.identify import identify_primitive
 from einloom.passes.pipeline import explain_passes, optimize_operation
 from einloom.passes.values import Context, Options
 
+from .choices import ZEN3
+
 TRANSPOSITION = parse_operation(
     """
     identity first=none last=none
@@ -34,7 +36,6 @@ ROWS = parse_operation(
     out float32 a=64 b=8192 c=1
     """
 )
-ZEN3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
 MACHINES = [pytest.param(AVX512, id="avx512"), pytest.param(AVX2, id="avx2")]
 
 

@@ -22,6 +22,7 @@ from einloom.passes.values import Context, Options
 from .choices import (
     COLUMNS,
     LARGE,
+    ZEN3,
     chosen_schedule,
     costed_proposals,
     packed_block,
@@ -33,6 +34,18 @@ def test_five_loops_are_tried_where_element_once_packs_vectors_again_for_each_bl
     """It takes 1.8 times as long as they do then, and 1.3 times as long as the best of the others."""
     operation = contraction("f 3 m, b 222 m, e 19 n, d 5 k, a 12 k, c 92 k", "cdbfa", "daec", "feb")
     assert costed_proposals(operation, LARGE)[0].proposal.family == "five loops"
+
+
+@pytest.mark.parametrize(
+    ("rows", "summed", "tried"),
+    [(2048, 2048, True), (2048, 250, False), (900, 250, True)],
+    ids=["long", "short", "near"],
+)
+def test_five_loops_are_tried_unless_short_sums_are_added_to_outputs_beyond_all_caches(
+    rows: int, summed: int, tried: bool
+) -> None:
+    operation = contraction(f"i {rows} m, j {rows} n, k {summed} k", "ik", "kj", "ij")
+    assert any(each.proposal.family == "five loops" for each in costed_proposals(operation, ZEN3)) is tried
 
 
 def test_plans_are_varied_on_several_threads_as_on_one() -> None:

@@ -21,6 +21,7 @@ from einloom.passes.model.pages import looked_up, refilled
 from einloom.passes.model.traffic import Traffic, traffic_of, warm_traffic_of
 
 from .caches import Walked
+from .choices import ZEN3
 from .operations import contraction
 
 SMALL = replace(AVX512, l1d=16 * 1024, l2=128 * 1024, l3=1024 * 1024)
@@ -336,8 +337,7 @@ def test_pages_of_scratch_that_is_filled_again_are_waited_for(monkeypatch: pytes
 
 def test_stores_wait_for_lines_that_are_added_to_and_copies_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where other lines arrive ahead of them."""
-    zen3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
-    model, schedule = CostModel(PRODUCT, zen3), parse_schedule("seq m:4 seq n:24 prim m=n n=m k=k")
+    model, schedule = CostModel(PRODUCT, ZEN3), parse_schedule("seq m:4 seq n:24 prim m=n n=m k=k")
 
     def written(again: float, copies: bool = False) -> Cost:
         lines = Traffic("out", (1e6, 1e6, 1e6), 0.0, 0.0, writes=True, copies=copies, again=again)
@@ -350,11 +350,10 @@ def test_stores_wait_for_lines_that_are_added_to_and_copies_for_all(monkeypatch:
 
 
 def test_stores_of_permutations_wait_wherever_others_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    zen3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
 
     def moved(*traffic: Traffic) -> Cost:
         monkeypatch.setattr(cost, "warm_traffic_of", lambda flow: traffic)
-        return cost_of(TURNED, parse_schedule("seq a:32 prim m=b n=a"), zen3)
+        return cost_of(TURNED, parse_schedule("seq a:32 prim m=b n=a"), ZEN3)
 
     written = moved(Traffic("out", (1e6, 1e6, 1e6), 0.0, 0.0, writes=True))
     assert written.waits - moved().waits == pytest.approx(written.far / 1.5)
@@ -365,7 +364,6 @@ def test_permutations_wait_less_where_elements_move_ahead(
     monkeypatch: pytest.MonkeyPatch, schedule: str, direct: bool
 ) -> None:
     """Not for pieces that go directly; for lines that nobody asked for always, longer for those that caches hold."""
-    zen3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
 
     def moved(machine: Machine, **how: Any) -> tuple[float, float]:
         traffic = Traffic(**({"name": "in0", "lines": (1e6,) * 3, "pieces": 0.0, "near": 0.0} | how))
@@ -377,16 +375,15 @@ def test_permutations_wait_less_where_elements_move_ahead(
         (waits, far), (rest, _) = moved(machine, pieces=pieces), moved(machine)
         return (waits - rest) / far
 
-    plain = replace(zen3, features=AVX2.features)
+    plain = replace(ZEN3, features=AVX2.features)
     assert waited(plain, 0.5) == pytest.approx(3.5 + 1)
-    assert waited(zen3, 0.5) == pytest.approx((0.0 if direct else 3.5) + 0.3)
-    (_, held), (_, cold) = moved(zen3, streams=True), moved(plain, streams=True)
-    rates = CostModel(TURNED, zen3).rates.stream / CostModel(TURNED, plain).rates.stream
+    assert waited(ZEN3, 0.5) == pytest.approx((0.0 if direct else 3.5) + 0.3)
+    (_, held), (_, cold) = moved(ZEN3, streams=True), moved(plain, streams=True)
+    rates = CostModel(TURNED, ZEN3).rates.stream / CostModel(TURNED, plain).rates.stream
     assert held == pytest.approx(2 * cold / rates)
 
 
 def test_ends_of_runs_are_waited_for_where_caches_do_not_hold_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    zen3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
 
     def waits(extent: int, machine: Machine, pieces: float) -> float:
         traffic = Traffic("out", (1e6,) * 3, pieces, 0.0, writes=True, copies=True, streams=True)
@@ -396,28 +393,26 @@ def test_ends_of_runs_are_waited_for_where_caches_do_not_hold_them(monkeypatch: 
         return cost_of(operation, parse_schedule(STAGED_TURN), machine).waits
 
     small, large = 1024, 8192
-    assert waits(small, zen3, 0.5) == waits(small, zen3, 0.0), "L3 keeps all"
-    assert waits(large, zen3, 0.5) > waits(large, zen3, 0.0)
-    plain = replace(zen3, features=AVX2.features)
+    assert waits(small, ZEN3, 0.5) == waits(small, ZEN3, 0.0), "L3 keeps all"
+    assert waits(large, ZEN3, 0.5) > waits(large, ZEN3, 0.0)
+    plain = replace(ZEN3, features=AVX2.features)
     assert waits(small, plain, 0.5) > waits(small, plain, 0.0), "nothing is known of it"
 
 
 @pytest.mark.parametrize(("rows", "factor"), [(16, 1.0), (17, 1.5)])
 def test_few_rows_are_written_ahead(monkeypatch: pytest.MonkeyPatch, rows: int, factor: float) -> None:
     """Directly, with Zen 3's stores: as long as their reading, of which half goes on beside it."""
-    zen3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
     traffic = Traffic("out", (1e6,) * 3, 0.0, 0.0, writes=True)
     found: list[Cost] = []
     for each in ([traffic], []):
         monkeypatch.setattr(cost, "warm_traffic_of", lambda flow, each=each: each)
         monkeypatch.setattr(cost, "_rows_written", lambda flow: rows)
-        found.append(cost_of(TURNED, parse_schedule("seq a:32 prim m=b n=a"), zen3))
+        found.append(cost_of(TURNED, parse_schedule("seq a:32 prim m=b n=a"), ZEN3))
     written, nothing = found
     assert written.waits - nothing.waits == pytest.approx((factor - 0.5) * written.far / 1.5)
 
 
 def test_only_what_is_stored_directly_waits_for_lines_that_share_a_set() -> None:
-    zen3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
     waits: dict[tuple[str, int], float] = {}
     for text in ("seq a:64 prim m=b n=a", STAGED_TURN):
         for apart in (1024, 1040):
@@ -428,7 +423,7 @@ def test_only_what_is_stored_directly_waits_for_lines_that_share_a_set() -> None
             operation = parse_operation(
                 "\n".join(["identity first=none last=none", "axis a 1024 c", "axis b 512 c", *lines])
             )
-            waits[text, apart] = cost_of(operation, parse_schedule(text), zen3).waits
+            waits[text, apart] = cost_of(operation, parse_schedule(text), ZEN3).waits
     direct, staged = ([waits[text, apart] for apart in (1024, 1040)] for text in ("seq a:64 prim m=b n=a", STAGED_TURN))
     assert direct[0] > 2 * direct[1]
     assert staged[0] < 1.5 * staged[1]
@@ -448,8 +443,7 @@ def test_elements_from_l2_are_waited_for_less_than_vectors(monkeypatch: pytest.M
 
 @pytest.mark.parametrize(("schedule", "hidden"), [("seq m:4 seq n:48", True), ("seq m:4 seq n:8", False)])
 def test_zen3_does_not_wait_for_elements_from_l2_that_several_vectors_use(schedule: str, hidden: bool) -> None:
-    zen3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
-    for machine, waits in ((zen3, not hidden), (AVX2, True)):
+    for machine, waits in ((ZEN3, not hidden), (AVX2, True)):
         found, *_ = traffic_of(Flow(PRODUCT, parse_schedule(f"{schedule} prim m=n n=m k=k"), machine))
         assert found.by_element
         assert (found.near > 0) is waits
@@ -518,11 +512,10 @@ def test_zen3_does_not_read_on_behind_long_pieces_of_many_rows() -> None:
     operation = parse_operation(
         "identity first=none last=none\naxis a 512 c\naxis b 1024 c\nin0 float32 a=1040 b=1\nout float32 a=1 b=512"
     )
-    zen3 = replace(AVX2, features=AVX2.features | {"bmi2"}, l2=2**19)
     schedule = parse_schedule("seq b:64 prim m=b n=a pack out@1 b a")
     pieces = [
-        traffic_of(Flow(operation, schedule, replace(zen3, features=each)))[0].pieces
-        for each in (zen3.features, AVX2.features)
+        traffic_of(Flow(operation, schedule, replace(ZEN3, features=each)))[0].pieces
+        for each in (ZEN3.features, AVX2.features)
     ]
     assert pieces[0] == pytest.approx(1 / 4)
     assert pieces[1] < pieces[0] / 2

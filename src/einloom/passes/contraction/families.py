@@ -174,9 +174,10 @@ def five_loops(setting: Setting) -> Iterator[Plan]:
     """GotoBLAS: a block of the element operand in L2, a panel of the vector operand in L1, all of its block in L3.
 
     Where L1 keeps all of the element operand nothing streams past; the order in which a short sum is written may count.
-    Else much of the output is written between a block of k and the next one.
+    Short sums into an output that no cache holds are written in a better order by others.
     """
-    if setting.summed <= FEW_PRODUCTS if setting.keeps_element else not setting.is_rewritten:
+    is_short = setting.summed < 2 * setting.blocking.targets.k_inside
+    if setting.summed <= FEW_PRODUCTS if setting.keeps_element else not (is_short and setting.is_output_far):
         yield Plan("five loops", vector_inside=True, panels=True)
 
 

@@ -32,8 +32,8 @@ in the mean on AVX2, 1.05 times on AVX-512 (0.87 to 1.73).
 KEPT = 4
 """The part of L2 that blocks of the vector operand leave to all else."""
 
-REWRITTEN = 16
-"""How many times L2 the output is from which on blocks of k come back to lines that no cache has."""
+FAR = 16
+"""How many times L2 the output is from which on no cache keeps much of it."""
 
 
 @frozen
@@ -117,9 +117,9 @@ class Setting:
         return self._bytes(self.operation.output) > self.machine.l2
 
     @property
-    def is_rewritten(self) -> bool:
-        """Whether caches keep little of the output from one block of k to the next one, so that others are better."""
-        return not self.of_pairs and self._bytes(self.operation.output) > REWRITTEN * self.machine.l2
+    def is_output_far(self) -> bool:
+        """Whether caches keep little of the output."""
+        return not self.of_pairs and self._bytes(self.operation.output) > FAR * self.machine.l2
 
     @property
     def adds_to_near_output(self) -> bool:
