@@ -48,6 +48,15 @@ def test_five_loops_are_tried_unless_short_sums_are_added_to_outputs_beyond_all_
     assert any(each.proposal.family == "five loops" for each in costed_proposals(operation, ZEN3)) is tried
 
 
+def test_neighbours_of_packed_plans_are_tried_where_nothing_is_packed_so_far() -> None:
+    """Rows a page apart take half as long to copy in blocks of several b."""
+    operation = contraction("a 8 n, b 72 m, d 3000 m, e 64 k", "dbe", "ea", "abd")
+    best, *others = costed_proposals(operation, ZEN3)
+    families = [each.proposal.family for each in others]
+    assert best.proposal.plan is not None and best.proposal.plan.long_runs and best.proposal.plan.packs_vector
+    assert families[0] == "in place" and best.proposal.family in families, "its plan in shorter runs is behind"
+
+
 def test_plans_are_varied_on_several_threads_as_on_one() -> None:
     """Arithmetic counts as threads share it, where it tells that variations cannot be better."""
     operation = contraction("a 52 m, b 56 m, c 56 n, d 52 n, e 56 k, f 52 k", "aefb", "fdce", "abcd")

@@ -58,6 +58,9 @@ LAGS = 2.0
 third, where element once packs the vector operand again for each block of the other, or all of that before it is used.
 """
 
+NEAR = 1.6
+"""How much longer than the best proposal a plan may take for its neighbours to be tried."""
+
 HOPELESS = 0.9
 """The share of what all variations take at least below which nothing needs to be varied any more."""
 
@@ -85,7 +88,7 @@ def _every_proposal(setting: Setting) -> list[Proposal]:
 def costed(operation: Operation, schedule: Schedule, context: Context, may_leave: bool = True) -> list[Costed]:
     """Return proposals with their costs, the cheapest first.
 
-    They are those of every family, then variations of the cheapest plan, then its neighbours. Where elements of the
+    They are those of every family, then variations and neighbours of the cheapest plans. Where elements of the
     output are converted, no staged block leaves while the next one is computed (`may_leave`).
     """
     if operation.multiplies_pairs:
@@ -106,8 +109,7 @@ def _costed(setting: Setting, may_leave: bool) -> list[Costed]:
     if not choice.found:
         return uncosted(proposals_of(setting, [NOTHING_PACKED]))
     choice.add(_varied(setting, choice.best_plans()))
-    if (plan := choice.best.proposal.plan) is not None:
-        choice.add(proposals_of(setting, neighbours(plan)))
+    choice.add(proposals_of(setting, (each for plan in choice.best_packed() for each in neighbours(plan))))
     return sorted(choice.found, key=seconds_of)
 
 
@@ -147,6 +149,12 @@ class _Choice:
         tried = [each.cost.seconds for each in self.found if each.proposal.family == family]
         return bool(tried) and min(tried) > LAGS * self.best.cost.seconds
 
+    def best_packed(self) -> list[Plan]:
+        """Return the cheapest plan with packs, whose neighbours may be better than what the best one costs now."""
+        packed = [(each.cost.seconds, each.proposal.plan) for each in self.found if _packs(each.proposal.plan)]
+        seconds, plan = min(packed, key=lambda each: each[0], default=(0.0, None))
+        return [plan] if plan is not None and seconds < NEAR * self.best.cost.seconds else []
+
     def best_plans(self) -> list[Plan]:
         """Return plans to vary: the cheapest, and of those near it the cheapest with other packs and with other panels.
 
@@ -165,6 +173,10 @@ class _Choice:
             if other.seconds <= VARIED * cost.seconds:
                 best.setdefault((plan.vector_inside, plan.packs_element), plan)
         return list(best.values())
+
+
+def _packs(plan: Plan | None) -> bool:
+    return plan is not None and (plan.packs_vector or plan.packs_element)
 
 
 def _plainest(setting: Setting) -> Iterator[Proposal]:
