@@ -235,3 +235,10 @@ def test_an_ellipsis_of_the_epilogue_that_fits_nothing(shape: tuple[int, ...]) -
     a, b, bias = operands([(2, 3, 4), (4, 5), shape])
     with pytest.raises(el.EinloomError, match="epilogue"):
         el.einsum("...b,bc->...c", a, b, bias, epilogue=(("add", "...c"),))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int8"])
+def test_epilogues_of_empty_results_do_nothing(dtype: str) -> None:
+    """NumPy gives empty arrays strides of 0, as if they did not depend on their axes."""
+    empty, factors, out = np.zeros((2, 0), dtype), np.ones(2, dtype), np.zeros((2, 0), dtype)
+    assert el.einsum("ab->ab", empty, factors, epilogue=("relu", ("mul", "a")), out=out) is out

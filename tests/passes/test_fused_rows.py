@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from einloom.ir.bind import bind
 from einloom.ir.fused import FusedView
+from einloom.ir.schedule import Schedule
 from einloom.ir.text import parse_schedule
+from einloom.passes.contraction.choose import every_proposal
 from einloom.passes.contraction.fused_rows import fused_axes, in_whole_rows
+from einloom.passes.identify import identify_primitive
+from einloom.passes.values import Context
 
+from .choices import ZEN3
 from .operations import contraction
 
 
@@ -36,6 +44,16 @@ def test_kernels_take_no_more_though_blocks_become_whole_rows(step: int, loops: 
     view, rest = FusedView.of(operation, fused), "prim m=bc n=n k=k pack out@1 n e bc"
     found = in_whole_rows(view.stand_in(operation), view, fused, parse_schedule(f"seq bc:{step} seq e:1 {rest}"))
     assert str(found) == f"fuse bc=b*c {loops} {rest}"
+
+
+def test_blocks_are_whole_rows_of_every_operand_that_is_packed_inside() -> None:
+    """Rows of b in in0, of d and b beside them, of f and d in in1: what is whole for one may cut another's."""
+    operation = contraction("e 48 m, a 24 m, c 12 m, f 2 k, d 5 k, b 13 k", "fedacb", "bfd", "eca")
+    small = replace(ZEN3, l1d=8192, l2=16384, l3=65536)
+    found = every_proposal(operation, Schedule((), identify_primitive(operation)), Context(small))
+    assert any(each.schedule.fused for each in found)
+    for each in found:
+        bind(operation, each.schedule)
 
 
 @pytest.mark.parametrize(

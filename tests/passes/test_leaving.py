@@ -16,7 +16,7 @@ from einloom.passes.identify import identify_primitive
 from einloom.passes.model import cost
 from einloom.passes.model.copied import runs_apart
 from einloom.passes.model.cost import CostModel
-from einloom.passes.model.leaving import CHARGED, leaves
+from einloom.passes.model.leaving import CHARGED, is_worth_leaving, leaves
 from einloom.passes.values import Context
 from einloom.targets.leaving import LeavingBlock, leaving_block
 
@@ -47,7 +47,7 @@ def _is_charged(nest: Nest, block: LeavingBlock | None, machine: Machine) -> boo
     """Of blocks of several runs the model charges small ones so."""
     if block is None or not block.leaves.apart:
         return block is not None
-    size = next(buffer.size for buffer in nest.buffers if buffer.name == block.scratch) * 4
+    size = next(buffer.size * buffer.dtype.size for buffer in nest.buffers if buffer.name == block.scratch)
     return CHARGED * size <= machine.l2
 
 
@@ -91,3 +91,11 @@ def test_blocks_that_leave_while_others_are_computed_cost_less(machine: Machine)
 def test_those_of_complex_numbers_cost_what_they_did() -> None:
     operation = _wide("complex64")
     assert CostModel(operation, AVX512).cost(STAGED) == CostModel(operation, AVX512, may_leave=False).cost(STAGED)
+
+
+@pytest.mark.parametrize(("machine", "longest"), [(AVX2, 48), (AVX512, 1024)], ids=["avx2", "avx512"])
+def test_several_runs_leave_later_behind_short_sums_alone(machine: Machine, longest: int) -> None:
+    def leave(products: int, apart: int) -> bool:
+        return is_worth_leaving(6400, 640, 20000, 2**27, machine, apart, products)
+
+    assert (leave(longest, 1024), leave(longest + 1, 1024), leave(longest + 1, 0)) == (True, False, True)

@@ -1,7 +1,8 @@
-"""There is always a proposal that finds scratch enough, however little there is."""
+"""There is always a proposal that finds scratch enough, however little there is, and none that needs more."""
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 
@@ -11,13 +12,17 @@ from einloom.dtypes import BFLOAT16, COMPLEX64, FLOAT16, FLOAT32, FLOAT64, INT8,
 from einloom.ir.bind import bind
 from einloom.ir.operation import Operation
 from einloom.ir.schedule import Schedule
+from einloom.ir.text import parse_operation
 from einloom.machine import AVX2, AVX512, NEON, Machine
+from einloom.passes.block_elementwise import costed_element_wise
 from einloom.passes.contraction.choose import CHOOSE_CONTRACTION
 from einloom.passes.fuse import fuse
 from einloom.passes.identify import identify_primitive
+from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.values import Context
 
 from ..ir.strategies import random_contraction, random_product, random_reading
+from .choices import ZEN3
 
 LIMITS = (0, 1024, 16384)
 LEAST = 2**19
@@ -61,3 +66,39 @@ def test_there_is_a_proposal_for_any_limit(dtype: DType, machine: Machine, monke
                 scratch = _scratch_bytes(operation, machine)
             assert scratch <= (LEAST if converts else limit), f"seed {seed}\n{operation}"
     assert needed  # Without the limits some take more.
+
+
+def _element_wise(rng: random.Random) -> Operation:
+    """An identity or a product of large tensors, each in an order of its own."""
+    axes, extents = "abcd"[: rng.randint(2, 4)], (2, 7, 64, 257, 512, 1000)
+    sizes = {axis: rng.choice(extents) for axis in axes}
+    while not 2**18 < math.prod(sizes.values()) < 2**26:
+        sizes = {axis: rng.choice(extents) for axis in axes}
+    dtype, inputs = rng.choice((INT8, FLOAT16, BFLOAT16, FLOAT32, COMPLEX64)), rng.randint(1, 2)
+
+    def operand(name: str) -> str:
+        order, strides, stride = rng.sample(axes, len(axes)), dict[str, int](), 1
+        for axis in order:
+            strides[axis], stride = stride, stride * sizes[axis]
+        return f"{name} {dtype} " + " ".join(f"{axis}={strides[axis]}" for axis in axes)
+
+    kind = "identity" if inputs == 1 else "mul"
+    described = [f"axis {axis} {size} c" for axis, size in sizes.items()]
+    described += [operand(name) for name in ("in0", "in1")[:inputs]]
+    return fuse(parse_operation("\n".join([f"{kind} first=none last=none", *described, operand("out")])))
+
+
+@pytest.mark.parametrize(
+    "machine", [ZEN3, AVX512, replace(NEON, l2=2**24)], ids=["zen 3", "avx512", "second cache beyond the limit"]
+)
+def test_no_element_wise_proposal_needs_more_scratch_than_there_is(machine: Machine) -> None:
+    """Runs of two inputs that lie across each other, and of the output, span blocks of all of them."""
+    staged = 0
+    for seed in range(60):
+        operation = _element_wise(random.Random(seed))
+        given = Schedule((), identify_primitive(operation))
+        for each in costed_element_wise(operation, given, Context(machine)):
+            scratch = bind(operation, each.proposal.schedule).scratch_bytes
+            staged += scratch > 0
+            assert scratch <= SCRATCH_LIMIT
+    assert staged > 60

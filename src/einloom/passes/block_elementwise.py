@@ -19,6 +19,7 @@ from einloom.passes.contraction.narrow import staged_in_computed_type
 from einloom.passes.contraction.proposals import Costed, Proposal, listed, seconds_of, uncosted
 from einloom.passes.model.cost import CostModel
 from einloom.passes.model.sizes import equal_part
+from einloom.passes.model.tiles import SCRATCH_LIMIT
 from einloom.passes.parallelise import parallelise
 from einloom.passes.values import Context, Pass, State
 
@@ -99,7 +100,7 @@ def _transposes(operation: Operation, prims: Prims) -> bool:
 
 def _staged(operation: Operation, prims: Prims, machine: Machine, shape: tuple[int, int], order: Operand) -> Schedule:
     """Blocks with so many bytes that follow each other in the inputs and in the output, in the order of an operand."""
-    steps = _steps(operation, shape, machine.l2 // 2)
+    steps = _steps(operation, shape, _room(operation, machine))
     axes = operation.outermost_first(order, operation.axes)
     outer = [ScheduledLoop(axis.name, steps[axis.name]) for axis in axes if steps[axis.name] < axis.extent]
     rest = [axis for axis in operation.axes if axis.name not in prims.names and steps[axis.name] > 1]
@@ -109,19 +110,27 @@ def _staged(operation: Operation, prims: Prims, machine: Machine, shape: tuple[i
     return Schedule((*outer, *inner), prims, (ScheduledPack(OUTPUT, len(outer), layout),))
 
 
+def _room(operation: Operation, machine: Machine) -> int:
+    """Return the bytes of the output that a staged block may have: half of L2, or what scratch holds of them."""
+    size = operation.output.dtype.size
+    return min(machine.l2 // 2, SCRATCH_LIMIT // max(operation.accumulate.size, size) * size)
+
+
 def _steps(operation: Operation, shape: tuple[int, int], most: int) -> dict[str, int]:
-    """Return how far a staged block reaches along each axis: fewer bytes of the output where it exceeds `most`."""
+    """Return how far a staged block reaches along each axis.
+
+    Shorter runs of the output where it exceeds `most` bytes; and of the inputs, where these lie across each other.
+    """
     size = operation.output.dtype.size
     read, written = (extent // size for extent in shape)
-    least = {axis.name: 1 for axis in operation.axes}
-    for operand in operation.inputs:
-        _grow(operation, operand, least, read)
     while True:
-        steps = least.copy()
+        steps = {axis.name: 1 for axis in operation.axes}
+        for operand in operation.inputs:
+            _grow(operation, operand, steps, read)
         _grow(operation, operation.output, steps, written)
-        if math.prod(steps.values()) * size <= most or written <= 1:
+        if math.prod(steps.values()) * size <= most or read <= 1:
             return steps
-        written //= 2
+        read, written = (read, written // 2) if written > 1 else (read // 2, shape[1] // size)
 
 
 def _following_the_input(operation: Operation, prims: Prims) -> Prims:

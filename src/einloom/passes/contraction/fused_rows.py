@@ -182,6 +182,7 @@ def in_whole_rows(
     kernels read what they take in one piece. Where whole rows are much longer, kernels take as much as before.
     """
     loops, packs = list(schedule.loops), [_straightened(pack) for pack in schedule.packs]
+    rows: dict[str, int] = {}
     for position, operand in enumerate(walked.operands):
         for axis, parts in view.parts[operand.name].items():
             place = OUTPUT if operand is walked.output else position
@@ -194,11 +195,12 @@ def in_whole_rows(
             if _transposes(parts) and not cut:
                 pack = _straight(pack, axis)
                 packs = [pack if each.operand == place else each for each in packs]
+            row = rows[axis] = math.lcm(rows.get(axis, 1), rows_of(parts))
             for i, loop in enumerate(loops[: pack.loop]):
                 if loop.axis == axis:
                     panel = _panel(pack, axis)
-                    step = _whole_rows(loop.step, rows_of(parts), panel)
-                    loops[i] = loop._replace(step=_whole_lines(step, parts, panel, operand.dtype.size))
+                    step = _whole_lines(_whole_rows(loop.step, row, panel), parts, panel, operand.dtype.size)
+                    loops[i] = loop._replace(step=step if step % row == 0 else round_up(step, row))
     return Schedule((*loops, *_as_before(schedule.loops, loops)), schedule.prims, tuple(packs), fused)
 
 

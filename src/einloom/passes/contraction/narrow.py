@@ -110,7 +110,7 @@ def _half(schedule: Schedule, depth: int, name: str, span: int, row: int) -> int
 
 
 def _layout(operation: Operation, schedule: Schedule, depth: int) -> tuple[Digit, ...]:
-    """The staged block in the order of the output."""
-    spans = _spans(operation, schedule, depth)
-    axes = operation.outermost_first(operation.output, (a for a in operation.axes if a.name in spans))
-    return tuple(Digit(axis.name) for axis in axes if spans[axis.name] > 1)
+    """The staged block in the order of the output; of an empty one, whose strides may be 0, what it depends on."""
+    spans, output = _spans(operation, schedule, depth), operation.output
+    axes = operation.outermost_first(output, (a for a in operation.axes if a.name in spans))
+    return tuple(Digit(axis.name) for axis in axes if spans[axis.name] > 1 and operation.stride(output, axis.name))

@@ -27,7 +27,7 @@ from einloom.passes.model.copied import copied_matrix, copied_run, counted_piece
 from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE
 from einloom.passes.model.kernel import copy_cycles, transposed_cycles
-from einloom.passes.model.leaving import leaves
+from einloom.passes.model.leaving import joins_lines, leaves
 from einloom.passes.model.microarchitectures import ASKED, COPYING, microarchitecture_of
 from einloom.passes.model.pages import TLBS, looked_up, refilled
 from einloom.passes.model.rates import rates_of
@@ -121,7 +121,7 @@ class Moving(NamedTuple):
 
 AHEAD = Moving(alone=0.3, piece=0.0, written=1.0, page=0.2, crowded=8.0, left=1.0, ends=0.0)
 """Where so many loads and stores are under way that those of the next pieces are as well (Zen 3: fitted to 220
-permutations of 3 to 220 MB, tried on others)."""
+permutations of 3 to 220 MB)."""
 
 
 class Cost(NamedTuple):
@@ -177,8 +177,7 @@ class CostModel:
         self.copying = core.copying if core else COPYING
         """How much longer a copy takes than its transfers and its instructions one after the other."""
         self.asked = core.asked if core else ASKED
-        self.joined = machine.vector_bits // 8 < LINE
-        """Whether processors join the lines that pass the caches from parts, of which fewer are under way at once."""
+        self.joined = joins_lines(machine)
         self.may_leave = (
             may_leave and operation.output.dtype == self.computed and self.computed.kind is not Kind.COMPLEX
         )

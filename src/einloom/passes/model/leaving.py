@@ -2,7 +2,7 @@
 
 Such a block belongs to an output that the second-level cache does not hold, and nothing reads it again. It is one run,
 and the first-level cache holds two of them; or several runs that begin at the same place of a line, and the
-second-level cache does.
+second-level cache does. Several runs leave so behind short sums alone.
 
 >>> from einloom.machine import AVX512
 >>> is_worth_leaving(block=6400, least=6400, scratch=20000, output=2**27, machine=AVX512)
@@ -21,7 +21,7 @@ from einloom.passes.model.flow import Flow
 from einloom.passes.model.footprint import LINE
 from einloom.passes.model.tiles import SCRATCH_LIMIT
 
-__all__ = ["is_worth_leaving", "leaves"]
+__all__ = ["is_worth_leaving", "joins_lines", "leaves"]
 
 ROOM, ROOM_OF_RUNS = 3, 4
 """A block takes at most one part in so many of the first-level cache, which holds two of them beside the inputs; one of
@@ -33,8 +33,8 @@ ones crowd it beside packed inputs, and 12 choices for them took 1.1 times as lo
 
 LONG_SUM, LONG_SUM_BESIDE_PARTS = 1024, 48
 """Behind sums of more products stores hardly show, and kernels that go from run to run take longer. The second one
-where processors join lines from parts (Zen 3, 84 blocks: with sums up to here it takes 0.92 times as long to let them
-leave, with longer ones 1.01 and up to 1.37)."""
+where processors join lines from parts (measured on Zen 3 alone, 84 blocks: with sums up to here it takes 0.92 times as
+long to let them leave, with longer ones 1.01 and up to 1.37)."""
 
 
 def is_worth_leaving(
@@ -54,8 +54,13 @@ def is_worth_leaving(
     room = max(machine.l1d // ROOM, machine.l2 // ROOM_OF_RUNS) if apart else machine.l1d // ROOM
     fits = block <= room and scratch + block <= SCRATCH_LIMIT and output > machine.l2
     is_plain = machine.isa == "x86_64" and least >= LINE and apart % LINE == 0
-    long = LONG_SUM_BESIDE_PARTS if machine.vector_bits // 8 < LINE else LONG_SUM
+    long = LONG_SUM_BESIDE_PARTS if joins_lines(machine) else LONG_SUM
     return fits and is_plain and (not apart or products <= long)
+
+
+def joins_lines(machine: Machine) -> bool:
+    """Whether processors join the lines that pass the caches from parts, of which fewer are under way at once."""
+    return machine.vector_bits // 8 < LINE
 
 
 def leaves(flow: Flow) -> bool:

@@ -19,8 +19,8 @@ manuals (32 to 64); three quarters of each. Clocks are those that servers keep w
 gets from L3 and memory depends on the platform more than on the core. Measured with einloom or beside it: the memory of
 Zen 3, Zen 4 and Zen 5, L2 and L3 of Golden Cove, that Zen 3 and Golden Cove follow rows, that stores of Zen 3 hardly
 wait. Fitted to measured schedules: what Zen 3 writes past the caches, how long it copies, what shows of what it has
-asked for, what its L3 keeps. The others are estimates of the right size and no more; `einloom info --measure` records
-better ones.
+asked for, what its L3 keeps, that it reads on behind no long pieces and hides elements from L2. The others are
+estimates of the right size and no more; `einloom info --measure` records better ones.
 """
 
 from __future__ import annotations
