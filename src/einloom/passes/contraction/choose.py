@@ -151,9 +151,10 @@ class _Choice:
 
     def best_packed(self) -> list[Plan]:
         """Return the cheapest plan with packs, whose neighbours may be better than what the best one costs now."""
-        packed = [(each.cost.seconds, each.proposal.plan) for each in self.found if _packs(each.proposal.plan)]
-        seconds, plan = min(packed, key=lambda each: each[0], default=(0.0, None))
-        return [plan] if plan is not None and seconds < NEAR * self.best.cost.seconds else []
+        planned = ((each.cost.seconds, each.proposal.plan) for each in self.found)
+        packed = [(seconds, plan) for seconds, plan in planned if plan is not None and plan.packs]
+        near = [each for each in packed if each[0] < NEAR * self.best.cost.seconds]
+        return [plan for _, plan in sorted(near, key=lambda each: each[0])[:1]]
 
     def best_plans(self) -> list[Plan]:
         """Return plans to vary: the cheapest, and of those near it the cheapest with other packs and with other panels.
@@ -173,10 +174,6 @@ class _Choice:
             if other.seconds <= VARIED * cost.seconds:
                 best.setdefault((plan.vector_inside, plan.packs_element), plan)
         return list(best.values())
-
-
-def _packs(plan: Plan | None) -> bool:
-    return plan is not None and (plan.packs_vector or plan.packs_element)
 
 
 def _plainest(setting: Setting) -> Iterator[Proposal]:

@@ -69,3 +69,8 @@ class Plan(NamedTuple):  # Choosing makes dozens of them: faster than of datacla
     few_steps: bool = False
     whole_rows: bool = False
     in_order: bool = False
+
+    @property
+    def packs(self) -> bool:
+        """Whether blocks of an input are copied into scratch."""
+        return self.packs_vector or self.packs_element

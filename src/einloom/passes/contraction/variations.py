@@ -68,7 +68,7 @@ def neighbours(plan: Plan) -> Iterator[Plan]:
     Staged tiles have been tried in long runs, and are as wide as the vector axis; staged blocks are computed as a
     whole; straight copies of an operand that is packed once gain nothing.
     """
-    if plan.staging is NONE and (plan.packs_vector or plan.packs_element):
+    if plan.staging is NONE and plan.packs:
         yield plan._replace(long_runs=not plan.long_runs)
         if plan.packs_element and not plan.element_first:
             yield plan._replace(panels=not plan.panels)
